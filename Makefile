@@ -1,0 +1,50 @@
+# Everything a developer runs. Each target sets up what it needs first.
+
+VENV := .venv/bin
+KERNEL_SOURCES := $(foreach suffix,pyx pxd cpp hpp,$(wildcard src/twigcast/matching/*.$(suffix)))
+INSTALLED := .venv/installed
+JAVA := .venv/java-home/bin/java
+
+.PHONY: help setup demo test lint nightly bench docs constraints clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(INSTALLED) $(JAVA) ## make .venv, install the pinned dependencies, build the kernel, find a JVM
+
+# When nothing but the kernel's sources are newer, only the kernel is built again.
+$(INSTALLED): pyproject.toml constraints.txt setup.py tools/setup.sh $(KERNEL_SOURCES)
+	@tools/setup.sh $(if $(filter-out $(KERNEL_SOURCES),$?),all,kernel)
+	@touch $@
+
+# The link leads to a JVM outside, so it is also made anew when that JVM has gone.
+$(JAVA): | $(INSTALLED)
+	@$(VENV)/python tools/find_java.py
+
+demo: setup ## match the example documents with the example subscriptions
+	$(VENV)/twigcast match examples/subscriptions.txt examples/documents/*.xml
+
+test: lint ## lint, then run the tests
+	$(VENV)/pytest -n 2 -m "not slow"
+
+lint: setup ## ruff, ruff format, mypy strict
+	$(VENV)/ruff check
+	$(VENV)/ruff format --check
+	$(VENV)/mypy
+
+nightly: lint ## all tests, the long ones too, with many more random cases
+	$(VENV)/pytest -n 2 --hypothesis-profile=nightly
+
+bench: setup ## our own speed, beside peers
+	$(VENV)/twigcast bench
+
+docs: setup ## the pages of docs/ as a site in site/
+	$(VENV)/mkdocs build --quiet --strict
+
+constraints: setup ## pin the newest versions that install together, in constraints.txt
+	$(VENV)/python tools/pin.py
+
+clean: ## remove everything that the other targets make
+	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf src/twigcast.egg-info src/twigcast/matching/*.so
+	find src tests tools -name __pycache__ -type d -exec rm -rf {} +
