@@ -1,0 +1,92 @@
+"""Twigcast: deliver XML documents to whoever's XPath they match.
+
+>>> import twigcast
+>>> pattern = twigcast.parse("//Stock[Symbol='GHI'][Price>15]")
+>>> pattern.matches("<Stock><Symbol>GHI</Symbol><Price>17</Price></Stock>")
+True
+>>> print(pattern)
+//Stock[Price>15][Symbol="GHI"]
+
+The names below are loaded when first used, so that importing the package stays quick and needs
+neither a compiler's product nor Spark.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from twigcast.documents import DocumentLimits, PathPublication, decompose
+    from twigcast.errors import (
+        AdvertisementError,
+        DocumentError,
+        SchemaError,
+        SubscriptionError,
+        SubscriptionFileError,
+        TwigcastError,
+        WorkloadError,
+    )
+    from twigcast.language import (
+        LanguageLimits,
+        Pattern,
+        Subscription,
+        parse,
+        read_subscriptions,
+    )
+    from twigcast.schema import Advertisement, Schema
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Advertisement": "schema",
+    "AdvertisementError": "errors",
+    "DocumentError": "errors",
+    "DocumentLimits": "documents",
+    "LanguageLimits": "language",
+    "PathPublication": "documents",
+    "Pattern": "language",
+    "Schema": "schema",
+    "SchemaError": "errors",
+    "Subscription": "language",
+    "SubscriptionError": "errors",
+    "SubscriptionFileError": "errors",
+    "TwigcastError": "errors",
+    "WorkloadError": "errors",
+    "decompose": "documents",
+    "parse": "language",
+    "read_subscriptions": "language",
+}
+
+__all__ = [
+    "Advertisement",
+    "AdvertisementError",
+    "DocumentError",
+    "DocumentLimits",
+    "LanguageLimits",
+    "PathPublication",
+    "Pattern",
+    "Schema",
+    "SchemaError",
+    "Subscription",
+    "SubscriptionError",
+    "SubscriptionFileError",
+    "TwigcastError",
+    "WorkloadError",
+    "decompose",
+    "parse",
+    "read_subscriptions",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'twigcast' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"twigcast.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

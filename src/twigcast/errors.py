@@ -1,0 +1,87 @@
+"""Every error that a caller of Twigcast can meet.
+
+All of them derive from :class:`TwigcastError`.  Each says what is wrong, where, and, where one
+exists, the remedy; the parts stand in attributes too, so that a program can use them.
+"""
+
+from __future__ import annotations
+
+
+class TwigcastError(Exception):
+    """The base of every error raised on purpose."""
+
+
+class _ExpressionError(TwigcastError, ValueError):
+    """An expression with something wrong at one place.
+
+    ``reason`` says what is wrong, ``text`` is the whole expression and ``position`` the offset of
+    the offending character in it.  ``str()`` adds the expression with a caret below the place.
+    """
+
+    def __init__(self, reason: str, text: str, position: int) -> None:
+        self.reason = reason
+        self.text = text
+        self.position = position
+        super().__init__(reason, text, position)
+
+    def __str__(self) -> str:
+        excerpt, column = _excerpt(self.text, self.position)
+        return f"{self.reason} (at character {self.position + 1})\n  {excerpt}\n  {' ' * column}^"
+
+
+class SubscriptionError(_ExpressionError):
+    """An expression that is not a subscription: bad syntax, or XPath outside the subset."""
+
+
+class AdvertisementError(_ExpressionError):
+    """A text that is not an advertisement."""
+
+
+class SubscriptionFileError(TwigcastError, ValueError):
+    """A line of a subscriptions file that cannot be read; ``path`` and ``line`` tell where."""
+
+    def __init__(self, reason: str, path: str, line: int) -> None:
+        self.reason = reason
+        self.path = path
+        self.line = line
+        super().__init__(reason, path, line)
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}: {self.reason}"
+
+
+class DocumentError(TwigcastError, ValueError):
+    """A document that is not well-formed XML, or that exceeds a limit.
+
+    ``line`` and ``column`` count from 1; both are 0 where no place can be named (a document that
+    is too large is refused before it is read).
+    """
+
+    def __init__(self, reason: str, line: int = 0, column: int = 0) -> None:
+        self.reason = reason
+        self.line = line
+        self.column = column
+        super().__init__(reason, line, column)
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.reason
+        return f"line {self.line}, column {self.column}: {self.reason}"
+
+
+class SchemaError(TwigcastError, ValueError):
+    """A DTD that cannot be read, or whose root element is not known."""
+
+
+class WorkloadError(TwigcastError, ValueError):
+    """A workload that cannot be generated: impossible parameters, or no more distinct ones."""
+
+
+def _excerpt(text: str, position: int, width: int = 72) -> tuple[str, int]:
+    """The part of ``text`` around ``position`` on one line, and the column of the place in it."""
+    start = max(0, position - width // 2)
+    end = start + width
+    shown = "".join(" " if character.isspace() else character for character in text[start:end])
+    before = "…" if start else ""
+    after = "…" if end < len(text) else ""
+    return before + shown + after, position - start + len(before)

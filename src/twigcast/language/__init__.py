@@ -1,0 +1,73 @@
+"""The subscription language: XPath text in, immutable pattern trees in normal form out.
+
+    text ──tokens──► tokens ──parser──► normal form of a tree ──► Pattern ──str()──► text
+                              (normal, implication: equivalent spellings meet)
+
+:func:`parse` reads an expression by recursive descent and builds the tree bottom-up through the
+functions of ``normal``, so no tree outside the normal form ever exists.  A :class:`Pattern` is a
+union of branches from the document node; each :class:`Step` of a branch carries the axis of the
+edge to it and the conditions at it (``nodes`` draws this).  Whether a step stood on the path that
+XPath selects along or in a predicate makes no difference to whether a document matches, so the
+tree does not keep it.
+
+Invariants: ``parse(str(p)) == p``; equal patterns match the same documents; evaluation of
+``to_xpath()`` by libxml2 agrees with every matcher.  Cost: linear in the text, plus the product of
+the sizes of sibling conditions for finding implied ones; bounded by :class:`LanguageLimits`.
+
+The language itself is specified in ``docs/language.md``.
+"""
+
+from __future__ import annotations
+
+from twigcast.language.implication import compare_numbers, implies, passes, value_implies
+from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
+from twigcast.language.nodes import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    NodeTest,
+    Position,
+    Step,
+    ValueTest,
+    name_text,
+    node_test,
+)
+from twigcast.language.numbers import number_text, to_number
+from twigcast.language.parser import XML_NAMESPACE, parse
+from twigcast.language.pattern import Pattern
+from twigcast.language.subscription_file import Subscription, read_subscriptions
+from twigcast.language.tokens import NAME
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "NAME",
+    "XML_NAMESPACE",
+    "Axis",
+    "Both",
+    "Condition",
+    "Either",
+    "FirstNode",
+    "Kind",
+    "LanguageLimits",
+    "Negation",
+    "NodeTest",
+    "Pattern",
+    "Position",
+    "Step",
+    "Subscription",
+    "ValueTest",
+    "compare_numbers",
+    "implies",
+    "name_text",
+    "node_test",
+    "number_text",
+    "parse",
+    "passes",
+    "read_subscriptions",
+    "to_number",
+    "value_implies",
+]

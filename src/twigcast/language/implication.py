@@ -1,0 +1,209 @@
+"""When one condition at a node implies another at the same node.
+
+Sound, not complete: True is always right, False means "not shown".  Branches are compared by
+homomorphism (each step asked for is found among the steps given), values by what one string or
+number tells about another.  The normal form uses it to drop what is implied anyway, so it must be
+quick on the few conditions of one node; exact covering of whole patterns is another matter.
+
+Cost: each pair of steps is looked at once in one question, so |given| × |asked|.
+"""
+
+from __future__ import annotations
+
+from twigcast.language.nodes import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    Position,
+    Step,
+    ValueTest,
+)
+from twigcast.language.numbers import to_number
+
+
+def implies(given: Condition, asked: Condition) -> bool:
+    """Whether ``asked`` is known to hold wherever ``given`` holds."""
+    return _Question().implies(given, asked)
+
+
+class _Question:
+    """One question, with the answers found on the way."""
+
+    def __init__(self) -> None:
+        self._branches: dict[tuple[Step, Step], bool] = {}
+
+    def implies(self, given: Condition, asked: Condition) -> bool:
+        if isinstance(given, Step) and isinstance(asked, Step):
+            return self._branch(given, asked)
+        if isinstance(given, ValueTest) and isinstance(asked, ValueTest):
+            return value_implies(given, asked)
+        if isinstance(given, Either):
+            return all(self.implies(member, asked) for member in given.members)
+        if isinstance(asked, Both):
+            return all(self.implies(given, member) for member in asked.members)
+        if isinstance(asked, Either) and any(self.implies(given, m) for m in asked.members):
+            return True
+        if isinstance(given, Both):
+            return any(self.implies(member, asked) for member in given.members)
+        if isinstance(given, Negation) and isinstance(asked, Negation):
+            return self.implies(asked.condition, given.condition)
+        if isinstance(given, FirstNode) and isinstance(asked, FirstNode):
+            return given.path == asked.path and value_implies(given.test, asked.test)
+        return given == asked
+
+    def _branch(self, given: Step, asked: Step) -> bool:
+        if given.text == asked.text:
+            return True
+        known = self._branches.get((given, asked))
+        if known is None:
+            known = self._branches[given, asked] = self._find(given, asked)
+        return known
+
+    def _find(self, given: Step, asked: Step) -> bool:
+        if asked.axis is Axis.CHILD:
+            if given.axis is Axis.CHILD:
+                return self._node(given, asked)
+            if given.test.kind is not Kind.ELEMENT:
+                return False
+            slid = slide(asked)
+            return slid is not None and self._branch(given, slid)
+        if self._node(given, asked):
+            return True
+        return any(
+            isinstance(below, Step) and self._branch(below, asked) for below in given.conditions
+        )
+
+    def _node(self, given: Step, asked: Step) -> bool:
+        """Whether the node that ``given`` finds is one that ``asked`` accepts."""
+        return (
+            asked.test.covers(given.test)
+            and _position_implies(given, asked)
+            and all(
+                any(self.implies(known, wanted) for known in given.conditions)
+                for wanted in asked.conditions
+            )
+        )
+
+
+def slide(step: Step) -> Step | None:
+    """The same branch with its descendant edge first, where it starts with a run of bare ``*``.
+
+    ``*/*//b`` (the normal form) and ``.//*/*/b`` say the same, as do ``*/*`` and ``.//*/*``.
+    A run of fixed depth, like ``*/b``, has no such form: None.
+    """
+    if not step.is_wildcard:
+        return None
+    if not step.conditions:
+        return Step(Axis.DESCENDANT, step.test)
+    below = step.only_branch
+    if below is None:
+        return None
+    if below.axis is Axis.DESCENDANT:
+        below = Step(Axis.CHILD, below.test, below.position, below.conditions)
+    else:
+        slid = slide(below)
+        if slid is None:
+            return None
+        below = Step(Axis.CHILD, slid.test, slid.position, slid.conditions)
+    return Step(Axis.DESCENDANT, step.test, None, (below,))
+
+
+def _position_implies(given: Step, asked: Step) -> bool:
+    if asked.position is None:
+        return True
+    if given.position is None or given.test != asked.test:
+        return False
+    return _positions_within(given.position, asked.position)
+
+
+def _positions_within(given: Position, asked: Position) -> bool:
+    if given.operator == "=":
+        return asked.accepts(given.value)
+    if given.operator == "<=":
+        return (asked.operator == "<=" and given.value <= asked.value) or (
+            asked.operator == "!=" and given.value < asked.value
+        )
+    if given.operator == ">=":
+        return (asked.operator == ">=" and given.value >= asked.value) or (
+            asked.operator == "!=" and given.value > asked.value
+        )
+    return given == asked
+
+
+def value_implies(given: ValueTest, asked: ValueTest) -> bool:
+    """Whether every string-value that passes ``given`` passes ``asked``."""
+    if given == asked:
+        return True
+    if given.operator == "=" and isinstance(given.operand, str):
+        return passes(given.operand, asked)
+    if isinstance(given.operand, str):
+        return isinstance(asked.operand, str) and _string_implies(given, asked, given.operand)
+    if isinstance(asked.operand, str):
+        return _excludes(given, asked)
+    return _number_implies(given.operator, given.operand, asked.operator, asked.operand)
+
+
+def passes(value: str, test: ValueTest) -> bool:
+    """Whether a node with that string-value passes the test: XPath 1.0's comparison."""
+    operator, operand = test.operator, test.operand
+    if isinstance(operand, str):
+        if operator == "=":
+            return value == operand
+        if operator == "!=":
+            return value != operand
+        return operand in value if operator == "contains" else value.startswith(operand)
+    return compare_numbers(to_number(value), operator, operand)
+
+
+def compare_numbers(left: float, operator: str, right: float) -> bool:
+    """IEEE comparison: NaN differs from everything and is in no other relation."""
+    if operator == "=":
+        return left == right
+    if operator == "!=":
+        return left != right
+    if operator == "<":
+        return left < right
+    if operator == "<=":
+        return left <= right
+    return left > right if operator == ">" else left >= right
+
+
+def _string_implies(given: ValueTest, asked: ValueTest, known: str) -> bool:
+    wanted = asked.operand
+    assert isinstance(wanted, str)
+    if given.operator == "starts-with":
+        if asked.operator == "!=":
+            return not wanted.startswith(known)
+        if asked.operator == "contains":
+            return wanted in known
+        return asked.operator == "starts-with" and known.startswith(wanted)
+    if given.operator == "contains":
+        if asked.operator == "!=":
+            return known not in wanted
+        return asked.operator == "contains" and wanted in known
+    return False
+
+
+def _excludes(given: ValueTest, asked: ValueTest) -> bool:
+    """A numeric test implies ``. != "text"`` where that text would not pass it."""
+    return asked.operator == "!=" and not passes(str(asked.operand), given)
+
+
+def _number_implies(given: str, known: float, asked: str, wanted: float) -> bool:
+    if given == "=":
+        return compare_numbers(known, asked, wanted)
+    if given == "!=":
+        return False
+    if asked == "!=":
+        return not compare_numbers(wanted, given, known)
+    if given[0] != asked[0]:
+        return False
+    if given == asked or given in ("<", ">"):
+        stricter = (known < wanted) if given[0] == "<" else (known > wanted)
+        return known == wanted or stricter
+    # `<=` asked for as `<` (or `>=` as `>`): the bound itself must be left out.
+    return (known < wanted) if given[0] == "<" else (known > wanted)

@@ -1,0 +1,330 @@
+"""The nodes of a pattern tree: what a subscription asks for.
+
+A subscription asks one question of a document, yes or no, so the path that XPath selects along
+and the paths in its predicates are alike: all are branches that must be present.  ``/a[b]/c`` is
+
+        (document)
+            │ /
+            a            one Step for each element, attribute or text node asked for;
+         / ╱ ╲ /         the edge to it carries the axis, `/` or `//`
+          b   c
+
+A :class:`Step` holds its own conditions, all of which must hold at the node it stands for:
+
+=================== =============================================== ==========================
+condition           holds at a node when                            spelling
+=================== =============================================== ==========================
+:class:`Step`       a node below it (or an attribute of it) fits    ``[b]``, ``[.//b]``, ``/b``
+:class:`ValueTest`  its string-value compares as asked              ``[. > 5]``
+:class:`FirstNode`  the first node of a path passes a ValueTest     ``[contains(b, "x")]``
+:class:`Either`     one of several conditions holds                 ``[b or c]``
+:class:`Both`       all of several hold (only within an Either)     ``[b and c or d]``
+:class:`Negation`   a condition does not hold                       ``[not(b)]``
+=================== =============================================== ==========================
+
+``price > 5`` is the Step ``price`` with the ValueTest ``. > 5``: XPath compares existentially.
+``contains(price, "5")`` is not that: XPath 1.0 looks at the first ``price`` only; hence FirstNode.
+
+Every node is immutable and carries its canonical ``text``, made when it is built from the texts of
+its parts.  The text is injective, so equality, hash and order are those of the text.  Only the
+functions of :mod:`twigcast.language.normal` build nodes: what they return is in normal form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+from twigcast.language.numbers import number_text
+
+_set = object.__setattr__
+
+
+class Axis(Enum):
+    """How a step is reached from the node above it.
+
+    ``DESCENDANT`` is XPath's ``//``: a child (or attribute, or text) of the node above or of any
+    of its descendants.  So ``.//b`` are the proper descendants, ``.//@b`` includes the node's own.
+    """
+
+    CHILD = "/"
+    DESCENDANT = "//"
+
+
+class Kind(Enum):
+    """What sort of node a step stands for."""
+
+    ELEMENT = "element"
+    ATTRIBUTE = "attribute"
+    TEXT = "text"
+
+
+class _Node:
+    """What all parts of a tree share: identity is the canonical text.
+
+    Each class sets it in ``__post_init__``, the one place where a frozen object is written to.
+    """
+
+    __slots__ = ()
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(other) is type(self) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.text}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NodeTest(_Node):
+    """The kind of a node and its name.
+
+    ``namespace`` is None for any namespace and ``""`` for none; ``local`` is None for any name.
+    Both are None for text nodes.
+    """
+
+    kind: Kind
+    namespace: str | None
+    local: str | None
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = "text()" if self.kind is Kind.TEXT else name_text(self.namespace, self.local)
+        _set(self, "text", "@" + text if self.kind is Kind.ATTRIBUTE else text)
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether this is ``*``: an element of any name."""
+        return self.kind is Kind.ELEMENT and self.namespace is None and self.local is None
+
+    def accepts(self, namespace: str, local: str) -> bool:
+        """Whether a node of this kind with that expanded name passes."""
+        return (self.local is None or self.local == local) and (
+            self.namespace is None or self.namespace == namespace
+        )
+
+    def covers(self, other: NodeTest) -> bool:
+        """Whether every node that passes ``other`` passes this."""
+        return (
+            self.kind is other.kind
+            and (self.local is None or self.local == other.local)
+            and (self.namespace is None or self.namespace == other.namespace)
+        )
+
+
+@lru_cache(maxsize=65_536)
+def node_test(kind: Kind, namespace: str | None = None, local: str | None = None) -> NodeTest:
+    """The test of that kind and name; the same object each time, as patterns share few names."""
+    return NodeTest(kind, namespace, local)
+
+
+def name_text(namespace: str | None, local: str | None) -> str:
+    """The canonical spelling of a name test."""
+    if namespace is None:
+        return "*" if local is None else f"*:{local}"
+    if namespace == "" and local is not None:
+        return local
+    return f"Q{{{namespace}}}{'*' if local is None else local}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Position(_Node):
+    """Which of the siblings that pass the same test: ``=``, ``!=``, ``<=`` or ``>=`` a count."""
+
+    operator: str
+    value: int
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        prefix = "" if self.operator == "=" else f"position(){self.operator}"
+        _set(self, "text", f"{prefix}{self.value}")
+
+    def accepts(self, index: int) -> bool:
+        """Whether the sibling with that 1-based index is asked for."""
+        if self.operator == "=":
+            return index == self.value
+        if self.operator == "!=":
+            return index != self.value
+        return index <= self.value if self.operator == "<=" else index >= self.value
+
+
+class Condition(_Node):
+    """Something that holds, or not, at a node of a document."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ValueTest(Condition):
+    """A comparison of a node's string-value with a constant.
+
+    The operators ``=`` and ``!=`` take a string or a number, ``<``, ``<=``, ``>`` and ``>=`` a
+    number, ``contains`` and ``starts-with`` a string.
+    """
+
+    operator: str
+    operand: str | float
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        operand = self.operand
+        literal = quote(operand) if isinstance(operand, str) else number_text(operand)
+        spelling = (
+            f"{self.operator}(.,{literal})" if self.is_function else f".{self.operator}{literal}"
+        )
+        _set(self, "text", spelling)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether this is ``contains`` or ``starts-with``."""
+        return self.operator in ("contains", "starts-with")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Step(Condition):
+    """A node that must be there, the edge to it, and what must hold at it."""
+
+    axis: Axis
+    test: NodeTest
+    position: Position | None = None
+    conditions: tuple[Condition, ...] = ()
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        _set(self, "text", self._slashes() + self._head() + _tail(self.conditions))
+
+    def _slashes(self) -> str:
+        return "/" if self.axis is Axis.CHILD else "//"
+
+    def _head(self) -> str:
+        if self.position is None:
+            return self.test.text
+        return f"{self.test.text}[{self.position.text}]"
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether this is a ``*`` that any sibling position fits."""
+        return self.position is None and self.test.is_wildcard
+
+    @property
+    def only_branch(self) -> Step | None:
+        """The one condition of this step where that is a step."""
+        if len(self.conditions) == 1 and isinstance(self.conditions[0], Step):
+            return self.conditions[0]
+        return None
+
+    @property
+    def compared(self) -> ValueTest | None:
+        """The comparison that is this step's one condition, as in ``price > 5``."""
+        if len(self.conditions) == 1:
+            condition = self.conditions[0]
+            if isinstance(condition, ValueTest) and not condition.is_function:
+                return condition
+        return None
+
+    @property
+    def relative_text(self) -> str:
+        """The spelling within a predicate: ``b``, ``.//b``, ``b>5``."""
+        prefix = "" if self.axis is Axis.CHILD else ".//"
+        compared = self.compared
+        if compared is not None:
+            return prefix + self._head() + compared.text.removeprefix(".")
+        return prefix + self._head() + _tail(self.conditions)
+
+    @property
+    def bracketed_text(self) -> str:
+        """The spelling within a longer path, every condition in brackets of its own."""
+        return self._slashes() + self._head() + _bracketed(self.conditions)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FirstNode(Condition):
+    """The first node, in document order, that a path selects exists and passes a test.
+
+    The steps of ``path`` hold their predicates only; each is reached from the one before.
+    """
+
+    path: tuple[Step, ...]
+    test: ValueTest
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        path, test = self.path, self.test
+        spelling = "".join(step.bracketed_text for step in path)
+        spelling = spelling[1:] if path[0].axis is Axis.CHILD else "." + spelling
+        assert isinstance(test.operand, str)
+        _set(self, "text", f"{test.operator}({spelling},{quote(test.operand)})")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Either(Condition):
+    """A disjunction of at least two conditions; of none, it is the condition that never holds."""
+
+    members: tuple[Condition, ...]
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        _set(self, "text", " or ".join(map(condition_text, self.members)) or "not(.)")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Both(Condition):
+    """A conjunction of at least two conditions; of none, it is the condition that always holds."""
+
+    members: tuple[Condition, ...]
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        spelled = (
+            f"({member.text})" if isinstance(member, Either) else condition_text(member)
+            for member in self.members
+        )
+        _set(self, "text", " and ".join(spelled) or ".")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Negation(Condition):
+    """The negation of a condition that is not itself a negation, an Either or a Both."""
+
+    condition: Condition
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        _set(self, "text", f"not({condition_text(self.condition)})")
+
+
+def condition_text(condition: Condition) -> str:
+    """The spelling of a condition within a predicate."""
+    return condition.relative_text if isinstance(condition, Step) else condition.text
+
+
+def quote(value: str) -> str:
+    """``value`` as an XPath 1.0 literal, which cannot hold both kinds of quote."""
+    if '"' not in value:
+        return f'"{value}"'
+    if "'" not in value:
+        return f"'{value}'"
+    raise ValueError(f"a literal cannot hold both kinds of quote: {value}")
+
+
+def _tail(conditions: tuple[Condition, ...]) -> str:
+    """What stands behind a step's name: a lone branch goes on with the path, others in brackets."""
+    if not conditions:
+        return ""
+    if len(conditions) == 1 and isinstance(conditions[0], Step) and conditions[0].compared is None:
+        return conditions[0].text
+    return _bracketed(conditions)
+
+
+def _bracketed(conditions: tuple[Condition, ...]) -> str:
+    return "".join(f"[{condition_text(condition)}]" for condition in conditions)
+
+
+NEVER = Either(())
+ALWAYS = Both(())

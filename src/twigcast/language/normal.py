@@ -1,0 +1,193 @@
+"""The normal form: the functions that build pattern trees, so that equivalent spellings meet.
+
+The parser, the workload generator and everything else that makes a pattern calls these instead of
+the classes of :mod:`twigcast.language.nodes`.  What they do, and nothing else:
+
+* Conditions are a set: sorted, without duplicates, and without those that another one implies
+  (:mod:`twigcast.language.implication`): ``[a][a]``, ``[a][a/b]``, ``[. > 5][. > 3]``.
+* ``not`` moves inward to the single conditions; ``not(. = x)`` is ``. != x``.  There it stops:
+  ``not(. < 5)`` is not ``. >= 5``, since a text that is no number passes the one only.
+* What can never hold (``[. < "x"]``, ``[position() < 1]``) is NEVER, and takes with it all that
+  depends on it; what always holds is dropped.
+* A run of bare ``*`` has its descendant edge, if any, at its lower end: ``a//*/b`` and ``a/*//b``
+  mean the same and become the latter; at a leaf, ``a//*`` and ``a/*`` mean the same too.
+
+On expressions made of names, ``*``, ``/`` and ``//`` alone, two are equivalent exactly when their
+normal forms are equal.  With predicates, equal normal forms are equivalent; the converse need not
+hold, since deciding it is what covering is for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from twigcast.language.implication import implies
+from twigcast.language.nodes import (
+    ALWAYS,
+    NEVER,
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    NodeTest,
+    Position,
+    Step,
+    ValueTest,
+)
+from twigcast.language.numbers import to_number
+
+_NUMERIC = ("<", "<=", ">", ">=")
+
+
+def branch(
+    axis: Axis, test: NodeTest, position: Position | None, conditions: Iterable[Condition]
+) -> Condition:
+    """The condition that such a node is there: a Step, or NEVER."""
+    kept = conjunction(conditions)
+    if kept is None:
+        return NEVER
+    step = Step(Axis.CHILD, test, position, kept)
+    return descend(step) if axis is Axis.DESCENDANT else step
+
+
+def descend(step: Step) -> Step:
+    """The branch with its first edge turned into a descendant edge."""
+    if step.is_wildcard:
+        if not step.conditions:
+            return step
+        below = step.only_branch
+        if below is not None:
+            return Step(Axis.CHILD, step.test, None, (descend(below),))
+    return Step(Axis.DESCENDANT, step.test, step.position, step.conditions)
+
+
+def conjunction(conditions: Iterable[Condition]) -> tuple[Condition, ...] | None:
+    """The conditions that must all hold, without superfluous ones; None where they never do."""
+    flat: dict[Condition, None] = {}
+    for condition in conditions:
+        for member in condition.members if isinstance(condition, Both) else (condition,):
+            if member is NEVER:
+                return None
+            flat[member] = None
+    if len(flat) < 2:
+        return tuple(flat)
+    return _without_implied(flat, implies)
+
+
+def both(conditions: Iterable[Condition]) -> Condition:
+    """All of the conditions as one."""
+    kept = conjunction(conditions)
+    if kept is None:
+        return NEVER
+    return kept[0] if len(kept) == 1 else Both(kept) if kept else ALWAYS
+
+
+def either(conditions: Iterable[Condition]) -> Condition:
+    """At least one of the conditions."""
+    flat: dict[Condition, None] = {}
+    for condition in conditions:
+        if condition is ALWAYS:
+            return ALWAYS
+        for member in condition.members if isinstance(condition, Either) else (condition,):
+            flat[member] = None
+    if len(flat) < 2:
+        return next(iter(flat), NEVER)
+    kept = _without_implied(flat, lambda kept, dropped: implies(dropped, kept))
+    return kept[0] if len(kept) == 1 else Either(kept)
+
+
+def negation(condition: Condition) -> Condition:
+    """The condition does not hold."""
+    if isinstance(condition, Negation):
+        return condition.condition
+    if isinstance(condition, Either):
+        return both(map(negation, condition.members))
+    if isinstance(condition, Both):
+        return either(map(negation, condition.members))
+    if isinstance(condition, ValueTest) and condition.operator in ("=", "!="):
+        return ValueTest("!=" if condition.operator == "=" else "=", condition.operand)
+    return Negation(condition)
+
+
+def value_test(operator: str, operand: str | float) -> Condition:
+    """A comparison of the node's own string-value.
+
+    Raises ValueError where the operand is no finite number and the comparison needs one.
+    """
+    if operator in _NUMERIC and isinstance(operand, str):
+        operand = to_number(operand)
+        if math.isnan(operand):
+            return NEVER
+    if isinstance(operand, float | int):
+        return ValueTest(operator, operand + 0.0)  # a negative zero becomes zero
+    if operand == "" and operator in ("contains", "starts-with"):
+        return ALWAYS
+    return ValueTest(operator, operand)
+
+
+def first_node(path: Sequence[Step], operator: str, operand: str) -> Condition:
+    """``contains(path, operand)`` or ``starts-with(path, operand)``.
+
+    XPath 1.0 takes the first node of the path, and an empty string where there is none.
+    """
+    test = value_test(operator, operand)
+    if not isinstance(test, ValueTest) or not path:
+        return test
+    if all(map(_selects_at_most_one, path)):
+        condition: Condition = test
+        for step in reversed(path):
+            condition = branch(step.axis, step.test, step.position, (*step.conditions, condition))
+        return condition
+    return FirstNode(tuple(path), test)
+
+
+def position(operator: str, value: float) -> Position | bool:
+    """The position predicate; True where every sibling passes, False where none does."""
+    whole = math.floor(value)
+    if operator in ("=", "!="):
+        if whole != value or whole < 1:
+            return operator == "!="
+        if whole == 1 and operator == "!=":
+            return Position(">=", 2)
+        return Position(operator, whole)
+    if operator in ("<", "<="):
+        highest = whole - 1 if operator == "<" and whole == value else whole
+        if highest < 1:
+            return False
+        return Position("=", 1) if highest == 1 else Position("<=", highest)
+    lowest = math.ceil(value)
+    if operator == ">" and lowest == value:
+        lowest += 1
+    return True if lowest <= 1 else Position(">=", lowest)
+
+
+def _selects_at_most_one(step: Step) -> bool:
+    if step.axis is not Axis.CHILD:
+        return False
+    if step.test.kind is Kind.ATTRIBUTE:
+        return step.test.namespace is not None and step.test.local is not None
+    return step.position is not None and step.position.operator == "="
+
+
+def _without_implied(
+    conditions: Iterable[Condition], redundant: Callable[[Condition, Condition], bool]
+) -> tuple[Condition, ...]:
+    """The conditions in order, less those that are redundant beside another one.
+
+    Of two that are redundant beside each other the first in order stays.
+    """
+    kept: list[Condition] = []
+    for candidate in sorted(conditions, key=_order):
+        if any(redundant(other, candidate) for other in kept):
+            continue
+        kept = [other for other in kept if not redundant(candidate, other)]
+        kept.append(candidate)
+    return tuple(kept)
+
+
+def _order(condition: Condition) -> str:
+    return condition.text

@@ -1,0 +1,157 @@
+"""A parsed subscription."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+from twigcast.language import normal
+from twigcast.language.nodes import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    Step,
+)
+from twigcast.language.tokens import NAME
+
+if TYPE_CHECKING:
+    from twigcast.documents import DocumentLimits
+
+_NAMES = re.compile(
+    rf"""("[^"]*"|'[^']*')            # a literal stays as it is
+       | Q\{{([^{{}}]*)\}}({NAME}|\*)  # a name in a namespace
+       | \*:({NAME})                   # a name in any namespace
+    """,
+    re.VERBOSE,
+)
+
+_NEVER_TEXT = "/*[not(.)]"
+
+
+class Pattern:
+    """A subscription: a document matches when one of the alternatives is in it.
+
+    Immutable and hashable.  Two patterns are equal when their normal forms are, and ``str()``
+    gives the normal form's text, which parses back to the same pattern.  Made by
+    :func:`twigcast.parse`.
+    """
+
+    __slots__ = ("_text", "alternatives")
+
+    _text: str
+    alternatives: tuple[Step, ...]
+    """The members of the union, each a branch from the document node; none if nothing matches."""
+
+    def __init__(self, alternatives: tuple[Step, ...]) -> None:
+        union = normal.either(map(_at_document, alternatives))
+        members = union.members if isinstance(union, Either) else (union,)
+        steps = tuple(member for member in members if isinstance(member, Step))
+        object.__setattr__(self, "alternatives", steps)
+        object.__setattr__(self, "_text", " | ".join(s.text for s in steps) or _NEVER_TEXT)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a pattern is immutable")
+
+    def matches(self, document: bytes | str, limits: DocumentLimits | None = None) -> bool:
+        """Whether the expression, evaluated on the document, selects anything.
+
+        Raises :class:`twigcast.errors.DocumentError` for a document that is not well-formed.
+        """
+        # The one import upwards: a convenience that belongs on this class (see test_architecture).
+        from twigcast.matching import matches
+
+        return matches(self, document, limits)
+
+    def to_xpath(self) -> tuple[str, dict[str, str]]:
+        """An XPath 1.0 expression of the same meaning, and the prefixes that it uses.
+
+        The canonical text is XPath 1.0 but for the names in namespaces.
+        """
+        prefixes: dict[str, str] = {}
+
+        def spell(match: re.Match[str]) -> str:
+            literal, namespace, local, anywhere = match.groups()
+            if literal is not None:
+                return str(literal)
+            if anywhere is not None:
+                return f'*[local-name()="{anywhere}"]'
+            if namespace == "":
+                return '*[namespace-uri()=""]'
+            return f"{prefixes.setdefault(namespace, f'n{len(prefixes)}')}:{local}"
+
+        text = _NAMES.sub(spell, self._text)
+        return text, {prefix: namespace for namespace, prefix in prefixes.items()}
+
+    @property
+    def linear_steps(self) -> tuple[Step, ...] | None:
+        """The steps from the root where the pattern is one path of element names and ``*``.
+
+        None for every other pattern: unions, predicates, attributes, text.
+        """
+        if len(self.alternatives) != 1:
+            return None
+        steps: list[Step] = []
+        step: Step | None = self.alternatives[0]
+        while step is not None:
+            if step.test.kind is not Kind.ELEMENT or step.position is not None:
+                return None
+            steps.append(step)
+            if not step.conditions:
+                return tuple(steps)
+            step = step.only_branch
+        return None
+
+    def steps(self) -> Iterator[Step]:
+        """Every step of the tree, those within ``or`` and ``not`` included."""
+        waiting: list[Condition] = list(self.alternatives)
+        while waiting:
+            condition = waiting.pop()
+            if isinstance(condition, Step):
+                yield condition
+                waiting.extend(condition.conditions)
+            elif isinstance(condition, (Either, Both)):
+                waiting.extend(condition.members)
+            elif isinstance(condition, Negation):
+                waiting.append(condition.condition)
+            elif isinstance(condition, FirstNode):
+                waiting.extend(condition.path)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"twigcast.parse({self._text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pattern) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self._text,)
+
+
+def _restore(text: str) -> Pattern:
+    from twigcast.language.limits import LanguageLimits
+    from twigcast.language.parser import parse
+
+    return parse(text, limits=LanguageLimits(length=len(text) + 1, steps=len(text) + 1, depth=200))
+
+
+def _at_document(step: Step) -> Step:
+    """The document node has neither attributes nor text: ``/*//@a`` is ``//@a`` there."""
+    below = step.only_branch
+    if (
+        step.is_wildcard
+        and below is not None
+        and below.axis is Axis.DESCENDANT
+        and below.test.kind is not Kind.ELEMENT
+    ):
+        return below
+    return step

@@ -1,0 +1,42 @@
+"""libxml2 through lxml: what a document and an XPath expression mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lxml import etree
+
+
+def parse_tree(document: bytes | str) -> etree._ElementTree:
+    """The document as libxml2 reads it: entities of its own expanded, nothing fetched."""
+    data = document.encode() if isinstance(document, str) else document
+    parser = etree.XMLParser(resolve_entities=True, no_network=True, huge_tree=True)
+    return etree.fromstring(data, parser).getroottree()
+
+
+def anchored(expression: str) -> str:
+    """The expression with each relative alternative anchored anywhere, as subscriptions are.
+
+    Only for expressions whose literals hold no ``|``.
+    """
+    alternatives = (part.strip() for part in expression.split("|"))
+    return " | ".join(part if part.startswith("/") else f"//{part}" for part in alternatives)
+
+
+def xpath_matches(
+    tree: etree._ElementTree, expression: str, namespaces: Mapping[str, str] | None = None
+) -> bool:
+    """Whether XPath 1.0 selects at least one node."""
+    selected = tree.xpath(expression, namespaces=dict(namespaces) if namespaces else None)
+    assert isinstance(selected, list)
+    return bool(selected)
+
+
+def to_xpath_1(expression: str, namespaces: Mapping[str, str]) -> str:
+    """Names that XPath 1.0 lacks, spelled with its functions, in a generated expression."""
+    for prefix, uri in namespaces.items():
+        expression = expression.replace(f"Q{{{uri}}}", f"{prefix}:")
+    expression = expression.replace("Q{}a", '*[local-name()="a" and namespace-uri()=""]')
+    for local in ("a", "b", "c", "x", "y"):
+        expression = expression.replace(f"*:{local}", f'*[local-name()="{local}"]')
+    return expression
