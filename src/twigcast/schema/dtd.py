@@ -1,0 +1,207 @@
+"""Reading DTDs: libxml2, through lxml, expands entities and sections; here its tree becomes ours.
+
+libxml2 hands over each content model as a binary tree of particles.  What it does not hand over
+is the prefix of a name within a content model; it is found again among the declared names, and
+where several declared names differ in their prefixes only, all of them are taken to be allowed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lxml import etree
+
+from twigcast.errors import SchemaError
+from twigcast.schema import content as models
+from twigcast.schema.content import (
+    Choice,
+    Content,
+    Empty,
+    Expression,
+    Mixed,
+    Name,
+    Repeat,
+    Sequence,
+    Text,
+    names,
+)
+
+_TEXT_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute that an element may have.
+
+    ``kind`` is ``cdata``, ``id``, ``idref``, ``idrefs``, ``nmtoken``, ``nmtokens``, ``entity``,
+    ``entities``, ``enumeration`` or ``notation``; ``default`` is ``required``, ``implied``,
+    ``fixed`` or None; ``value`` is the fixed or default value; ``choices`` are those of an
+    enumeration or notation.
+    """
+
+    name: str
+    kind: str
+    default: str | None = None
+    value: str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def is_namespace_declaration(self) -> bool:
+        """Whether this is ``xmlns`` or ``xmlns:…``, which XPath does not count as an attribute."""
+        return self.name == "xmlns" or self.name.startswith("xmlns:")
+
+
+@dataclass(frozen=True, slots=True)
+class ElementDeclaration:
+    """An element, what may stand inside it, and its attributes in order of their names."""
+
+    name: str
+    content: Content
+    attributes: tuple[Attribute, ...] = ()
+
+    def __str__(self) -> str:
+        model = f"({self.content})" if isinstance(self.content, (Name, Repeat)) else self.content
+        return f"<!ELEMENT {self.name} {model}>"
+
+
+def read_dtd(path_or_text: str | os.PathLike[str]) -> dict[str, ElementDeclaration]:
+    """The declared elements in order of declaration.
+
+    A string that contains ``<!`` is the DTD itself, everything else a path.  Of two declarations
+    of one element the first counts, as in libxml2.  Raises SchemaError.
+    """
+    if isinstance(path_or_text, str) and "<!" in path_or_text:
+        source, dtd = "DTD", _parse_text(path_or_text)
+    else:
+        source = os.fspath(path_or_text)
+        dtd = _parse_file(source)
+    declared = {_qualified(element): element for element in dtd.iterelements()}
+    if not declared:
+        raise SchemaError(f"{source}: no element is declared")
+    spellings = _spellings(declared)
+    return {
+        name: ElementDeclaration(name, _content(element, spellings), _attributes(element))
+        for name, element in declared.items()
+    }
+
+
+def _parse_text(text: str) -> Any:
+    # The characters are decoded already, so an encoding named at the start no longer holds.
+    declaration = _TEXT_DECLARATION.match(text)
+    if declaration is not None:
+        text = "\n" * declaration.group().count("\n") + text[declaration.end() :]
+    try:
+        return etree.DTD(io.BytesIO(text.encode("utf-8")))
+    except (etree.LxmlError, UnicodeEncodeError) as error:
+        raise SchemaError(f"DTD: {_reason(error)}") from None
+
+
+def _parse_file(path: str) -> Any:
+    try:
+        with Path(path).open("rb"):  # for the system's reason; libxml2 gives none
+            pass
+        return etree.DTD(path)
+    except (OSError, ValueError) as error:
+        raise SchemaError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    except etree.LxmlError as error:
+        raise SchemaError(f"{path}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """What libxml2 says, and the line where it first says it."""
+    for entry in getattr(error, "error_log", ()):
+        return f"line {entry.line}: {entry.message}"
+    return str(error)
+
+
+class _Particle(Protocol):
+    """A node of libxml2's tree of a content model."""
+
+    type: str
+    occur: str
+    name: str | None
+    left: _Particle | None
+    right: _Particle | None
+
+
+_Spellings = Mapping[str, tuple[str, ...]]
+
+
+def _qualified(declaration: Any) -> str:
+    prefix, name = declaration.prefix, declaration.name
+    return f"{prefix}:{name}" if prefix else str(name)
+
+
+def _spellings(declared: Iterable[str]) -> _Spellings:
+    """For each local name, the declared names that end in it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in declared:
+        local = name.rpartition(":")[2]
+        found[local] = (*found.get(local, ()), name)
+    return found
+
+
+def _content(element: Any, spellings: _Spellings) -> Content:
+    if element.type == "any":
+        return models.Any()
+    if element.type == "empty" or element.content is None:
+        return Empty()
+    expression = _expression(element.content, spellings)
+    if element.type == "element":
+        assert expression is not None
+        return expression
+    return Mixed(names(expression)) if expression is not None else Text()
+
+
+def _expression(particle: _Particle, spellings: _Spellings) -> Expression | None:
+    """The expression for a particle; None for ``#PCDATA``, which mixed models list first."""
+    expression: Expression
+    if particle.type == "pcdata":
+        return None
+    if particle.type == "element":
+        name = particle.name or ""
+        candidates = tuple(Name(spelling) for spelling in spellings.get(name, (name,)))
+        expression = candidates[0] if len(candidates) == 1 else Choice(candidates)
+    else:
+        parts = [_expression(part, spellings) for part in _chain(particle)]
+        present = tuple(part for part in parts if part is not None)
+        if not present:
+            return None
+        kind = Sequence if particle.type == "seq" else Choice
+        expression = present[0] if len(present) == 1 else kind(present)
+    if particle.occur == "once":
+        return expression
+    return Repeat(expression, int(particle.occur == "plus"), particle.occur != "opt")
+
+
+def _chain(particle: _Particle) -> Iterable[_Particle]:
+    """The members of a list: libxml2 keeps ``(a, b, c)`` as a and the rest, ``(b, c)``."""
+    kind = particle.type
+    rest: _Particle | None = particle
+    while rest is not None:
+        if rest.left is not None:
+            yield rest.left
+        rest = rest.right
+        if rest is not None and (rest.type != kind or rest.occur != "once"):
+            yield rest
+            return
+
+
+def _attributes(element: Any) -> tuple[Attribute, ...]:
+    found = (
+        Attribute(
+            _qualified(attribute),
+            attribute.type,
+            None if attribute.default == "none" else attribute.default,
+            attribute.default_value,
+            tuple(attribute.values()),
+        )
+        for attribute in element.iterattributes()
+    )
+    return tuple(sorted(found, key=lambda attribute: attribute.name))
