@@ -10,7 +10,9 @@ from lxml import etree
 def parse_tree(document: bytes | str) -> etree._ElementTree:
     """The document as libxml2 reads it: entities of its own expanded, nothing fetched."""
     data = document.encode() if isinstance(document, str) else document
-    parser = etree.XMLParser(resolve_entities=True, no_network=True, huge_tree=True)
+    parser = etree.XMLParser(
+        resolve_entities=True, attribute_defaults=True, no_network=True, huge_tree=True
+    )
     return etree.fromstring(data, parser).getroottree()
 
 

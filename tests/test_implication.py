@@ -88,8 +88,8 @@ def condition(text: str) -> Condition:
 
 
 @given(
-    st.lists(expressions(1), min_size=2, max_size=6),
-    st.lists(documents(3), min_size=3, max_size=6),
+    st.lists(expressions(1), min_size=2, max_size=4),
+    st.lists(documents(3), min_size=2, max_size=4),
 )
 def test_implied_branches_follow(texts: list[str], written: list[str]) -> None:
     patterns = [parse(text, NAMESPACES) for text in texts]

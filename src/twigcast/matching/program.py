@@ -1,0 +1,171 @@
+"""A pattern laid out flat, for the compiled kernel.
+
+    Pattern ──compile_pattern──► Program ──CompiledPattern──► arrays of the kernel
+
+A :class:`Program` is the tree of :mod:`twigcast.language.nodes` as a list of instructions in
+post-order: every instruction follows the conditions below it, which it names by their numbers.
+Node tests are listed apart and once each, since the kernel looks their names up in each document.
+Texts are UTF-8, as they are in the kernel's documents.
+
+A program is made of tuples, numbers and bytes only, so it can be pickled and compared.  Making one
+costs time linear in the pattern.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from twigcast.language import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    NodeTest,
+    Position,
+    Step,
+    ValueTest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from twigcast.language import Pattern
+
+
+class Operation(IntEnum):
+    """What an instruction asks; the numbers are those of ``_program.hpp``."""
+
+    STEP = 0
+    VALUE = 1
+    FIRST_NODE = 2
+    EITHER = 3
+    BOTH = 4
+    NEGATION = 5
+
+
+class KindAndName(NamedTuple):
+    """A node test; a part of the name that does not matter is None."""
+
+    kind: int
+    namespace: bytes | None
+    local: bytes | None
+
+
+class Instruction(NamedTuple):
+    """One condition of a pattern; each operation uses the fields it needs.
+
+    ``ordinal`` and ``position`` are a step's place among its siblings, ``comparison`` and
+    ``operand`` the test of a value or of a path's first node, ``children`` the numbers of the
+    conditions of a step, the members of a conjunction, and so on.
+    """
+
+    operation: Operation
+    children: tuple[int, ...] = ()
+    descendant: bool = False
+    test: int = 0
+    ordinal: int = 0
+    position: int = 0
+    comparison: int = 0
+    operand: bytes | float = b""
+
+
+class Program(NamedTuple):
+    """A whole pattern; ``alternatives`` are the instructions to ask at the document node."""
+
+    tests: tuple[KindAndName, ...]
+    instructions: tuple[Instruction, ...]
+    alternatives: tuple[int, ...]
+
+
+_KINDS: Final = {Kind.ELEMENT: 1, Kind.ATTRIBUTE: 2, Kind.TEXT: 3}
+_ORDINALS: Final = {"=": 1, "!=": 2, "<=": 3, ">=": 4}
+_TEXT_COMPARISONS: Final = {"=": 0, "!=": 1, "contains": 2, "starts-with": 3}
+_NUMBER_COMPARISONS: Final = {"=": 4, "!=": 5, "<": 6, "<=": 7, ">": 8, ">=": 9}
+
+_LAST_POSITION: Final = 2**32 - 1
+"""More than a document of the kernel can have siblings, so any larger position means the same."""
+
+
+def compile_pattern(pattern: Pattern) -> Program:
+    """The program that finds out whether a document matches ``pattern``."""
+    compiler = _Compiler()
+    alternatives = tuple(map(compiler.add, pattern.alternatives))
+    return Program(tuple(compiler.tests), tuple(compiler.instructions), alternatives)
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self.tests: dict[KindAndName, int] = {}
+        self.instructions: list[Instruction] = []
+
+    def add(self, condition: Condition) -> int:
+        """Lay out a condition and all below it; the number of its instruction."""
+        instruction = self._instruction(condition)
+        self.instructions.append(instruction)
+        return len(self.instructions) - 1
+
+    def _instruction(self, condition: Condition) -> Instruction:
+        if isinstance(condition, Step):
+            return self._step(condition)
+        if isinstance(condition, ValueTest):
+            comparison, operand = _comparison(condition)
+            return Instruction(Operation.VALUE, comparison=comparison, operand=operand)
+        if isinstance(condition, FirstNode):
+            path = self._add_all(condition.path)
+            comparison, operand = _comparison(condition.test)
+            return Instruction(Operation.FIRST_NODE, path, comparison=comparison, operand=operand)
+        if isinstance(condition, Either):
+            return Instruction(Operation.EITHER, self._add_all(condition.members))
+        if isinstance(condition, Both):
+            return Instruction(Operation.BOTH, self._add_all(condition.members))
+        assert isinstance(condition, Negation)
+        return Instruction(Operation.NEGATION, (self.add(condition.condition),))
+
+    def _add_all(self, conditions: Iterable[Condition]) -> tuple[int, ...]:
+        return tuple(map(self.add, conditions))
+
+    def _step(self, step: Step) -> Instruction:
+        conditions = sorted(step.conditions, key=_cost)
+        ordinal, position = _ordinal(step.position)
+        return Instruction(
+            Operation.STEP,
+            self._add_all(conditions),
+            descendant=step.axis is Axis.DESCENDANT,
+            test=self._test(step.test),
+            ordinal=ordinal,
+            position=position,
+        )
+
+    def _test(self, test: NodeTest) -> int:
+        key = KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))
+        return self.tests.setdefault(key, len(self.tests))
+
+
+def _cost(condition: Condition) -> tuple[bool, int]:
+    """What to ask last: the order of conditions is free, and the first to fail ends the matter."""
+    return not isinstance(condition, ValueTest), len(condition.text)
+
+
+def _ordinal(position: Position | None) -> tuple[int, int]:
+    if position is None:
+        return 0, 0
+    return _ORDINALS[position.operator], min(position.value, _LAST_POSITION)
+
+
+def _comparison(test: ValueTest) -> tuple[int, bytes | float]:
+    if isinstance(test.operand, str):
+        return _TEXT_COMPARISONS[test.operator], _encode(test.operand)
+    return _NUMBER_COMPARISONS[test.operator], test.operand
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else _encode(text)
+
+
+def _encode(text: str) -> bytes:
+    """UTF-8; half a surrogate pair becomes bytes that no document holds."""
+    return text.encode("utf-8", "surrogatepass")
