@@ -28,13 +28,15 @@ from __future__ import annotations
 from twigcast.documents.encoding import Source, to_parsable
 from twigcast.documents.entities import check_entities, has_document_type
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, limit_exceeded
-from twigcast.documents.places import malformed
 from twigcast.documents.publications import PathPublication, decompose
 from twigcast.documents.reader import read_document
+from twigcast.documents.tags import LONG_TAG
 from twigcast.documents.tree import Document, Element, ExpandedName, spell_name
+from twigcast.documents.verdicts import event_place, malformed, missing_entity
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "LONG_TAG",
     "Document",
     "DocumentLimits",
     "Element",
@@ -43,9 +45,11 @@ __all__ = [
     "Source",
     "check_entities",
     "decompose",
+    "event_place",
     "has_document_type",
     "limit_exceeded",
     "malformed",
+    "missing_entity",
     "read_document",
     "spell_name",
     "to_parsable",

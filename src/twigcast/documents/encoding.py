@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 from twigcast.documents.charsets import EXPAT_NAMES, UTF_8, codec_for
 from twigcast.documents.limits import DocumentLimits, limit_exceeded
 from twigcast.documents.places import place
-from twigcast.documents.tags import WINDOW, check_long_tags
+from twigcast.documents.tags import LONG_TAG, check_long_tags
 from twigcast.errors import DocumentError
 
 Source: TypeAlias = bytes | bytearray | memoryview | str
@@ -78,7 +78,7 @@ def to_parsable(data: Source, limits: DocumentLimits) -> tuple[bytes, str | None
             1,
             1,
         )
-    if len(parsable) > WINDOW:
+    if len(parsable) > LONG_TAG:
         check_long_tags(parsable, codec_of(parsable, forced), limits)
     return parsable, forced
 

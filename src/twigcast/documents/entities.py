@@ -28,7 +28,7 @@ from twigcast.documents.doctype import AttributeDefault, DocumentType, read_docu
 from twigcast.documents.encoding import codec_of
 from twigcast.documents.limits import DocumentLimits, LimitName, limit_exceeded
 from twigcast.documents.places import place
-from twigcast.documents.tags import WINDOW, find_long_tag_excess
+from twigcast.documents.tags import LONG_TAG, find_long_tag_excess
 from twigcast.errors import DocumentError
 
 MOST_NESTING: Final = 40
@@ -232,7 +232,7 @@ class _Check:
         for name in self.uses:
             declaration = self.doctype.entities[name]
             replacement = declaration.replacement or ""
-            if len(replacement) > WINDOW and (
+            if len(replacement) > LONG_TAG and (
                 excess := find_long_tag_excess(replacement.encode(), UTF_8, self.limits)
             ):
                 raise self._exceeded(excess[0], declaration.offset)

@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
-from xml.parsers.expat import errors as expat_errors
 
-from twigcast.documents.charsets import UTF_8
-from twigcast.documents.encoding import Source, codec_of, to_parsable
+from twigcast.documents.encoding import Source, to_parsable
 from twigcast.documents.entities import check_entities, has_document_type
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, LimitName, limit_exceeded
-from twigcast.documents.places import BYTE_ORDER_MARK, column_of, malformed
 from twigcast.documents.tree import Document, Element, ExpandedName
-from twigcast.errors import DocumentError
+from twigcast.documents.verdicts import event_place, malformed, missing_entity
 
 SEPARATOR: Final = "\x1f"
 """Stands between namespace name and local part in expat's names.
@@ -31,8 +28,6 @@ No XML 1.0 document can contain this control character, not even as a character 
 cannot be smuggled into a namespace name.
 """
 
-_INVALID_TOKEN: Final = expat_errors.codes[expat_errors.XML_ERROR_INVALID_TOKEN]
-_MARK: Final = BYTE_ORDER_MARK.encode()
 _BUFFER_SIZE: Final = 64 * 1024
 
 
@@ -45,11 +40,11 @@ def read_document(data: Source, limits: DocumentLimits = DEFAULT_LIMITS) -> Docu
     parser.buffer_text = True
     parser.buffer_size = _BUFFER_SIZE
     holder = Element(("", ""))  # stands above the root until the end
-    _set_handlers(parser, holder, limits, parsable.startswith(_MARK))
+    _set_handlers(parser, holder, limits, parsable)
     try:
         parser.Parse(parsable, True)
     except ExpatError as error:
-        raise _malformed(error, parser.ErrorByteIndex, parsable, encoding) from None
+        raise malformed(error.code, error.lineno, error.offset, parsable, encoding) from None
     finally:
         _clear_handlers(parser)
     root = holder.children[0]
@@ -59,7 +54,7 @@ def read_document(data: Source, limits: DocumentLimits = DEFAULT_LIMITS) -> Docu
 
 
 def _set_handlers(
-    parser: XMLParserType, holder: Element, limits: DocumentLimits, marked: bool
+    parser: XMLParserType, holder: Element, limits: DocumentLimits, parsable: bytes
 ) -> None:
     current = holder
     depth = 0
@@ -69,9 +64,8 @@ def _set_handlers(
     names: dict[str, ExpandedName] = {}
 
     def refuse(limit: LimitName) -> NoReturn:
-        line = parser.CurrentLineNumber
-        column = column_of(line, parser.CurrentColumnNumber, marked=marked)
-        raise limit_exceeded(limits, limit, line, column)
+        at = event_place(parser.CurrentLineNumber, parser.CurrentColumnNumber, parsable)
+        raise limit_exceeded(limits, limit, *at)
 
     def expand(raw: str) -> ExpandedName:
         namespace, separator, local = raw.rpartition(SEPARATOR)
@@ -116,10 +110,7 @@ def _set_handlers(
         end_text()
 
     def on_missing_entity(*description: object) -> NoReturn:
-        # check_entities has refused these; should it ever miss one, nothing is dropped silently.
-        line = parser.CurrentLineNumber
-        column = column_of(line, parser.CurrentColumnNumber, marked=marked)
-        raise DocumentError("an entity outside the document is never fetched", line, column)
+        raise missing_entity(parser.CurrentLineNumber, parser.CurrentColumnNumber, parsable)
 
     parser.StartElementHandler = on_start
     parser.EndElementHandler = on_end
@@ -138,16 +129,3 @@ def _clear_handlers(parser: XMLParserType) -> None:
     parser.ProcessingInstructionHandler = None
     parser.SkippedEntityHandler = None
     parser.ExternalEntityRefHandler = None
-
-
-def _malformed(
-    error: ExpatError, offset: int, parsable: bytes, encoding: str | None
-) -> DocumentError:
-    refusal = malformed(error.code, error.lineno, error.offset, marked=parsable.startswith(_MARK))
-    if error.code == _INVALID_TOKEN and codec_of(parsable, encoding) == UTF_8:
-        try:
-            parsable[offset : offset + 4].decode()
-        except UnicodeDecodeError as reason:
-            if reason.start == 0 and reason.reason != "unexpected end of data":
-                return DocumentError("the bytes are not valid utf-8", refusal.line, refusal.column)
-    return refusal

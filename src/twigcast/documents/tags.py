@@ -5,7 +5,7 @@ before it calls anyone: a megabyte of attributes whose prefix stands for a megab
 name is a terabyte.  No handler comes early enough to stop that, so the limits on attributes and
 on names are applied to long tags before expat sees them.
 
-Only tags of ``WINDOW`` bytes and more are looked at; a shorter one cannot hold enough attributes
+Only tags of ``LONG_TAG`` bytes and more are looked at; a shorter one cannot hold enough attributes
 to do harm (a thousand of them times a namespace name of 8 KiB is 8 MiB).  No ``<`` occurs inside
 a tag, so a long tag shows as a stretch without ``<``, and stretches are found by jumping from the
 last ``<`` of one window to that of the next: a few thousand steps for a document of 64 MiB.
@@ -22,7 +22,7 @@ from typing import Final
 from twigcast.documents.limits import DocumentLimits, LimitName, limit_exceeded
 from twigcast.documents.places import place
 
-WINDOW: Final = 8 * 1024
+LONG_TAG: Final = 8 * 1024
 
 _TAG_NAME: Final = re.compile(rb"<[^ \t\r\n<>/!?=\"']++")
 _ATTRIBUTE: Final = re.compile(
@@ -44,8 +44,8 @@ def find_long_tag_excess(
     """The limit that the first excessive long tag exceeds, and the offset of that tag."""
     size = len(data)
     position = data.find(b"<")
-    while position >= 0 and position + WINDOW < size:
-        following = data.rfind(b"<", position + 1, position + WINDOW)
+    while position >= 0 and position + LONG_TAG < size:
+        following = data.rfind(b"<", position + 1, position + LONG_TAG)
         if following < 0:
             name = _exceeded_limit(data, position, codec, limits)
             if name:

@@ -28,21 +28,18 @@ import os
 
 from twigcast.documents import (
     DEFAULT_LIMITS,
+    LONG_TAG,
     check_entities,
+    event_place,
     has_document_type,
     limit_exceeded,
     malformed,
+    missing_entity,
     to_parsable,
 )
-from twigcast.documents.charsets import UTF_8
-from twigcast.documents.encoding import codec_of
-from twigcast.documents.places import place
-from twigcast.documents.tags import WINDOW
 from twigcast.errors import DocumentError
 
 _KINDS = ("document", "element", "attribute", "text")
-_INVALID_TOKEN = 4
-_MARK = b"\xef\xbb\xbf"
 _MOST = 0xFFFFFFFF
 
 # A smaller document is checked so quickly that giving up the interpreter lock costs more.
@@ -105,7 +102,7 @@ cdef class CompactDocument:
         cdef bytes parsable
         cdef bool has_type = False
         encoding = None
-        if type(data) is bytes and len(data) <= limits.size and is_plain(data, len(data), WINDOW):
+        if type(data) is bytes and len(data) <= limits.size and is_plain(data, len(data), LONG_TAG):
             parsable = data
         else:
             parsable, encoding = to_parsable(data, limits)
@@ -176,31 +173,16 @@ cdef object _refusal(Failure failure, bytes parsable, encoding, limits):
     """The error for what the reader met, in the words of ``twigcast.documents``."""
     if failure.trouble == Trouble.memory:
         return MemoryError("no memory for the document")
-    marked = parsable.startswith(_MARK)
-    error = malformed(failure.code, failure.line, failure.column, marked=marked)
-    at = error.line, error.column
+    line, offset = failure.line, failure.column
     if failure.trouble == Trouble.malformed:
-        if failure.code == _INVALID_TOKEN and _is_broken_utf_8(parsable, encoding, at):
-            return DocumentError("the bytes are not valid utf-8", *at)
-        return error
+        return malformed(failure.code, line, offset, parsable, encoding)
+    if failure.trouble == Trouble.entity:
+        return missing_entity(line, offset, parsable)
+    at = event_place(line, offset, parsable)
     if failure.trouble == Trouble.depth:
         return limit_exceeded(limits, "depth", *at)
     if failure.trouble == Trouble.attributes:
         return limit_exceeded(limits, "attributes", *at)
     if failure.trouble == Trouble.name_length:
         return limit_exceeded(limits, "name_length", *at)
-    if failure.trouble == Trouble.entity:
-        return DocumentError("an entity outside the document is never fetched", *at)
     return DocumentError("the document holds more nodes or text than 32 bits can number", *at)
-
-
-cdef bint _is_broken_utf_8(bytes parsable, encoding, tuple at) except -1:
-    """Whether bytes that are not UTF-8 are what expat stopped at."""
-    if codec_of(parsable, encoding) != UTF_8:
-        return False
-    try:
-        parsable.decode()
-    except UnicodeDecodeError as reason:
-        before = parsable[: reason.start].decode()
-        return reason.reason != "unexpected end of data" and place(before, len(before)) == at
-    return False
