@@ -163,3 +163,10 @@ def test_questions_about_one_model() -> None:
     repeated = companions(Repeat(Choice((A, B)), 1, True), {"a", "b"})
     assert repeated == {"a": {"a", "b"}, "b": {"a", "b"}}
     assert companions(Mixed(("a", "b")), {"a", "b"}) is None
+
+
+def test_default_values_are_those_that_documents_have() -> None:
+    dtd = """<!ELEMENT a EMPTY>
+             <!ATTLIST a p CDATA "x&amp;y" q CDATA #FIXED "&#38;#38;z" r CDATA "&lt;&#65;">"""
+    declared = Schema.from_dtd(dtd).elements["a"].attributes
+    assert [attribute.value for attribute in declared] == ["x&y", "&#38;z", "<A"]

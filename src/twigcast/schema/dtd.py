@@ -199,9 +199,14 @@ def _attributes(element: Any) -> tuple[Attribute, ...]:
             _qualified(attribute),
             attribute.type,
             None if attribute.default == "none" else attribute.default,
-            attribute.default_value,
+            _default_value(attribute.default_value),
             tuple(attribute.values()),
         )
         for attribute in element.iterattributes()
     )
     return tuple(sorted(found, key=lambda attribute: attribute.name))
+
+
+def _default_value(value: str | None) -> str | None:
+    """The default as documents have it; libxml2 leaves an ampersand in it as a reference."""
+    return None if value is None else value.replace("&#38;", "&")
