@@ -1,0 +1,160 @@
+"""The part of a schema that valid documents can use.
+
+An element counts here when it is declared, lies on a walk from the root and can be completed: its
+content model allows a sequence of children that can be completed too.  (The element graph of
+:mod:`twigcast.schema` also keeps children that are named but not declared; no valid document holds
+one, so nothing is generated for them.)
+
+``levels`` is the least number of levels that an element takes, itself included::
+
+    <!ELEMENT table (row+)>  <!ELEMENT row (cell+)>  <!ELEMENT cell (#PCDATA | table)*>
+       3                        2                       1
+
+It is the least fixed point over the content models: a name costs its element, a sequence its most
+expensive part, a choice its cheapest, and what may be left out nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+
+from twigcast.errors import WorkloadError
+from twigcast.schema import (
+    Any,
+    Choice,
+    Content,
+    ElementDeclaration,
+    Mixed,
+    Name,
+    Repeat,
+    Schema,
+    Sequence,
+    names,
+    useful_children,
+)
+
+
+class UsableElements:
+    """The elements that documents of a schema can hold, in order of declaration.
+
+    ``children`` are those that each can have, in the order in which its model names them.
+    """
+
+    __slots__ = ("_together", "children", "declarations", "levels", "root")
+
+    def __init__(self, schema: Schema) -> None:
+        self.root = schema.root
+        self.levels = minimal_levels(schema.elements)
+        if self.root not in self.levels:
+            raise WorkloadError(
+                f"no document can be valid: {self.root} needs elements that are not declared, or "
+                "that always need further ones"
+            )
+        children = {name: _children(schema.elements, name, self.levels) for name in self.levels}
+        reached = {self.root}
+        waiting = [self.root]
+        while waiting:
+            fresh = [name for name in children[waiting.pop()] if name not in reached]
+            reached.update(fresh)
+            waiting.extend(fresh)
+        self.children = {name: children[name] for name in schema.elements if name in reached}
+        self.declarations = {name: schema.elements[name] for name in self.children}
+        self._together: dict[tuple[str, frozenset[str]], bool] = {}
+
+    def together(self, parent: str, wanted: frozenset[str]) -> bool:
+        """Whether one ``parent`` can have all the ``wanted`` children at once."""
+        key = (parent, wanted)
+        known = self._together.get(key)
+        if known is None:
+            content = self.declarations[parent].content
+            known = wanted in _gathered(content, wanted, self.levels)
+            # Pairs are asked for most, and there are only so many of them.
+            if len(wanted) == 2:
+                self._together[key] = known
+        return known
+
+    def tallest(self, limit: int) -> dict[str, int]:
+        """The most levels that each element can take, at most ``limit``."""
+        tallest = dict.fromkeys(self.children, 1)
+        for _ in range(limit - 1):
+            found = {
+                name: 1 + max((tallest[child] for child in below), default=0)
+                for name, below in self.children.items()
+            }
+            if found == tallest:
+                break
+            tallest = found
+        return tallest
+
+
+def minimal_levels(elements: Mapping[str, ElementDeclaration]) -> dict[str, int]:
+    """The least number of levels of each element that can be completed."""
+    levels: dict[str, int] = {}
+    # Elements of n levels are known after n rounds, and a round without news is the last.
+    while True:
+        found = {
+            name: 1 + int(least)
+            for name, declaration in elements.items()
+            if (least := levels_of(declaration.content, levels)) < math.inf
+        }
+        if found == levels:
+            return {name: levels[name] for name in elements if name in levels}
+        levels = found
+
+
+def levels_of(content: Content, levels: Mapping[str, int]) -> float:
+    """The least number of levels that content takes; infinite where it cannot be completed."""
+    if isinstance(content, Name):
+        return levels.get(content.name, math.inf)
+    if isinstance(content, Sequence):
+        return max(levels_of(part, levels) for part in content.parts)
+    if isinstance(content, Choice):
+        return min(levels_of(part, levels) for part in content.parts)
+    if isinstance(content, Repeat):
+        return levels_of(content.part, levels) if content.minimum else 0
+    return 0
+
+
+def _children(
+    elements: Mapping[str, ElementDeclaration], parent: str, usable: Collection[str]
+) -> tuple[str, ...]:
+    content = elements[parent].content
+    if isinstance(content, Any):
+        return tuple(name for name in elements if name in usable)
+    useful = useful_children(content, usable) or frozenset()
+    return tuple(name for name in names(content) if name in useful)
+
+
+def _gathered(
+    content: Content, wanted: frozenset[str], usable: Collection[str]
+) -> set[frozenset[str]]:
+    """The largest sets of ``wanted`` names that a sequence of usable children can hold at once.
+
+    Exact: sets that another one includes are left out, since more children are never worse.  No
+    set at all means that the content cannot be completed.
+    """
+    if isinstance(content, Any):
+        return {wanted}
+    if isinstance(content, Mixed):
+        return {wanted.intersection(content.names)}
+    if isinstance(content, Name):
+        return {wanted & {content.name}} if content.name in usable else set()
+    if isinstance(content, Sequence):
+        found = {frozenset[str]()}
+        for part in content.parts:
+            more = _gathered(part, wanted, usable)
+            found = _largest({some | other for some in found for other in more})
+        return found
+    if isinstance(content, Choice):
+        return _largest(set().union(*(_gathered(part, wanted, usable) for part in content.parts)))
+    if isinstance(content, Repeat):
+        found = _gathered(content.part, wanted, usable)
+        if content.unbounded and found:
+            return {frozenset().union(*found)}
+        return found or ({frozenset()} if content.minimum == 0 else set())
+    return {frozenset()}
+
+
+def _largest(sets: set[frozenset[str]]) -> set[frozenset[str]]:
+    return {some for some in sets if not any(some < other for other in sets)}

@@ -1,0 +1,81 @@
+"""The parameters of generated subscriptions, as two publications of the field name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twigcast.errors import WorkloadError
+
+_HIGHEST = 100
+"""Patterns are walked by recursion, and the language refuses deeper ones by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeParameters:
+    """Tree patterns as Chand and Felber generate them for XNET; their settings by default.
+
+    ``height`` (h) bounds the levels of a pattern; ``wildcard`` (p*) is the chance that ``*``
+    stands for a tag, ``descendant`` (p//) that an edge is ``//``, ``branching`` (pλ) that a node
+    has more than one child; ``skew`` (θ) is that of the Zipf distribution by which a tag is chosen
+    among the children that the DTD allows.  ``distinct`` patterns come once each.
+    """
+
+    height: int = 10
+    wildcard: float = 0.1
+    descendant: float = 0.05
+    branching: float = 0.1
+    skew: float = 1.0
+    distinct: bool = True
+
+    def __post_init__(self) -> None:
+        _check_height("height", self.height)
+        _check_chance("wildcard", self.wildcard)
+        _check_chance("descendant", self.descendant)
+        _check_chance("branching", self.branching)
+        _check_skew(self.skew)
+
+
+@dataclass(frozen=True, slots=True)
+class PathParameters:
+    """Linear expressions as Li, Hou and Jacobsen use them (the generator of Diao et al.).
+
+    ``length`` (L) bounds the steps of an expression; ``wildcard`` (W) is the chance of ``*`` at a
+    step, ``descendant`` (DO) that of ``//``; ``skew`` (θ) and ``distinct`` are those of
+    :class:`TreeParameters`.
+
+    Every expression goes on to an element without children or to the full length, so without
+    ``*`` and ``//`` none covers another.  With ``shortest``, the length aimed at is drawn evenly
+    between the two, and many expressions are prefixes of others and cover them.
+    """
+
+    length: int = 10
+    wildcard: float = 0.0
+    descendant: float = 0.0
+    skew: float = 0.0
+    distinct: bool = True
+    shortest: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_height("length", self.length)
+        if self.shortest is not None and not 1 <= self.shortest <= self.length:
+            raise WorkloadError(
+                f"shortest must be from 1 to the length {self.length}, not {self.shortest}"
+            )
+        _check_chance("wildcard", self.wildcard)
+        _check_chance("descendant", self.descendant)
+        _check_skew(self.skew)
+
+
+def _check_height(name: str, value: int) -> None:
+    if not 1 <= value <= _HIGHEST:
+        raise WorkloadError(f"{name} must be from 1 to {_HIGHEST}, not {value}")
+
+
+def _check_chance(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise WorkloadError(f"{name} is a probability, from 0 to 1, not {value}")
+
+
+def _check_skew(value: float) -> None:
+    if not 0 <= value <= 10:
+        raise WorkloadError(f"skew must be from 0 to 10, not {value}")
