@@ -1,0 +1,77 @@
+"""``twigcast advertise``: the advertisements of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from twigcast.cli.console import output, print_json
+from twigcast.language import Pattern, parse
+from twigcast.schema import Advertisement, Advertisements, Schema
+
+
+def advertise(
+    dtd: Annotated[str, typer.Argument(help="The DTD's file.")],
+    root: Annotated[
+        str | None, typer.Option(help="The root element, where the DTD leaves it open.")
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="Plain paths of at most so many names instead of ( )+ groups."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="How many to show; 0 shows all.")] = 40,
+    overlaps: Annotated[
+        str | None, typer.Option(help="Only those that overlap this subscription.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object an advertisement instead of a table.")
+    ] = False,
+) -> None:
+    """List what documents of a schema promise: their root-to-leaf paths."""
+    schema = Schema.from_dtd(dtd, root)
+    pattern = None if overlaps is None else parse(overlaps)
+    advertisements = schema.advertisements(depth)
+    shown = islice(_overlapping(schema, advertisements, pattern), limit or None)
+    if json:
+        for entry in shown:
+            print_json({"advertisement": str(entry), "kind": entry.kind})
+        return
+    _print_summary(schema, pattern)
+    table = Table("advertisement", "kind")
+    table.columns[0].overflow = "fold"
+    for entry in shown:
+        table.add_row(Text(str(entry)), entry.kind)
+    output().print(table)
+    total = advertisements.count()
+    exactness = "" if advertisements.exact else ", which promise more paths than the schema has"
+    if not advertisements.complete:
+        exactness = ", for the paths of that depth only"
+    which = "overlapping ones shown" if pattern is not None else "shown"
+    output().print(f"{table.row_count:,} {which} of {total:,} advertisements{exactness}")
+
+
+def _print_summary(schema: Schema, pattern: Pattern | None) -> None:
+    console = output()
+    recursive = sorted(schema.recursive_elements)
+    console.print(
+        f"root {schema.root}, {len(schema.elements):,} elements, {len(recursive):,} on a cycle, "
+        f"{schema.count_paths(10):,} label paths to depth 10"
+    )
+    if pattern is not None:
+        answer = "may match" if schema.overlaps(pattern) else "never matches"
+        console.print(Text(f"{pattern} {answer} a document of this schema"))
+
+
+def _overlapping(
+    schema: Schema, advertisements: Advertisements, pattern: Pattern | None
+) -> Iterator[Advertisement]:
+    """All advertisements, or those that overlap a pattern; none are tried where none can."""
+    if pattern is None:
+        yield from advertisements
+    elif schema.overlaps(pattern):
+        yield from (entry for entry in advertisements if entry.overlaps(pattern))

@@ -1,0 +1,53 @@
+"""What the commands share: where they write, and progress bars."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+_Item = TypeVar("_Item")
+
+
+def output() -> Console:
+    """The console for results."""
+    return Console(highlight=False, soft_wrap=False)
+
+
+def complain(message: str) -> None:
+    """Tell an error on standard error."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"[bold red]error:[/] {escape(message)}"
+    )
+
+
+def print_json(value: Any) -> None:
+    """One JSON value on a line of its own."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def with_progress(items: Iterable[_Item], what: str, total: int | None = None) -> Iterator[_Item]:
+    """The items, with a progress bar on standard error while they are worked on.
+
+    The bar appears only on a terminal, and goes when the work is done.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield from items
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        for item in items:
+            yield item
+            progress.advance(task)

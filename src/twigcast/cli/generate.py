@@ -1,0 +1,150 @@
+"""``twigcast generate``: workloads from a DTD."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from twigcast.cli.console import with_progress
+from twigcast.schema import Schema
+from twigcast.workload import (
+    DocumentParameters,
+    PathParameters,
+    TreeParameters,
+    ValueParameters,
+    Vocabulary,
+    generate_documents,
+    generate_subscriptions,
+)
+
+generate = typer.Typer(
+    name="generate", help="Make subscriptions or documents from a DTD.", no_args_is_help=True
+)
+
+_Dtd = Annotated[str, typer.Option(help="The DTD's file.")]
+_Root = Annotated[str | None, typer.Option(help="The root element, where the DTD leaves it open.")]
+_Count = Annotated[int, typer.Option(min=1, help="How many to make.")]
+_Seed = Annotated[int, typer.Option(help="The same seed gives the same output.")]
+_Lowest = Annotated[int, typer.Option(help="The lowest number in documents and comparisons.")]
+_Highest = Annotated[int, typer.Option(help="The highest number in documents and comparisons.")]
+
+
+class _Shape(StrEnum):
+    """What subscriptions look like."""
+
+    TREE = "tree"
+    PATH = "path"
+
+
+@generate.command()
+def subscriptions(
+    dtd: _Dtd,
+    count: _Count,
+    seed: _Seed = 1,
+    root: _Root = None,
+    shape: Annotated[
+        _Shape, typer.Option(help="Tree patterns (XNET) or linear expressions (Li et al.).")
+    ] = _Shape.TREE,
+    length: Annotated[
+        int, typer.Option(min=1, help="The greatest height of a tree or length of a path.")
+    ] = 10,
+    wildcard: Annotated[float, typer.Option(help="The probability of * at a step.")] = 0.1,
+    descendant: Annotated[float, typer.Option(help="The probability of // at a step.")] = 0.05,
+    branching: Annotated[
+        float, typer.Option(help="Trees: the probability of more than one child at a node.")
+    ] = 0.1,
+    skew: Annotated[float, typer.Option(help="The Zipf exponent of the choice of tags.")] = 1.0,
+    distinct: Annotated[bool, typer.Option(help="No two subscriptions alike.")] = True,
+    values: Annotated[
+        float, typer.Option(help="The share of subscriptions that compare a value.")
+    ] = 0.0,
+    operators: Annotated[
+        str, typer.Option(help="How they compare: some of = != < <= > >= contains starts-with.")
+    ] = "= < <= > >=",
+    lowest: _Lowest = 0,
+    highest: _Highest = 999,
+    output: Annotated[
+        Path | None, typer.Option(help="A file for them; standard output otherwise.")
+    ] = None,
+) -> None:
+    """Make subscriptions, one a line: a key, a tab, an XPath expression."""
+    parameters = (
+        TreeParameters(length, wildcard, descendant, branching, skew, distinct)
+        if shape is _Shape.TREE
+        else PathParameters(
+            length=length, wildcard=wildcard, descendant=descendant, skew=skew, distinct=distinct
+        )
+    )
+    schema = Schema.from_dtd(dtd, root)
+    compared = ValueParameters(
+        fraction=values,
+        operators=tuple(operators.split()),
+        vocabulary=Vocabulary(lowest=lowest, highest=highest),
+    )
+    patterns = generate_subscriptions(
+        schema, parameters, seed=seed, values=compared if values else None
+    )
+    with _opened(output) as file:
+        numbered = enumerate(islice(patterns, count), start=1)
+        for number, pattern in with_progress(numbered, "subscriptions", count):
+            file.write(f"s{number}\t{pattern}\n".encode())
+
+
+@generate.command()
+def documents(
+    dtd: _Dtd,
+    count: _Count,
+    seed: _Seed = 1,
+    root: _Root = None,
+    levels: Annotated[int, typer.Option(min=1, help="The greatest depth of a document.")] = 10,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="How often a repeated part stands at most.")
+    ] = 3,
+    size: Annotated[
+        int | None, typer.Option(min=1, help="The characters to aim at in a document.")
+    ] = None,
+    lowest: _Lowest = 0,
+    highest: _Highest = 999,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for them, a file each; otherwise standard output, a line each."
+        ),
+    ] = None,
+) -> None:
+    """Make documents that are valid against the DTD."""
+    schema = Schema.from_dtd(dtd, root)
+    parameters = DocumentParameters(
+        levels=levels,
+        repeats=repeats,
+        size=size,
+        vocabulary=Vocabulary(lowest=lowest, highest=highest),
+    )
+    made = generate_documents(schema, parameters, seed=seed)
+    numbered = with_progress(enumerate(islice(made, count), start=1), "documents", count)
+    if output is None:
+        for _, document in numbered:
+            sys.stdout.buffer.write(document.replace(b"\n", b"") + b"\n")
+        sys.stdout.buffer.flush()
+        return
+    output.mkdir(parents=True, exist_ok=True)
+    width = len(str(count))
+    for number, document in numbered:
+        (output / f"document-{number:0{width}}.xml").write_bytes(document)
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[BinaryIO]:
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with path.open("wb") as file:
+            yield file

@@ -1,0 +1,63 @@
+"""The README's examples, executed as a newcomer would paste them."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def console_examples(page: Path) -> list[tuple[str, str]]:
+    """The commands of a page's console blocks, each with the output shown below it."""
+    examples: list[tuple[str, str]] = []
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            examples.append((command, shown))
+    return examples
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
+    assert bool(session.examples) is bool(blocks), "a Python block without >>> is not executed"
+    results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [example for page in PAGES for example in console_examples(page)],
+    ids=lambda part: part[:60],
+)
+def test_console_examples(command: str, shown: str) -> None:
+    programs = Path(sys.executable).parent
+    result = subprocess.run(
+        command.replace(".venv/bin/", f"{programs}{os.sep}"),
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "100"},
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == shown
+
+
+def test_the_readme_has_both_kinds_of_example() -> None:
+    assert console_examples(PAGES[0])
+    assert ">>> " in PAGES[0].read_text(encoding="utf-8")
