@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import twigcast
+
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "twigcast"
 
 ALLOWED: dict[str, set[str]] = {
@@ -125,6 +127,14 @@ def test_compiled_code_has_one_door() -> None:
 def test_every_package_is_in_the_table() -> None:
     packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
     assert packages <= set(ALLOWED)
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(twigcast.__all__) <= set(dir(twigcast))
+    for name in twigcast.__all__:
+        assert getattr(twigcast, name).__module__.startswith("twigcast.")
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = twigcast.nonsense
 
 
 def test_the_package_imports_quickly_and_alone() -> None:

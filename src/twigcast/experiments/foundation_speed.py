@@ -37,7 +37,7 @@ def foundation_speed(
     rounds: int = 7,
     progress: Progress = lambda work: None,
 ) -> Iterator[Measurement]:
-    """Measure on subscriptions and documents generated from the schema, which has no namespaces.
+    """Measure on subscriptions and documents generated from the schema.
 
     Half the subscriptions are linear (W = DO = 0.1), half are trees in XNET's setting, of which
     half compare a value.
@@ -52,10 +52,11 @@ def foundation_speed(
 
     progress("parsing subscriptions")
     texts = [str(pattern) for pattern in patterns]
+    xpaths = [pattern.to_xpath() for pattern in patterns]
     yield from measure(
         f"parse a subscription ({len(texts):,} texts)",
         {
-            "lxml etree.XPath": lambda: [etree.XPath(text) for text in texts],
+            "lxml etree.XPath": lambda: [_compiled_xpath(*xpath) for xpath in xpaths],
             "twigcast.parse": lambda: [parse(text) for text in texts],
         },
         units=len(texts),
@@ -81,7 +82,7 @@ def foundation_speed(
     twigs = [compiled(pattern) for pattern in few]
     compact = [CompactDocument(data) for data in some]
     trees = [etree.fromstring(data).getroottree() for data in some]
-    paths = [etree.XPath(str(pattern)) for pattern in few]
+    paths = [_compiled_xpath(*pattern.to_xpath()) for pattern in few]
     yield from measure(
         f"evaluate one pattern on a read document ({len(few)} x {len(some)})",
         {
@@ -123,3 +124,7 @@ def _generation(
     schema: Schema, parameters: PathParameters | TreeParameters, count: int, seed: int
 ) -> Callable[[], object]:
     return lambda: list(islice(generate_subscriptions(schema, parameters, seed=seed), count))
+
+
+def _compiled_xpath(text: str, namespaces: dict[str, str]) -> etree.XPath:
+    return etree.XPath(text, namespaces=namespaces or None)
