@@ -28,7 +28,7 @@ def examples() -> Iterator[tuple[str, str, bool]]:
         if line.startswith("  "):
             answer, document = line.split(maxsplit=1)
             yield subscription, document, {"yes": True, "no": False}[answer]
-        else:
+        elif line:
             subscription = line
 
 
