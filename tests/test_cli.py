@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import twigcast
 from twigcast.cli import app
 from twigcast.language import parse, read_subscriptions
 from twigcast.schema import Schema
@@ -68,6 +71,84 @@ def test_match_goes_on_after_a_bad_document(tmp_path: Path) -> None:
     assert "mismatched tag" in table.stdout
 
 
+def test_match_goes_on_after_a_missing_file(tmp_path: Path) -> None:
+    (tmp_path / "good.xml").write_text("<a/>")
+    (tmp_path / "s.txt").write_text("k\t/a\n")
+    names = [str(tmp_path / name) for name in ("s.txt", "none.xml", "good.xml")]
+    answers = lines("match", "--json", *names, status=1)
+    assert answers[0]["error"] == "No such file or directory"
+    assert answers[1]["matches"] == ["k"]
+
+
+def test_match_tells_of_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("k\t/a\n")
+    result = run("match", str(tmp_path / "s.txt"), str(tmp_path))
+    assert result.returncode == 1
+    assert b"no .xml file in" in result.stderr
+
+
+def test_keys_are_never_cut(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("é" * 100 + "\t/a\n", encoding="utf-8")
+    (tmp_path / "a.xml").write_text("<a/>")
+    arguments = ["match", str(tmp_path / "s.txt"), str(tmp_path / "a.xml")]
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "60"}).stdout
+    assert shown.count("é") == 100
+
+
+def test_results_go_where_they_are_sent_though_a_progress_bar_shows(tmp_path: Path) -> None:
+    """With a terminal for errors only, as when a user redirects the output."""
+    (tmp_path / "s.txt").write_text("k\t/a\n")
+    (tmp_path / "a.xml").write_text("<a/>")
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-c", "from twigcast.cli import main; main()", "match", "--json"]
+    command += [str(tmp_path / "s.txt"), str(tmp_path / "a.xml")]
+    environment = {**os.environ, "TERM": "xterm"}
+    result = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=terminal, timeout=60, check=True, env=environment
+    )
+    os.close(terminal)
+    shown = os.read(controller, 100_000)
+    os.close(controller)
+    assert json.loads(result.stdout)["matches"] == ["k"]
+    assert b"matching" in shown
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_closed_streams_are_no_traceback(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "s.txt").write_text("k\t/a\n")
+    script = f'"{sys.executable}" -c "from twigcast.cli import main; main()"'
+    result = subprocess.run(
+        f"{script} match --json s.txt - {closed}",
+        shell=True,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in result.stderr
+
+
+def test_any_locale_can_show_any_key(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("café\t/a\n", encoding="utf-8")
+    (tmp_path / "a.xml").write_text("<a/>")
+    command = [sys.executable, "-c", "from twigcast.cli import main; main()", "match"]
+    command += [str(tmp_path / "s.txt"), str(tmp_path / "a.xml")]
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "COLUMNS": "200"}
+    environment = {**os.environ, **plain}
+    table = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=True)
+    assert b"caf" in table.stdout
+    answer = subprocess.run(
+        [*command, "--json"], capture_output=True, env=environment, timeout=60, check=True
+    )
+    assert json.loads(answer.stdout)["matches"] == ["café"]
+
+
+def test_version() -> None:
+    assert run("--version").stdout.decode() == f"twigcast {twigcast.__version__}\n"
+
+
 def test_match_reads_standard_input(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("k\t/a\n")
     result = run("match", "--json", str(tmp_path / "s.txt"), "-", stdin=b"<a/>")
@@ -81,8 +162,10 @@ def test_match_reads_standard_input(tmp_path: Path) -> None:
         (["advertise", "missing.dtd"], "missing.dtd"),
         (
             "generate subscriptions --dtd examples/news.dtd --count 1 --wildcard 2".split(),
-            "wildcard is a probability",
+            "less than or equal to 1",
         ),
+        ("match - -".split(), "can be read once only"),
+        ("bench --dtd nowhere.dtd".split(), "nowhere.dtd is not here; name a DTD with --dtd"),
         (["advertise", "examples/news.dtd", "--root", "nonsense"], "nonsense"),
         (["advertise", "examples/news.dtd", "--overlaps", "a[count(b)]"], "count()"),
     ],

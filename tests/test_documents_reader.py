@@ -4,6 +4,7 @@ import gc
 import sys
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 from document_trees import lxml_rows, read_rows
@@ -13,6 +14,7 @@ from lxml import etree
 
 from twigcast.documents import DocumentLimits, Element, read_document, reader
 from twigcast.errors import DocumentError
+from twigcast.language import parse
 
 XML = "http://www.w3.org/XML/1998/namespace"
 
@@ -285,3 +287,11 @@ def test_real_documents_read_as_libxml2_reads_them(shared_data: Path) -> None:
             refused.append(file.name)
     # An attack: its document type declaration would fetch parameter entities.
     assert all(name.endswith("-xee.xml") for name in refused)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [60, 97, 47, 62], {}, Path("a.xml")])
+def test_other_types_are_refused_in_words(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="a document is bytes or str, not"):
+        read_document(wrong)
+    with pytest.raises(TypeError, match="a document is bytes or str, not"):
+        parse("/a").matches(wrong)

@@ -19,8 +19,8 @@ from oracle import parse_tree
 
 from twigcast.documents import DocumentLimits
 from twigcast.language import compare_numbers, number_text, parse, to_number
-from twigcast.matching import CompactDocument, CompiledPattern, compiled
-from twigcast.matching.program import Instruction, KindAndName, Operation, Program, compile_pattern
+from twigcast.matching import CompactDocument, CompiledPattern, compile_pattern
+from twigcast.matching.program import Instruction, KindAndName, Operation, Program, make_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ LARGEST = sys.float_info.max
 
 
 def asks(xpath: str, document: CompactDocument) -> bool:
-    return document.matches(compiled(parse(xpath)))
+    return document.matches(compile_pattern(parse(xpath)))
 
 
 # --- size ---------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def test_answers_as_libxml2_does_all_over_the_forest(path: str, condition: str, 
     xpath = f"//{path.removeprefix('.//')}[{condition}]{leaf}"
     pattern = parse(xpath)
     ask = etree.XPath(xpath.replace("*:a", "*[local-name()='a']"))
-    answers = [document.matches(compiled(pattern)) for _, document in READ]
+    answers = [document.matches(compile_pattern(pattern)) for _, document in READ]
     assert answers == [bool(ask(tree)) for tree, _ in READ], str(pattern)
 
 
@@ -185,7 +185,7 @@ def test_numbers_beyond_the_range_of_a_double(text: str, number: float) -> None:
 def test_a_pattern_that_never_matches() -> None:
     never = parse("/a[position() < 1]")
     assert not never.alternatives
-    assert not CompactDocument("<a/>").matches(compiled(never))
+    assert not CompactDocument("<a/>").matches(compile_pattern(never))
 
 
 def test_half_a_surrogate_pair_is_in_no_document() -> None:
@@ -198,12 +198,12 @@ def test_half_a_surrogate_pair_is_in_no_document() -> None:
 
 
 def test_programs_survive_pickling() -> None:
-    pattern = compiled(parse("//a[b[2] or not(contains(c//d, 'é'))][@x > 5]"))
+    pattern = compile_pattern(parse("//a[b[2] or not(contains(c//d, 'é'))][@x > 5]"))
     again = pickle.loads(pickle.dumps(pattern))
     assert (
         again.source
         == pattern.source
-        == compile_pattern(parse("//a[@x>5][b[2] or not(contains(c//d,'é'))]"))
+        == make_program(parse("//a[@x>5][b[2] or not(contains(c//d,'é'))]"))
     )
     document = CompactDocument("<a x='6'><b/></a>")
     assert document.matches(again)
@@ -257,7 +257,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("xpath", HOSTILE, ids=lambda xpath: xpath[:30])
 def test_time_grows_with_the_document_and_no_faster(xpath: str) -> None:
-    pattern = compiled(parse(xpath))
+    pattern = compile_pattern(parse(xpath))
     small, large = nested(5_000), nested(40_000)
     assert not small.matches(pattern)
     ratio = quickest(lambda: large.matches(pattern)) / quickest(lambda: small.matches(pattern))
@@ -266,7 +266,7 @@ def test_time_grows_with_the_document_and_no_faster(xpath: str) -> None:
 
 def test_time_grows_with_the_pattern_and_no_faster() -> None:
     document = nested(20_000)
-    short, long = (compiled(parse("//a" * steps + "//b/c")) for steps in (11, 88))
+    short, long = (compile_pattern(parse("//a" * steps + "//b/c")) for steps in (11, 88))
     ratio = quickest(lambda: document.matches(long)) / quickest(lambda: document.matches(short))
     assert ratio < 24
 
@@ -274,7 +274,7 @@ def test_time_grows_with_the_pattern_and_no_faster() -> None:
 MEMORY_SCRIPT = """
 from resource import RUSAGE_SELF, getrusage
 from twigcast.language import parse
-from twigcast.matching import CompactDocument, compiled
+from twigcast.matching import CompactDocument, compile_pattern
 
 document = CompactDocument(("<r>" + ("<a>" * 100 + "</a>" * 100) * 10_000 + "</r>").encode())
 before = getrusage(RUSAGE_SELF).ru_maxrss
@@ -283,7 +283,7 @@ for level in range(30):
     xpath = [f".//a[not({xpath})]", f".//a[{xpath} or .//b]", f".//a[.//a][{xpath}]"][level % 3]
 path = ".//" + "a//" * 50 + "a"
 for question in (f"//a[not({xpath})]", f"/r[{xpath} or x]", f"//a[contains({path}, 'x')]"):
-    document.matches(compiled(parse(question)))
+    document.matches(compile_pattern(parse(question)))
 print((getrusage(RUSAGE_SELF).ru_maxrss - before) * 1024, document.byte_size)
 """
 
@@ -301,12 +301,12 @@ from pathlib import Path
 from twigcast.errors import DocumentError
 from twigcast.language import parse
 from twigcast.matching import CompactDocument, CompiledPattern
-from twigcast.matching.program import compile_pattern
+from twigcast.matching.program import make_program
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-program = compile_pattern(parse("//a[b[2] or contains(c//d, 'x')]/@y[. > 5]"))
+program = make_program(parse("//a[b[2] or contains(c//d, 'x')]/@y[. > 5]"))
 good = b"<a xmlns:p='urn:p'>" + b"<p:b y='7'>text</p:b><a><c><d>x</d></c></a>" * 50 + b"</a>"
 bad = good[:-2]
 def work(times):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from twigcast.errors import SubscriptionError
@@ -39,6 +41,10 @@ REFUSED = [
     ("a[b * 2 = 3]", 4, "arithmetic (*)"),
     ("a[b|c]", 3, "write or"),
     ("(a|b)/c", 0, "parentheses"),
+    ("a/(b|c)", 2, "parentheses within a path"),
+    ("a[b = +1]", 6, "arithmetic (+)"),
+    ("a[position() = last()]", 15, "the function last() is not supported"),
+    ("a[b = -count(c)]", 7, "the function count() is not supported"),
     ("a['x']", 2, "a constant alone"),
     ("a[b = c]", 6, "two paths"),
     ("a[1 = 1]", 2, "two constants"),
@@ -169,5 +175,15 @@ def test_prefixes() -> None:
     assert parse("Q{}a") == parse("a")
     assert parse("*:*") == parse("*")
     assert parse("@xml:lang") == parse("@Q{http://www.w3.org/XML/1998/namespace}lang")
-    with pytest.raises(SubscriptionError, match="braces"):
+    with pytest.raises(ValueError, match="braces"):
         parse("b:a", {"b": "urn:{x}"})
+    with pytest.raises(ValueError, match="belong together"):
+        parse("a", {"xml": "urn:x"})
+
+
+@pytest.mark.parametrize("wrong", [None, b"/a", 5, ["/a"]])
+def test_other_types_are_refused_in_words(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="a subscription is a str, not"):
+        parse(wrong)
+    with pytest.raises(TypeError, match="the namespace of c is a str, not"):
+        parse("c:a", {"c": wrong})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -157,3 +158,13 @@ def test_the_roots_of_real_dtds(shared_data: Path) -> None:
     assert Schema.from_dtd(shared_data / "dtd" / "nitf-2-5.dtd").root == "nitf"
     with pytest.raises(SchemaError, match="site, income, status, amount"):
         Schema.from_dtd(shared_data / "dtd" / "auction.dtd")
+
+
+def test_an_expression_that_was_not_parsed_is_refused_in_words() -> None:
+    schema = Schema.from_dtd("<!ELEMENT a EMPTY>")
+    text: Any = "//a"
+    with pytest.raises(TypeError, match=r"make one with twigcast.parse\(\)"):
+        schema.overlaps(text)
+    with pytest.raises(TypeError, match=r"make one with twigcast.parse\(\)"):
+        schema.advertisements().take(1)[0].overlaps(text)
+    assert repr(schema.advertisements()) == "<1 advertisements>"

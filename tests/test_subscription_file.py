@@ -14,7 +14,8 @@ from twigcast.language import parse, read_subscriptions
 def test_text(tmp_path: Path) -> None:
     path = tmp_path / "subscriptions.txt"
     path.write_text(
-        "\ufeff# a comment\n\nalice\t//a[b]\n//c\nxmlns:p = urn:p\n  bob x \t p:d \r\n//p:e\n",
+        "\ufeff# a comment\n\nalice\t//a[b]\n//c\nxmlns:p = urn:p\n  bob x \t p:d \r\n//p:e\n"
+        "xmlns:q='urn:q'\r\ncarol\tq:f\n",
         encoding="utf-8",
     )
     found = list(read_subscriptions(path))
@@ -23,13 +24,18 @@ def test_text(tmp_path: Path) -> None:
         ("4", parse("//c")),
         ("bob x", parse("Q{urn:p}d")),
         ("7", parse("Q{urn:p}e")),
+        ("carol", parse("Q{urn:q}f")),
     ]
     assert found[0].xpath == "//a[b]"
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("k\t//a\n"))
-    assert [entry.key for entry in read_subscriptions("-")] == ["k"]
+    given = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfk\t//a\n\xff\n"), encoding="latin-1")
+    monkeypatch.setattr("sys.stdin", given)
+    reader = read_subscriptions("-")
+    assert next(reader).key == "k"
+    with pytest.raises(SubscriptionFileError, match="standard input, line 2: this is not UTF-8"):
+        next(reader)
 
 
 def test_csv(tmp_path: Path) -> None:
@@ -84,7 +90,16 @@ def test_a_bad_expression_names_file_and_line(tmp_path: Path) -> None:
         ("a.csv", b"key,xpath,namespaces\nk,//a,[1]\n", 2, "JSON object"),
         ("a.csv", b"key,xpath,namespaces\nk,//a,{\n", 2, "JSON object"),
         ("a.csv", b"key,xpath\nk\n", 2, "empty"),
-        ("a.txt", b"k\t//a\n\xff\xfe\n", 1, "UTF-8"),
+        ("a.csv", b'key,xpath,namespaces\nk,//a,"{""p"": null}"\n', 2, "JSON object"),
+        ("a.CSV", b"key,xpath\nk,//a\nk,//b\n", 3, "the key 'k' stands for another"),
+        ("a.csv", b"key,xpath\nk,//caf\xe9\n", 2, "UTF-8"),
+        ("a.csv", b"key,xpath\nk," + b"x" * 200_000 + b"\n", 2, "field larger than"),
+        ("a.parquet", b"", 0, "no Parquet file"),
+        ("a.parquet", b"PAR1 or not", 0, "no Parquet file"),
+        ("a.txt", b"k\t//a\n\xff\xfe\n", 2, "UTF-8"),
+        ("a.txt", b"2\t//a\n//b\n", 2, "the key '2' stands for another"),
+        ("a.txt", b" \t//a\n", 1, "the key is empty"),
+        ("a.txt", b"xmlns:xml = urn:x\n//a\n", 2, "belong together"),
         ("a.txt", b"xmlns:p = urn:p\nk\t//q:a\n", 2, "the prefix q is not bound"),
     ],
 )

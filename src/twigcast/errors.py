@@ -38,7 +38,10 @@ class AdvertisementError(_ExpressionError):
 
 
 class SubscriptionFileError(TwigcastError, ValueError):
-    """A line of a subscriptions file that cannot be read; ``path`` and ``line`` tell where."""
+    """A line of a subscriptions file that cannot be read; ``path`` and ``line`` tell where.
+
+    Lines count from 1, rows of a Parquet file likewise; 0 stands for the whole file.
+    """
 
     def __init__(self, reason: str, path: str, line: int) -> None:
         self.reason = reason
@@ -47,7 +50,7 @@ class SubscriptionFileError(TwigcastError, ValueError):
         super().__init__(reason, path, line)
 
     def __str__(self) -> str:
-        return f"{self.path}, line {self.line}: {self.reason}"
+        return f"{self.path}{f', line {self.line}' if self.line else ''}: {self.reason}"
 
 
 class DocumentError(TwigcastError, ValueError):

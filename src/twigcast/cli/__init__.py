@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from twigcast import __version__
 from twigcast.cli.advertise import advertise
 from twigcast.cli.bench import bench
 from twigcast.cli.console import complain
@@ -25,6 +28,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     help="Deliver XML documents to whoever's XPath they match.",
     no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
 )
 app.command()(match)
@@ -33,8 +37,18 @@ app.add_typer(generate)
 app.command()(bench)
 
 
+@app.callback()
+def _show_version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"twigcast {__version__}")
+        raise typer.Exit
+
+
 def main() -> None:
     """Run the command line; errors that a user can mend are told in a few words."""
+    _open_streams()
     try:
         app()
     except TwigcastError as error:
@@ -47,3 +61,13 @@ def main() -> None:
     except OSError as error:
         complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(2)
+
+
+def _open_streams() -> None:
+    """Make the standard streams usable where the caller closed them or set another encoding."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - open to the end
+        elif mode == "w":
+            stream.reconfigure(errors="backslashreplace")

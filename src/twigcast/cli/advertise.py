@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json
+from twigcast.cli.console import output, print_json, readable_count
 from twigcast.language import Pattern, parse
 from twigcast.schema import Advertisement, Advertisements, Schema
 
@@ -22,7 +22,9 @@ def advertise(
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(min=1, help="Plain paths of at most so many names instead of ( )+ groups."),
+        typer.Option(
+            min=1, max=100, help="Plain paths of at most so many names instead of ( )+ groups."
+        ),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="How many to show; 0 shows all.")] = 40,
     overlaps: Annotated[
@@ -47,12 +49,12 @@ def advertise(
     for entry in shown:
         table.add_row(Text(str(entry)), entry.kind)
     output().print(table)
-    total = advertisements.count()
+    total = readable_count(advertisements.count())
     exactness = "" if advertisements.exact else ", which promise more paths than the schema has"
     if not advertisements.complete:
-        exactness = ", for the paths of that depth only"
+        exactness = ", for the paths to that depth only"
     which = "overlapping ones shown" if pattern is not None else "shown"
-    output().print(f"{table.row_count:,} {which} of {total:,} advertisements{exactness}")
+    output().print(f"{table.row_count:,} {which} of {total} advertisements{exactness}")
 
 
 def _print_summary(schema: Schema, pattern: Pattern | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +32,8 @@ def bench(
 
     Ratios count; absolute times depend on the machine and on what else it does.
     """
+    if not Path(dtd).is_file():
+        raise typer.BadParameter(f"{dtd} is not here; name a DTD with --dtd")
     schema = Schema.from_dtd(dtd, root)
     waiting = Console(stderr=True)
     with waiting.status("starting") as status:

@@ -28,16 +28,20 @@ def complain(message: str) -> None:
 
 def print_json(value: Any) -> None:
     """One JSON value on a line of its own."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    is_unicode = "utf" in (sys.stdout.encoding or "").lower()
+    sys.stdout.write(json.dumps(value, ensure_ascii=not is_unicode) + "\n")
 
 
-def with_progress(items: Iterable[_Item], what: str, total: int | None = None) -> Iterator[_Item]:
+def with_progress(
+    items: Iterable[_Item], what: str, total: int | None = None, *, printing: bool = False
+) -> Iterator[_Item]:
     """The items, with a progress bar on standard error while they are worked on.
 
-    The bar appears only on a terminal, and goes when the work is done.
+    The bar appears only on a terminal, and goes when the work is done.  ``printing`` says that
+    results are printed meanwhile: on a terminal they show the progress themselves.
     """
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or (printing and sys.stdout.isatty()):
         yield from items
         return
     columns = (
@@ -46,8 +50,14 @@ def with_progress(items: Iterable[_Item], what: str, total: int | None = None) -
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    # Standard output is not the bar's to redirect: it may be a file.
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as progress:
         task = progress.add_task(what, total=total)
         for item in items:
             yield item
             progress.advance(task)
+
+
+def readable_count(count: int) -> str:
+    """A count in full where that can be read, in powers of ten beyond."""
+    return f"{count:,}" if count < 10**12 else f"{count:.1e}"

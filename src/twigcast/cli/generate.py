@@ -53,17 +53,24 @@ def subscriptions(
         _Shape, typer.Option(help="Tree patterns (XNET) or linear expressions (Li et al.).")
     ] = _Shape.TREE,
     length: Annotated[
-        int, typer.Option(min=1, help="The greatest height of a tree or length of a path.")
+        int, typer.Option(min=1, max=100, help="The greatest height of a tree or length of a path.")
     ] = 10,
-    wildcard: Annotated[float, typer.Option(help="The probability of * at a step.")] = 0.1,
-    descendant: Annotated[float, typer.Option(help="The probability of // at a step.")] = 0.05,
-    branching: Annotated[
-        float, typer.Option(help="Trees: the probability of more than one child at a node.")
+    wildcard: Annotated[
+        float, typer.Option(min=0, max=1, help="The probability of * at a step.")
     ] = 0.1,
-    skew: Annotated[float, typer.Option(help="The Zipf exponent of the choice of tags.")] = 1.0,
+    descendant: Annotated[
+        float, typer.Option(min=0, max=1, help="The probability of // at a step.")
+    ] = 0.05,
+    branching: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Trees: the probability of more than one child at a node."),
+    ] = 0.1,
+    skew: Annotated[
+        float, typer.Option(min=0, max=10, help="The Zipf exponent of the choice of tags.")
+    ] = 1.0,
     distinct: Annotated[bool, typer.Option(help="No two subscriptions alike.")] = True,
     values: Annotated[
-        float, typer.Option(help="The share of subscriptions that compare a value.")
+        float, typer.Option(min=0, max=1, help="The share of subscriptions that compare a value.")
     ] = 0.0,
     operators: Annotated[
         str, typer.Option(help="How they compare: some of = != < <= > >= contains starts-with.")
@@ -93,7 +100,9 @@ def subscriptions(
     )
     with _opened(output) as file:
         numbered = enumerate(islice(patterns, count), start=1)
-        for number, pattern in with_progress(numbered, "subscriptions", count):
+        for number, pattern in with_progress(
+            numbered, "subscriptions", count, printing=output is None
+        ):
             file.write(f"s{number}\t{pattern}\n".encode())
 
 
@@ -128,7 +137,9 @@ def documents(
         vocabulary=Vocabulary(lowest=lowest, highest=highest),
     )
     made = generate_documents(schema, parameters, seed=seed)
-    numbered = with_progress(enumerate(islice(made, count), start=1), "documents", count)
+    numbered = with_progress(
+        enumerate(islice(made, count), start=1), "documents", count, printing=output is None
+    )
     if output is None:
         for _, document in numbered:
             sys.stdout.buffer.write(document.replace(b"\n", b"") + b"\n")

@@ -12,11 +12,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, with_progress
-from twigcast.documents import DEFAULT_LIMITS
+from twigcast.cli.console import complain, output, print_json, with_progress
 from twigcast.errors import DocumentError
-from twigcast.language import Subscription, read_subscriptions
-from twigcast.matching import CompactDocument, CompiledPattern, compiled
+from twigcast.language import read_subscriptions
+from twigcast.matching import CompactDocument, CompiledPattern, compile_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +40,18 @@ def match(
     ] = False,
 ) -> None:
     """Tell which subscriptions match which documents."""
+    if [subscriptions, *documents].count("-") > 1:
+        raise typer.BadParameter("standard input (-) can be read once only")
     table = [
-        (subscription, compiled(subscription.pattern))
-        for subscription in read_subscriptions(subscriptions)
+        (subscription.key, compile_pattern(subscription.pattern))
+        for subscription in with_progress(read_subscriptions(subscriptions), "reading")
     ]
     names = list(_files(documents))
-    answers = (_answer(table, name) for name in with_progress(names, "matching", len(names)))
+    if not names:
+        complain(f"no .xml file in {', '.join(documents)}")
+        raise typer.Exit(1)
+    work = with_progress(names, "matching", len(names), printing=json)
+    answers = (_answer(table, name) for name in work)
     failed = _print_json_lines(answers) if json else _print_table(answers)
     if failed:
         raise typer.Exit(1)
@@ -62,15 +67,15 @@ def _files(documents: list[str]) -> Iterator[str]:
             yield name
 
 
-def _answer(table: list[tuple[Subscription, CompiledPattern]], name: str) -> _Answer:
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+def _answer(table: list[tuple[str, CompiledPattern]], name: str) -> _Answer:
     try:
-        document = CompactDocument(data, DEFAULT_LIMITS)
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        document = CompactDocument(data)
     except DocumentError as error:
         return _Answer(name, [], str(error))
-    return _Answer(
-        name, [subscription.key for subscription, twig in table if document.matches(twig)]
-    )
+    except OSError as error:
+        return _Answer(name, [], error.strerror or str(error))
+    return _Answer(name, [key for key, twig in table if document.matches(twig)])
 
 
 def _print_json_lines(answers: Iterator[_Answer]) -> bool:
@@ -87,7 +92,7 @@ def _print_json_lines(answers: Iterator[_Answer]) -> bool:
 def _print_table(answers: Iterator[_Answer]) -> bool:
     failed = False
     table = Table("document", "matches", "subscriptions")
-    table.columns[0].overflow = "fold"
+    table.columns[0].overflow = table.columns[2].overflow = "fold"
     table.columns[1].justify = "right"
     for answer in answers:
         if answer.error is None:

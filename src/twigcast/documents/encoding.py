@@ -63,6 +63,7 @@ def to_parsable(data: Source, limits: DocumentLimits) -> tuple[bytes, str | None
             raise limit_exceeded(limits, "size")
         parsable, forced = _to_utf_8(data, limits), EXPAT_NAMES[UTF_8]
     else:
+        _require_bytes(data)
         if (data.nbytes if isinstance(data, memoryview) else len(data)) > limits.size:
             raise limit_exceeded(limits, "size")
         given = data if type(data) is bytes else bytes(data)
@@ -81,6 +82,12 @@ def to_parsable(data: Source, limits: DocumentLimits) -> tuple[bytes, str | None
     if len(parsable) > LONG_TAG:
         check_long_tags(parsable, codec_of(parsable, forced), limits)
     return parsable, forced
+
+
+def _require_bytes(data: object) -> None:
+    if not isinstance(data, bytes | bytearray | memoryview):
+        kind = type(data).__name__
+        raise TypeError(f"a document is bytes or str, not {kind}; a file's are read_bytes()")
 
 
 def codec_of(parsable: bytes, forced: str | None) -> str:

@@ -11,7 +11,7 @@ from lxml import etree
 from twigcast.documents import read_document
 from twigcast.experiments.measure import Measurement, measure
 from twigcast.language import Pattern, parse
-from twigcast.matching import CompactDocument, compiled
+from twigcast.matching import CompactDocument, compile_pattern
 from twigcast.schema import Schema
 from twigcast.workload import (
     DocumentParameters,
@@ -79,7 +79,7 @@ def foundation_speed(
 
     progress("evaluating patterns")
     few, some = patterns[:: max(1, len(patterns) // 100)], files[:50]
-    twigs = [compiled(pattern) for pattern in few]
+    twigs = [compile_pattern(pattern) for pattern in few]
     compact = [CompactDocument(data) for data in some]
     trees = [etree.fromstring(data).getroottree() for data in some]
     paths = [_compiled_xpath(*pattern.to_xpath()) for pattern in few]

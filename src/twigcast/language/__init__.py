@@ -38,7 +38,7 @@ from twigcast.language.nodes import (
 )
 from twigcast.language.numbers import number_text, to_number
 from twigcast.language.parser import XML_NAMESPACE, parse
-from twigcast.language.pattern import Pattern
+from twigcast.language.pattern import Pattern, require_pattern
 from twigcast.language.subscription_file import Subscription, read_subscriptions
 from twigcast.language.tokens import NAME
 
@@ -68,6 +68,7 @@ __all__ = [
     "parse",
     "passes",
     "read_subscriptions",
+    "require_pattern",
     "to_number",
     "value_implies",
 ]

@@ -64,10 +64,24 @@ def parse(
     :class:`~twigcast.errors.SubscriptionError`, which shows the place, for anything outside the
     language of ``docs/language.md``.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"a subscription is a str, not {type(text).__name__}")
     if len(text) > limits.length:
         reason = f"the expression is longer than {limits.length} characters"
         raise SubscriptionError(reason, text, limits.length)
-    return _Parser(text, dict(namespaces or {}), limits).parse()
+    bound = {"xml": XML_NAMESPACE, **(namespaces or {})}
+    for prefix, uri in bound.items():
+        _check_binding(prefix, uri)
+    return _Parser(text, bound, limits).parse()
+
+
+def _check_binding(prefix: str, uri: str) -> None:
+    if not isinstance(uri, str):
+        raise TypeError(f"the namespace of {prefix} is a str, not {type(uri).__name__}")
+    if "{" in uri or "}" in uri:
+        raise ValueError(f"the namespace of {prefix} must not have braces: {uri}")
+    if (prefix == "xml") != (uri == XML_NAMESPACE):
+        raise ValueError(f"xml and {XML_NAMESPACE} belong together; {prefix} is bound to {uri}")
 
 
 @dataclass(slots=True)
@@ -92,7 +106,7 @@ class _Path:
 class _Parser:
     def __init__(self, text: str, namespaces: dict[str, str], limits: LanguageLimits) -> None:
         self._text = text
-        self._namespaces = {"xml": XML_NAMESPACE, **namespaces}
+        self._namespaces = namespaces
         self._limits = limits
         self._tokens = tokenize(text)
         self._at = 0
@@ -213,6 +227,10 @@ class _Parser:
             return self._error("variables are not supported", token)
         if token.kind in ("string", "number"):
             return self._error("a path was expected here, not a literal", token)
+        if token.kind == "(":
+            return self._error("parentheses within a path are not supported", token)
+        if token.kind in _ARITHMETIC:
+            return self._error(f"arithmetic ({token.text}) is not supported", token)
         return self._error("a step (a name, *, @name, text() or .) was expected here", token)
 
     def _parse_step(self, axis: Axis) -> _RawStep:
@@ -276,10 +294,10 @@ class _Parser:
             return None, local_part
         namespace = self._namespaces.get(token.text)
         if namespace is None:
-            remedy = f"pass namespaces={{{token.text!r}: …}}"
-            raise self._error(f"the prefix {token.text} is not bound; {remedy}", token)
-        if "{" in namespace or "}" in namespace:
-            raise self._error(f"the prefix {token.text} is bound to a name with braces", token)
+            remedy = f"bind it (namespaces={{{token.text!r}: …}}; xmlns:{token.text} = … in a file)"
+            raise self._error(
+                f"the prefix {token.text} is not bound; {remedy} or write Q{{…}}name", token
+            )
         return namespace, local_part
 
     # --- predicates -------------------------------------------------------------------------
@@ -420,6 +438,8 @@ class _Parser:
 
     def _parse_number(self, what: str) -> float:
         sign = -1.0 if self._take("-") else 1.0
+        if self._token.kind == "name" and self._ahead().kind == "(":
+            raise self._error(f"the function {self._token.text}() is not supported", self._token)
         return sign * float(self._expect("number", what).text)
 
     def _parse_string_function(self, test: NodeTest) -> Condition:

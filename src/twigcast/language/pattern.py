@@ -20,7 +20,7 @@ from twigcast.language.nodes import (
 from twigcast.language.tokens import NAME
 
 if TYPE_CHECKING:
-    from twigcast.documents import DocumentLimits
+    from twigcast.documents import DocumentLimits, Source
 
 _NAMES = re.compile(
     rf"""("[^"]*"|'[^']*')            # a literal stays as it is
@@ -57,7 +57,7 @@ class Pattern:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a pattern is immutable")
 
-    def matches(self, document: bytes | str, limits: DocumentLimits | None = None) -> bool:
+    def matches(self, document: Source, limits: DocumentLimits | None = None) -> bool:
         """Whether the expression, evaluated on the document, selects anything.
 
         Raises :class:`twigcast.errors.DocumentError` for a document that is not well-formed.
@@ -135,6 +135,13 @@ class Pattern:
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self._text,)
+
+
+def require_pattern(value: object) -> None:
+    """Refuse an expression that was not parsed, in words that say what to do."""
+    if not isinstance(value, Pattern):
+        kind = type(value).__name__
+        raise TypeError(f"a Pattern is needed here, not {kind}; make one with twigcast.parse()")
 
 
 def _restore(text: str) -> Pattern:

@@ -5,7 +5,8 @@ number; ``#`` starts a comment line; ``xmlns:cap = urn:…`` binds a prefix for 
 Files named ``.csv`` or ``.parquet`` have the columns ``key`` and ``xpath`` and may have
 ``subscriber`` and ``namespaces`` (prefixes and their names, as a JSON object or a Parquet map).
 
-Reading is lazy, a line at a time.  An expression that does not parse is a
+Reading is lazy, a line at a time; only the keys are kept, since one that stands twice is a
+mistake.  That, like an expression that does not parse, is a
 :class:`~twigcast.errors.SubscriptionFileError` that names file and line and shows the place.
 """
 
@@ -20,12 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from twigcast.errors import SubscriptionError, SubscriptionFileError
+from twigcast.errors import SubscriptionFileError
 from twigcast.language.parser import parse
 from twigcast.language.pattern import Pattern
 from twigcast.language.tokens import NAME
 
-_BINDING = re.compile(rf"xmlns:({NAME})[ \t]*=[ \t]*(\S+)[ \t]*")
+_BINDING = re.compile(rf"""xmlns:({NAME})[ \t]*=[ \t]*(["']?)([^\s"']+)\2""")
+_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,81 +44,114 @@ class Subscription:
 def read_subscriptions(path: str | Path) -> Iterator[Subscription]:
     """The subscriptions of a file; ``-`` is standard input, read as text."""
     name = str(path)
+    ending = name.lower().rpartition(".")[2]
     if name == "-":
-        yield from _from_lines(sys.stdin, "standard input")
-    elif name.endswith(".parquet"):
-        yield from _from_rows(_parquet_rows(name), name)
-    elif name.endswith(".csv"):
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            yield from _from_rows(_csv_rows(file, name), name)
+        yield from _distinct(_from_text(sys.stdin.buffer, "standard input"), "standard input")
+    elif ending == "parquet":
+        yield from _distinct(_from_rows(_parquet_rows(name), name), name)
     else:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            yield from _from_lines(file, name)
+        read = _from_csv if ending == "csv" else _from_text
+        with Path(path).open("rb") as file:
+            yield from _distinct(read(file, name), name)
 
 
-def _from_lines(lines: Iterable[str], name: str) -> Iterator[Subscription]:
+_Numbered = Iterator[tuple[int, Subscription]]
+
+
+def _distinct(subscriptions: _Numbered, name: str) -> Iterator[Subscription]:
+    """The subscriptions, each of which must have a key of its own."""
+    keys: set[str] = set()
+    for number, subscription in subscriptions:
+        if not subscription.key:
+            raise SubscriptionFileError("the key is empty", name, number)
+        if subscription.key in keys:
+            reason = f"the key {subscription.key!r} stands for another subscription already"
+            raise SubscriptionFileError(reason, name, number)
+        keys.add(subscription.key)
+        yield subscription
+
+
+def _lines(file: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 text, counted from 1."""
+    for number, line in enumerate(file, start=1):
+        if number == 1:
+            line = line.removeprefix(_MARK)
+        try:
+            yield number, line.decode()
+        except UnicodeDecodeError as error:
+            reason = f"this is not UTF-8 text ({error.reason})"
+            raise SubscriptionFileError(reason, name, number) from error
+
+
+def _from_text(file: Iterable[bytes], name: str) -> _Numbered:
     namespaces: dict[str, str] = {}
-    for number, line in _decoded(lines, name):
+    for number, line in _lines(file, name):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
         binding = _BINDING.fullmatch(stripped)
         if binding is not None:
-            namespaces[binding[1]] = binding[2]
+            namespaces[binding[1]] = binding[3]
             continue
         key, tab, xpath = line.rstrip("\r\n").partition("\t")
         if not tab:
             key, xpath = str(number), stripped
-        yield _parsed(key.strip(), xpath, namespaces, None, name, number)
+        yield number, _parsed(key.strip(), xpath, namespaces, None, name, number)
 
 
-def _decoded(lines: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
-    number = 0
+def _from_csv(file: Iterable[bytes], name: str) -> _Numbered:
+    return _from_rows(_csv_rows(file, name), name)
+
+
+def _csv_rows(file: Iterable[bytes], name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(line for _, line in _lines(file, name))
     try:
-        for number, line in enumerate(lines, start=1):
-            yield number, line
-    except UnicodeDecodeError as error:
-        reason = f"this is not UTF-8 text ({error.reason})"
-        raise SubscriptionFileError(reason, name, number + 1) from error
-
-
-def _csv_rows(file: Iterable[str], name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    reader = csv.DictReader(file)
-    _require_columns(reader.fieldnames or (), name)
-    for row in reader:
-        yield reader.line_num, row
+        _require_columns(reader.fieldnames or (), name)
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        raise SubscriptionFileError(str(error), name, reader.line_num + 1) from error
 
 
 def _parquet_rows(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        from pyarrow import parquet
+        from pyarrow import ArrowException, parquet
     except ImportError as error:
         reason = "reading Parquet needs pyarrow: pip install 'twigcast[spark]'"
         raise SubscriptionFileError(reason, name, 0) from error
-    with parquet.ParquetFile(name) as file:
-        wanted = ("key", "xpath", "subscriber", "namespaces")
-        present = [column for column in wanted if column in file.schema_arrow.names]
-        _require_columns(present, name)
-        number = 0
-        for batch in file.iter_batches(columns=present):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
+    number = 0
+    try:
+        with parquet.ParquetFile(name) as file:
+            wanted = ("key", "xpath", "subscriber", "namespaces")
+            present = [column for column in wanted if column in file.schema_arrow.names]
+            _require_columns(present, name)
+            for batch in file.iter_batches(columns=present):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+    except ArrowException as error:
+        raise SubscriptionFileError(f"this is no Parquet file: {error}", name, number) from error
 
 
 def _require_columns(columns: Iterable[str], name: str) -> None:
-    missing = [column for column in ("key", "xpath") if column not in columns]
-    if missing:
-        raise SubscriptionFileError(f"the column {' and '.join(missing)} is missing", name, 1)
+    for column in ("key", "xpath"):
+        if column not in columns:
+            raise SubscriptionFileError(f"the column {column} is missing", name, 1)
 
 
-def _from_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], name: str) -> Iterator[Subscription]:
+def _from_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], name: str) -> _Numbered:
     for number, row in rows:
-        if row["key"] is None or row["xpath"] is None:
+        key, xpath, subscriber = map(_cell, (row["key"], row["xpath"], row.get("subscriber")))
+        if key is None or xpath is None:
             raise SubscriptionFileError("the key or the xpath is empty", name, number)
         namespaces = _namespaces(row.get("namespaces"), name, number)
-        subscriber = row.get("subscriber") or None
-        yield _parsed(str(row["key"]), str(row["xpath"]), namespaces, subscriber, name, number)
+        yield number, _parsed(key, xpath, namespaces, subscriber or None, name, number)
+
+
+def _cell(value: Any) -> str | None:
+    if value is None:
+        return None
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _namespaces(value: Any, name: str, number: int) -> dict[str, str]:
@@ -124,11 +159,13 @@ def _namespaces(value: Any, name: str, number: int) -> dict[str, str]:
     if not value:
         return {}
     try:
-        pairs = json.loads(value) if isinstance(value, str) else value
-        return {str(prefix): str(uri) for prefix, uri in dict(pairs).items()}
-    except (ValueError, TypeError) as error:
-        reason = 'namespaces must be a JSON object such as {"cap": "urn:…"}'
-        raise SubscriptionFileError(reason, name, number) from error
+        pairs = dict(json.loads(value) if isinstance(value, str) else value)
+        if all(isinstance(uri, str) for uri in pairs.values()):
+            return pairs
+    except (ValueError, TypeError):
+        pass
+    reason = 'namespaces must be a JSON object such as {"cap": "urn:…"}'
+    raise SubscriptionFileError(reason, name, number)
 
 
 def _parsed(
@@ -141,5 +178,5 @@ def _parsed(
 ) -> Subscription:
     try:
         return Subscription(key, parse(xpath, namespaces), subscriber, xpath.strip())
-    except SubscriptionError as error:
+    except ValueError as error:  # a SubscriptionError, or a binding that cannot be
         raise SubscriptionFileError(str(error), name, number) from error

@@ -19,21 +19,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
+from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
-from twigcast.matching.program import compile_pattern
+from twigcast.matching.program import make_program
 from twigcast.matching.reference import reference_matches
 
-__all__ = ["CompactDocument", "CompiledPattern", "compiled", "matches", "reference_matches"]
+__all__ = ["CompactDocument", "CompiledPattern", "compile_pattern", "matches", "reference_matches"]
 
 
-@lru_cache(maxsize=1024)
-def compiled(pattern: Pattern) -> CompiledPattern:
-    """The pattern in the kernel's form; the last thousand or so are kept."""
-    return CompiledPattern(compile_pattern(pattern))
+def compile_pattern(pattern: Pattern) -> CompiledPattern:
+    """The pattern in the kernel's form, to be asked of many documents."""
+    return CompiledPattern(make_program(pattern))
 
 
-def matches(pattern: Pattern, document: bytes | str, limits: DocumentLimits | None = None) -> bool:
+_compile_recent = lru_cache(maxsize=1024)(compile_pattern)
+
+
+def matches(pattern: Pattern, document: Source, limits: DocumentLimits | None = None) -> bool:
     """Whether the pattern selects anything in the document."""
-    return CompactDocument(document, limits or DEFAULT_LIMITS).matches(compiled(pattern))
+    return CompactDocument(document, limits or DEFAULT_LIMITS).matches(_compile_recent(pattern))

@@ -98,7 +98,7 @@ cdef class CompiledPattern:
 cdef class CompactDocument:
     """A document in memory, read once and asked any number of patterns; immutable."""
 
-    def __cinit__(self, data not None, limits=DEFAULT_LIMITS):
+    def __cinit__(self, data, limits=DEFAULT_LIMITS):
         cdef bytes parsable
         cdef bool has_type = False
         encoding = None

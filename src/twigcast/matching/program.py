@@ -1,6 +1,6 @@
 """A pattern laid out flat, for the compiled kernel.
 
-    Pattern ──compile_pattern──► Program ──CompiledPattern──► arrays of the kernel
+    Pattern ──make_program──► Program ──CompiledPattern──► arrays of the kernel
 
 A :class:`Program` is the tree of :mod:`twigcast.language.nodes` as a list of instructions in
 post-order: every instruction follows the conditions below it, which it names by their numbers.
@@ -90,7 +90,7 @@ _LAST_POSITION: Final = 2**32 - 1
 """More than a document of the kernel can have siblings, so any larger position means the same."""
 
 
-def compile_pattern(pattern: Pattern) -> Program:
+def make_program(pattern: Pattern) -> Program:
     """The program that finds out whether a document matches ``pattern``."""
     compiler = _Compiler()
     alternatives = tuple(map(compiler.add, pattern.alternatives))

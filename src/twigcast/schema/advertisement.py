@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
-from twigcast.language import NodeTest, Pattern
+from twigcast.language import NodeTest, Pattern, require_pattern
 from twigcast.schema.automaton import PathAutomaton, PathName, bits
 from twigcast.schema.notation import Group, Part, parse_parts, parts_text
 from twigcast.schema.overlap import path_overlaps
@@ -44,6 +44,8 @@ class Advertisement:
     @staticmethod
     def parse(text: str) -> Advertisement:
         """The advertisement that ``text`` spells; AdvertisementError says what is wrong, where."""
+        if not isinstance(text, str):
+            raise TypeError(f"an advertisement is spelled in a str, not {type(text).__name__}")
         return Advertisement(parse_parts(text))
 
     @property
@@ -72,6 +74,7 @@ class Advertisement:
         end of a branch (attributes, text, values) and ``not()`` are taken to be possible;
         :meth:`twigcast.schema.Schema.overlaps` looks at all branches at once and is sharper.
         """
+        require_pattern(pattern)
         return path_overlaps(self.automaton, pattern)
 
     def matches_path(self, path: Sequence[PathName]) -> bool:

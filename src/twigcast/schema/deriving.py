@@ -54,6 +54,10 @@ class Advertisements(ABC):
     @abstractmethod
     def __iter__(self) -> Iterator[Advertisement]: ...
 
+    def __repr__(self) -> str:
+        exact = "" if self.exact else ", promising more paths than there are"
+        return f"<{self.count():,} advertisements{exact if self.complete else ', to a depth'}>"
+
     def take(self, limit: int) -> list[Advertisement]:
         """The first ``limit`` of them."""
         return list(islice(self, limit))

@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from twigcast.errors import SchemaError
-from twigcast.language import Kind, NodeTest, Pattern
+from twigcast.language import Kind, NodeTest, Pattern, require_pattern
 from twigcast.schema.automaton import PathAutomaton
 from twigcast.schema.content import nullable
 from twigcast.schema.deriving import (
@@ -134,6 +134,7 @@ class Schema:
 
         Exact for linear expressions.  For others, "no" is always right.
         """
+        require_pattern(pattern)
         return self._overlap.overlaps(pattern)
 
     @cached_property
