@@ -208,3 +208,10 @@ def test_names_lead_to_codecs_of_python() -> None:
         "rot13": None,
     }
     assert {name: codec_for(name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le"])
+def test_one_byte_order_mark_is_enough(codec: str) -> None:
+    assert read_document("\ufeff<a/>".encode(codec)).root.name == ("", "a")
+    with pytest.raises(DocumentError):
+        read_document("\ufeff\ufeff<a/>".encode(codec))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -80,6 +81,15 @@ REFUSED = [
     ("Q{urn:x}", 8, "must follow Q{"),
     ("Q{urn:x} a", 9, "must follow Q{"),
     ("a[. < 1" + "0" * 400 + "]", 6, "too large"),
+    ("a[. < '1e999']", 6, "too large"),
+    ("a[1" + "0" * 400 + "]", 2, "too large"),
+    ("a[position() < 1" + "0" * 400 + "]", 15, "too large"),
+    ("//" + "/".join(["a[x]"] * 60), 0, "in normal form, the expression is nested more than 100"),
+    (
+        "a" + "".join(f"[@a{i}<'1e300']" for i in range(100)),
+        0,
+        "in normal form, the expression is longer",
+    ),
     ("a | ", 4, "an expression was expected"),
     ("a[b]/", 5, "a step"),
     ("1", 0, "not a literal"),
@@ -122,6 +132,8 @@ def test_the_place_in_a_long_expression_is_cut_out() -> None:
         ("a/b/c", LanguageLimits(length=4), "longer than 4 characters"),
         ("a/b/c", LanguageLimits(steps=2), "more than 2 steps"),
         ("a[b][c]", LanguageLimits(steps=2), "more than 2 steps"),
+        ("a[.>1][.<9]", LanguageLimits(steps=2), "more than 2 steps and comparisons"),
+        ("a[contains(., 'b')]", LanguageLimits(steps=1), "more than 1 steps and comparisons"),
         ("a/b/c", LanguageLimits(depth=2), "nested more than 2 deep"),
         ("a[b[c]]", LanguageLimits(depth=4), "nested more than 4 deep"),
         ("a[((((((b))))))]", LanguageLimits(depth=6), "nested more than 6 deep"),
@@ -145,7 +157,7 @@ def test_impossible_limits_are_refused() -> None:
     "text",
     [
         "/a" * 200,
-        "/a" + "[b" * 99 + "]" * 99,
+        "/a" + "[b" * 66 + "]" * 66,
         "a[" + "(" * 197 + "b" + ")" * 197 + "]",
         "a[" + "not(" * 197 + "b" + ")" * 197 + "]",
         "/*" * 200,
@@ -161,11 +173,31 @@ def test_the_deepest_expressions_work_and_print(text: str) -> None:
     assert pattern.matches("<z/>") is False
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "//a[" + "not(" * 97 + " or ".join(f".={i}" for i in range(1000, 1490)) + ")" * 97 + "]",
+        "//a[" + "(b and not(c or " * 30 + "d" + "))" * 30 + "]",
+        "//a" + "".join(f"[.!={i}]" for i in range(490)),
+        "//a" + "".join(f"[b/c[d>{i}]]" for i in range(120)),
+        " | ".join(f"//a{i}//b[c>{i}]" for i in range(120)),
+        "//a" * 99 + "//b",
+    ],
+    ids=["negations", "alternations", "values", "branches", "union", "chain"],
+)
+def test_hostile_expressions_are_read_in_a_moment(text: str) -> None:
+    start = time.process_time()
+    parse(text)
+    assert time.process_time() - start < 3
+
+
 def test_white_space_and_word_operators() -> None:
     spaced = parse(" / a [ b = 'x' and ( . > 5 or not( c ) ) ] // d ")
     assert spaced == parse("/a[b='x'][.>5 or not(c)]//d")
     assert str(parse("/or[and and or or div]")) == "/or[div or and and or]"
     assert parse("/or[and][or]") == parse("/or[and and or]")
+    assert parse("//a[1 = position]") == parse("//a[position = 1]")
+    assert parse("//a[b][1 < position/b]") == parse("//a[position/b > 1][b]")
 
 
 def test_prefixes() -> None:
@@ -174,6 +206,8 @@ def test_prefixes() -> None:
     assert parse("Q{urn:cap}alert") == parse("cap:alert", namespaces)
     assert parse("Q{}a") == parse("a")
     assert parse("*:*") == parse("*")
+    spaced = parse("b:a", {"b": " urn:b "})
+    assert parse(str(spaced)) == spaced != parse("Q{urn:b}a")
     assert parse("@xml:lang") == parse("@Q{http://www.w3.org/XML/1998/namespace}lang")
     with pytest.raises(ValueError, match="braces"):
         parse("b:a", {"b": "urn:{x}"})

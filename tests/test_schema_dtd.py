@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from twigcast.errors import SchemaError
+from twigcast.language import parse
 from twigcast.schema import (
     Any,
     Attribute,
@@ -170,3 +171,14 @@ def test_default_values_are_those_that_documents_have() -> None:
              <!ATTLIST a p CDATA "x&amp;y" q CDATA #FIXED "&#38;#38;z" r CDATA "&lt;&#65;">"""
     declared = Schema.from_dtd(dtd).elements["a"].attributes
     assert [attribute.value for attribute in declared] == ["x&y", "&#38;z", "<A"]
+
+
+def test_entities_in_default_values_are_expanded() -> None:
+    dtd = """<!ELEMENT a EMPTY> <!ENTITY foo "b&bar;"> <!ENTITY bar "a&amp;r">
+             <!ATTLIST a x CDATA #FIXED "&foo;!">"""
+    schema = Schema.from_dtd(dtd)
+    assert [attribute.value for attribute in schema.elements["a"].attributes] == ["ba&r!"]
+    pattern = parse("//a[@x='ba&r!']")
+    assert pattern.matches(f"<!DOCTYPE a [{dtd}]><a/>")
+    assert schema.overlaps(pattern)
+    assert not schema.overlaps(parse("//a[@x='&foo;!']"))

@@ -320,3 +320,9 @@ def test_the_thousandth_needs_none_of_those_before() -> None:
 def test_impossible_parameters_are_refused(arguments: dict[str, Any], reason: str) -> None:
     with pytest.raises(WorkloadError, match=reason):
         DocumentParameters(**arguments)
+
+
+def test_line_ends_and_tabs_in_fixed_values_are_read_back() -> None:
+    text = '<!ELEMENT a EMPTY><!ATTLIST a x CDATA #FIXED "q&#10;r&#9;s&#13;t">'
+    plan = DocumentPlan(Schema.from_dtd(text), DocumentParameters(attributes=1.0), seed=1)
+    assert etree.fromstring(plan.document(0)).get("x") == "q\nr\ts\rt"

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from twigcast.documents.charsets import EXPAT_NAMES, UTF_8, codec_for
 from twigcast.documents.limits import DocumentLimits, limit_exceeded
-from twigcast.documents.places import place
+from twigcast.documents.places import BYTE_ORDER_MARK, place
 from twigcast.documents.tags import LONG_TAG, check_long_tags
 from twigcast.errors import DocumentError
 
@@ -104,6 +104,8 @@ def _from_bytes(data: bytes, limits: DocumentLimits) -> tuple[bytes, str | None]
     for mark, codec in _MARKS:
         if data.startswith(mark):
             text = _decode(memoryview(data)[len(mark) :], codec)
+            if text.startswith(BYTE_ORDER_MARK):
+                raise DocumentError("the document starts with two byte order marks", 1, 1)
             return _to_utf_8(text, limits), EXPAT_NAMES[UTF_8]
     for start, reader, members in _FAMILIES:
         if data.startswith(start):

@@ -19,10 +19,10 @@ LimitName = Literal["size", "depth", "attributes", "name_length", "entity_expans
 class DocumentLimits:
     """The most that one document may have of each thing; each is a positive whole number.
 
-    ``size``              bytes of the document as given, and again as UTF-8 once decoded
+    ``size``              bytes of the document as given, and again as UTF-8 where it is recoded
     ``depth``             open elements at any point; the root alone is depth 1
-    ``attributes``        attributes of one element, those that the DTD defaults included and
-                          namespace declarations not
+    ``attributes``        attributes of one element, those that the DTD defaults included; in a
+                          start tag of 8 KiB or more also its namespace declarations, apart
     ``name_length``       characters of an expanded name: namespace name plus local part
     ``entity_expansion``  characters that entity references and the attribute defaults of the
                           internal subset may add to the document, all together

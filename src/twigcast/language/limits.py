@@ -11,9 +11,9 @@ _DEEPEST = 200
 class LanguageLimits:
     """Bounds on one expression, so that a hostile one is refused at once.
 
-    ``length`` counts characters, ``steps`` the steps of all its paths together, ``depth`` how far
-    steps, brackets and parentheses are nested in each other (at most 200: trees are walked by
-    recursion).
+    ``length`` counts characters, ``steps`` the steps of all its paths and the comparisons together,
+    ``depth`` how far steps, brackets and parentheses are nested in each other (at most 200: trees
+    are walked by recursion).  The normal form must keep to them too, so that it can be parsed.
     """
 
     length: int = 20_000

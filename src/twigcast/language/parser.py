@@ -14,6 +14,7 @@ All else of XPath is recognised far enough to be named in the error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -32,7 +33,7 @@ from twigcast.language.nodes import (
     node_test,
 )
 from twigcast.language.pattern import Pattern
-from twigcast.language.tokens import Token, tokenize
+from twigcast.language.tokens import Token, TokenReader
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
@@ -66,13 +67,19 @@ def parse(
     """
     if not isinstance(text, str):
         raise TypeError(f"a subscription is a str, not {type(text).__name__}")
-    if len(text) > limits.length:
-        reason = f"the expression is longer than {limits.length} characters"
-        raise SubscriptionError(reason, text, limits.length)
     bound = {"xml": XML_NAMESPACE, **(namespaces or {})}
     for prefix, uri in bound.items():
         _check_binding(prefix, uri)
-    return _Parser(text, bound, limits).parse()
+    parser = _Parser(text, bound, limits)
+    pattern = parser.parse()
+    normal_form = str(pattern)
+    # It may be longer and up to three times as deep (brackets for slashes, `not` at each leaf).
+    if len(normal_form) > limits.length or 3 * parser.deepest > limits.depth:
+        try:
+            _Parser(normal_form, bound, limits).parse()
+        except SubscriptionError as error:
+            raise SubscriptionError(f"in normal form, {error.reason}", text, 0) from error
+    return pattern
 
 
 def _check_binding(prefix: str, uri: str) -> None:
@@ -103,49 +110,32 @@ class _Path:
     steps: list[_RawStep] = field(default_factory=list)
 
 
-class _Parser:
+class _Parser(TokenReader):
     def __init__(self, text: str, namespaces: dict[str, str], limits: LanguageLimits) -> None:
-        self._text = text
+        if len(text) > limits.length:
+            reason = f"the expression is longer than {limits.length} characters"
+            raise SubscriptionError(reason, text, limits.length)
+        super().__init__(text)
         self._namespaces = namespaces
         self._limits = limits
-        self._tokens = tokenize(text)
-        self._at = 0
-        self._token = self._tokens[0]
         self._steps = 0
         self._depth = 0
+        self.deepest = 0
 
-    # --- tokens -----------------------------------------------------------------------------
-
-    def _ahead(self) -> Token:
-        """The token behind the present one."""
-        return self._token if self._token.kind == "end" else self._tokens[self._at + 1]
-
-    def _next(self) -> Token:
-        """Go on to the next token; the one left behind."""
-        token = self._token
-        if token.kind != "end":
-            self._at += 1
-            self._token = self._tokens[self._at]
-        return token
-
-    def _take(self, *kinds: str) -> Token | None:
-        return self._next() if self._token.kind in kinds else None
-
-    def _expect(self, kind: str, what: str) -> Token:
-        token = self._take(kind)
-        if token is None:
-            raise self._error(f"{what} was expected here", self._token)
-        return token
-
-    def _error(self, reason: str, token: Token) -> SubscriptionError:
-        return SubscriptionError(reason, self._text, token.position)
+    # --- limits -----------------------------------------------------------------------------
 
     def _enter(self, token: Token) -> None:
         self._depth += 1
+        self.deepest = max(self.deepest, self._depth)
         if self._depth > self._limits.depth:
-            raise self._error(
-                f"the expression is nested more than {self._limits.depth} deep", token
-            )
+            reason = f"the expression is nested more than {self._limits.depth} deep"
+            raise self.error(reason, token)
+
+    def _count(self, token: Token) -> None:
+        self._steps += 1
+        if self._steps > self._limits.steps:
+            reason = f"the expression has more than {self._limits.steps} steps and comparisons"
+            raise self.error(reason, token)
 
     # --- expressions ------------------------------------------------------------------------
 
@@ -156,33 +146,33 @@ class _Parser:
             if condition is not NEVER:
                 assert isinstance(condition, Step)
                 alternatives.append(condition)
-            if self._take("|") is None:
+            if self.take("|") is None:
                 break
-        if self._token.kind != "end":
-            raise self._error(self._complaint_behind("the path"), self._token)
+        if self.token.kind != "end":
+            raise self.error(self._complaint_behind("the path"), self.token)
         return Pattern(tuple(alternatives))
 
     def _parse_top_path(self) -> _Path:
-        token = self._token
+        token = self.token
         if token.kind == "end":
-            raise self._error("an expression was expected here", token)
+            raise self.error("an expression was expected here", token)
         if token.kind == "(":
-            raise self._error("parentheses around a path are not supported", token)
-        axis = self._take("/", "//")
+            raise self.error("parentheses around a path are not supported", token)
+        axis = self.take("/", "//")
         if axis is not None and axis.kind == "/" and not self._starts_step():
-            if self._token.kind in ("end", "|"):
-                raise self._error("/ alone is the document itself; /* matches every document", axis)
+            if self.token.kind in ("end", "|"):
+                raise self.error("/ alone is the document itself; /* matches every document", axis)
             raise self._step_error()
         path = self._parse_steps(token, _AXES[axis.kind] if axis else Axis.DESCENDANT)
         if not path.steps:
-            raise self._error("a path must name something: an element, @attribute or text()", token)
+            raise self.error("a path must name something: an element, @attribute or text()", token)
         return path
 
     def _parse_relative_path(self) -> _Path:
-        token = self._token
+        token = self.token
         if token.kind in ("/", "//"):
             hint = "start it with . to search below this node"
-            raise self._error(f"a path within a predicate cannot start at the root; {hint}", token)
+            raise self.error(f"a path within a predicate cannot start at the root; {hint}", token)
         return self._parse_steps(token, Axis.CHILD)
 
     def _parse_steps(self, start: Token, axis: Axis) -> _Path:
@@ -190,14 +180,14 @@ class _Parser:
         path = _Path(start)
         outer_depth = self._depth
         while True:
-            if self._token.kind == ".":
-                dot = self._next()
-                if self._token.kind == "[":
-                    raise self._error(". takes no predicate", self._token)
-                slash = self._take("/", "//")
+            if self.token.kind == ".":
+                dot = self.next()
+                if self.token.kind == "[":
+                    raise self.error(". takes no predicate", self.token)
+                slash = self.take("/", "//")
                 if slash is None:
                     if axis is Axis.DESCENDANT:
-                        raise self._error(
+                        raise self.error(
                             "//. at the end of a path is not supported; write //*", dot
                         )
                     break
@@ -206,80 +196,78 @@ class _Parser:
                 continue
             step = self._parse_step(axis)
             path.steps.append(step)
-            slash = self._take("/", "//")
+            slash = self.take("/", "//")
             if slash is None:
                 break
             if step.test.kind is not Kind.ELEMENT:
-                raise self._error(f"nothing lies below {_called(step.test)}", slash)
+                raise self.error(f"nothing lies below {_called(step.test)}", slash)
             axis = _AXES[slash.kind]
         self._depth = outer_depth
         return path
 
     def _starts_step(self) -> bool:
-        token = self._token
+        token = self.token
         return token.kind in ("name", "braced", "*", "@", ".")
 
     def _step_error(self) -> SubscriptionError:
-        token = self._token
+        token = self.token
         if token.kind == "..":
-            return self._error("the parent axis (..) is not supported", token)
+            return self.error("the parent axis (..) is not supported", token)
         if token.kind == "$":
-            return self._error("variables are not supported", token)
+            return self.error("variables are not supported", token)
         if token.kind in ("string", "number"):
-            return self._error("a path was expected here, not a literal", token)
+            return self.error("a path was expected here, not a literal", token)
         if token.kind == "(":
-            return self._error("parentheses within a path are not supported", token)
+            return self.error("parentheses within a path are not supported", token)
         if token.kind in _ARITHMETIC:
-            return self._error(f"arithmetic ({token.text}) is not supported", token)
-        return self._error("a step (a name, *, @name, text() or .) was expected here", token)
+            return self.error(f"arithmetic ({token.text}) is not supported", token)
+        return self.error("a step (a name, *, @name, text() or .) was expected here", token)
 
     def _parse_step(self, axis: Axis) -> _RawStep:
-        token = self._token
+        token = self.token
         if not self._starts_step():
             raise self._step_error()
         self._enter(token)
-        self._steps += 1
-        if self._steps > self._limits.steps:
-            raise self._error(f"the expression has more than {self._limits.steps} steps", token)
+        self._count(token)
         step = _RawStep(axis, self._parse_test(), token)
-        if self._token.kind == "[" and self._at_position(self._at + 1):
+        if self.token.kind == "[" and self._at_position(self.at + 1):
             self._parse_position(step)
-        while self._token.kind == "[":
+        while self.token.kind == "[":
             step.conditions.append(self._parse_predicate(step))
         return step
 
     def _parse_test(self) -> NodeTest:
-        token = self._token
-        if self._take("@"):
-            if not self._starts_step() or self._token.kind in ("@", "."):
-                raise self._error("the name of an attribute was expected here", self._token)
+        token = self.token
+        if self.take("@"):
+            if not self._starts_step() or self.token.kind in ("@", "."):
+                raise self.error("the name of an attribute was expected here", self.token)
             return node_test(Kind.ATTRIBUTE, *self._parse_name())
-        following = self._ahead()
+        following = self.ahead()
         if token.kind == "name" and following.kind == "::":
             hint = _AXIS_HINTS.get(token.text)
-            raise self._error(
+            raise self.error(
                 f"the axis {token.text}:: is not supported" + (f"; {hint}" if hint else ""), token
             )
         if token.kind == "name" and following.kind == "(":
             if token.text != "text":
                 what = "node test" if token.text in _NODE_TYPES else "function"
-                raise self._error(f"the {what} {token.text}() is not supported here", token)
-            self._next()
-            self._next()
-            self._expect(")", ") behind text(")
+                raise self.error(f"the {what} {token.text}() is not supported here", token)
+            self.next()
+            self.next()
+            self.expect(")", ") behind text(")
             return node_test(Kind.TEXT)
         return node_test(Kind.ELEMENT, *self._parse_name())
 
     def _parse_name(self) -> tuple[str | None, str | None]:
         """The namespace and local part of a name test, None where anything will do."""
-        token = self._next()
+        token = self.next()
         if token.kind == "braced":
             end = token.position + len(token.text)
-            if self._token.kind not in ("name", "*") or self._token.position != end:
-                raise self._error("a name or * must follow Q{…} at once", self._token)
-            local = self._next()
-            return token.text[2:-1].strip(), None if local.kind == "*" else local.text
-        colon, second = self._token, self._ahead()
+            if self.token.kind not in ("name", "*") or self.token.position != end:
+                raise self.error("a name or * must follow Q{…} at once", self.token)
+            local = self.next()
+            return token.text[2:-1], None if local.kind == "*" else local.text
+        colon, second = self.token, self.ahead()
         if (
             colon.kind != ":"
             or colon.position != token.position + len(token.text)
@@ -287,15 +275,15 @@ class _Parser:
             or second.position != colon.position + 1
         ):
             return (None, None) if token.kind == "*" else ("", token.text)
-        self._next()
-        self._next()
+        self.next()
+        self.next()
         local_part = None if second.kind == "*" else second.text
         if token.kind == "*":
             return None, local_part
         namespace = self._namespaces.get(token.text)
         if namespace is None:
             remedy = f"bind it (namespaces={{{token.text!r}: …}}; xmlns:{token.text} = … in a file)"
-            raise self._error(
+            raise self.error(
                 f"the prefix {token.text} is not bound; {remedy} or write Q{{…}}name", token
             )
         return namespace, local_part
@@ -304,36 +292,35 @@ class _Parser:
 
     def _at_position(self, index: int) -> bool:
         """Whether the tokens from ``index`` on start a position predicate."""
-        first, second = self._tokens[index], self._tokens[min(index + 1, len(self._tokens) - 1)]
-        if first.kind == "name":
-            return first.text == "position" and second.kind == "("
-        if first.kind != "number":
-            return False
-        third = self._tokens[min(index + 2, len(self._tokens) - 1)]
-        return second.kind == "]" or (second.kind in _COMPARISONS and third.text == "position")
+        kinds = [token.kind for token in self.tokens[index : index + 4]]
+        if kinds[:2] == ["number", "]"]:
+            return True
+        if kinds[0] == "number" and len(kinds) == 4 and kinds[1] in _COMPARISONS:
+            index, kinds = index + 2, kinds[2:]
+        return kinds[:2] == ["name", "("] and self.tokens[index].text == "position"
 
     def _parse_position(self, step: _RawStep) -> None:
-        opening = self._next()
+        opening = self.next()
         operator, value = "=", 0.0
-        if self._token.kind == "number":
-            value = float(self._next().text)
-            if self._token.kind != "]":
-                operator = _COMPARISONS[self._next().kind]
+        if self.token.kind == "number":
+            value = self._parse_number("a number")
+            if self.token.kind != "]":
+                operator = _COMPARISONS[self.next().kind]
                 self._parse_position_call()
         else:
             self._parse_position_call()
-            comparison = self._take(*_COMPARISONS)
+            comparison = self.take(*_COMPARISONS)
             if comparison is None:
-                raise self._error("position() must be compared with a number", self._token)
+                raise self.error("position() must be compared with a number", self.token)
             operator = comparison.kind
             value = self._parse_number("a number")
-        if self._token.text in ("and", "or"):
-            raise self._error("a position must stand in brackets of its own", self._token)
-        if self._token.kind != "]":
-            raise self._error(self._complaint_behind("a position", "]"), self._token)
-        self._next()
+        if self.token.text in ("and", "or"):
+            raise self.error("a position must stand in brackets of its own", self.token)
+        if self.token.kind != "]":
+            raise self.error(self._complaint_behind("a position", "]"), self.token)
+        self.next()
         if step.test.kind is Kind.ATTRIBUTE:
-            raise self._error("attributes have no position", opening)
+            raise self.error("attributes have no position", opening)
         position = normal.position(operator, value)
         if isinstance(position, Position):
             step.position = position
@@ -341,24 +328,24 @@ class _Parser:
             step.conditions.append(NEVER)
 
     def _parse_position_call(self) -> None:
-        self._expect("name", "position()")
-        self._expect("(", "( behind position")
-        self._expect(")", ") behind position(")
+        self.expect("name", "position()")
+        self.expect("(", "( behind position")
+        self.expect(")", ") behind position(")
 
     def _parse_predicate(self, step: _RawStep) -> Condition:
-        opening = self._next()
+        opening = self.next()
         self._enter(opening)
-        if self._at_position(self._at):
-            raise self._error("a position must be the first predicate of its step", self._token)
+        if self._at_position(self.at):
+            raise self.error("a position must be the first predicate of its step", self.token)
         condition = self._parse_either(step.test)
-        if self._token.kind != "]":
-            raise self._error(self._complaint_behind("a condition", "]"), self._token)
-        self._next()
+        if self.token.kind != "]":
+            raise self.error(self._complaint_behind("a condition", "]"), self.token)
+        self.next()
         self._depth -= 1
         return condition
 
     def _complaint_behind(self, what: str, closing: str = "the end") -> str:
-        token = self._token
+        token = self.token
         if token.kind == "end":
             return f"{closing} is missing"
         if token.text in _ARITHMETIC:
@@ -371,87 +358,106 @@ class _Parser:
             return "a comparison belongs into a predicate, between a path and one constant"
         return f"{token.text!r} is not expected behind {what}"
 
-    def _parse_either(self, test: NodeTest) -> Condition:
-        members = [self._parse_both(test)]
-        while self._token == ("name", "or", self._token.position):
-            self._next()
-            members.append(self._parse_both(test))
-        return members[0] if len(members) == 1 else normal.either(members)
+    # The conditions below are built negated where an odd number of `not` stands around them, so
+    # that each is brought into normal form once, however deep they are nested.
 
-    def _parse_both(self, test: NodeTest) -> Condition:
-        members = [self._parse_single(test)]
-        while self._token == ("name", "and", self._token.position):
-            self._next()
-            members.append(self._parse_single(test))
-        return members[0] if len(members) == 1 else normal.both(members)
+    def _parse_either(self, test: NodeTest, negated: bool = False) -> Condition:
+        members = [self._parse_both(test, negated)]
+        while self.token.kind == "name" and self.token.text == "or":
+            self.next()
+            members.append(self._parse_both(test, negated))
+        if len(members) == 1:
+            return members[0]
+        return normal.both(members) if negated else normal.either(members)
 
-    def _parse_single(self, test: NodeTest) -> Condition:
-        """One condition at a node that passes ``test``."""
-        token = self._token
+    def _parse_both(self, test: NodeTest, negated: bool) -> Condition:
+        members = [self._parse_single(test, negated)]
+        while self.token.kind == "name" and self.token.text == "and":
+            self.next()
+            members.append(self._parse_single(test, negated))
+        if len(members) == 1:
+            return members[0]
+        return normal.either(members) if negated else normal.both(members)
+
+    def _parse_single(self, test: NodeTest, negated: bool) -> Condition:
+        """One condition, or its negation, at a node that passes ``test``."""
+        token = self.token
         if token.kind == "(":
-            self._next()
-            return self._parse_enclosed(token, test)
-        if token.kind == "name" and self._ahead().kind == "(":
-            if token.text == "not":
-                self._next()
-                self._next()
-                return normal.negation(self._parse_enclosed(token, test))
+            self.next()
+            return self._parse_enclosed(token, test, negated)
+        if token.kind == "name" and token.text == "not" and self.ahead().kind == "(":
+            self.next()
+            self.next()
+            return self._parse_enclosed(token, test, not negated)
+        condition = self._parse_plain(test)
+        return normal.negation(condition) if negated else condition
+
+    def _parse_plain(self, test: NodeTest) -> Condition:
+        """A path, a comparison or a function at a node that passes ``test``."""
+        token = self.token
+        if token.kind == "name" and self.ahead().kind == "(":
             if token.text in _STRING_FUNCTIONS:
                 return self._parse_string_function(test)
             if token.text == "position":
-                raise self._error("a position must stand in brackets of its own", token)
+                raise self.error("a position must stand in brackets of its own", token)
         left = self._parse_operand(test)
-        comparison = self._take(*_COMPARISONS)
+        comparison = self.take(*_COMPARISONS)
         if comparison is None:
             if isinstance(left, _Path):
                 return self._exists(left)
-            raise self._error("a constant alone is not a condition", token)
-        right_token = self._token
+            raise self.error("a constant alone is not a condition", token)
+        self._count(comparison)
+        right_token = self.token
         right = self._parse_operand(test)
         if isinstance(left, _Path) and isinstance(right, _Path):
-            raise self._error("a comparison of two paths is not supported", right_token)
+            raise self.error("a comparison of two paths is not supported", right_token)
         if isinstance(left, _Path) and not isinstance(right, _Path):
             return self._compared(left, comparison.kind, right, right_token)
         if isinstance(right, _Path) and not isinstance(left, _Path):
             return self._compared(right, _COMPARISONS[comparison.kind], left, token)
-        raise self._error("a comparison of two constants is not supported", token)
+        raise self.error("a comparison of two constants is not supported", token)
 
-    def _parse_enclosed(self, token: Token, test: NodeTest) -> Condition:
+    def _parse_enclosed(self, token: Token, test: NodeTest, negated: bool) -> Condition:
         self._enter(token)
-        condition = self._parse_either(test)
-        if self._token.kind != ")":
-            raise self._error(self._complaint_behind("a condition", ")"), self._token)
-        self._next()
+        condition = self._parse_either(test, negated)
+        if self.token.kind != ")":
+            raise self.error(self._complaint_behind("a condition", ")"), self.token)
+        self.next()
         self._depth -= 1
         return condition
 
     def _parse_operand(self, test: NodeTest) -> _Path | str | float:
-        token = self._token
+        token = self.token
         if token.kind == "string":
-            return self._next().text[1:-1]
+            return self.next().text[1:-1]
         if token.kind in ("number", "-"):
             return self._parse_number("a number behind -")
         path = self._parse_relative_path()
         if path.steps and test.kind is not Kind.ELEMENT:
-            raise self._error(f"nothing lies below {_called(test)}", token)
+            raise self.error(f"nothing lies below {_called(test)}", token)
         return path
 
     def _parse_number(self, what: str) -> float:
-        sign = -1.0 if self._take("-") else 1.0
-        if self._token.kind == "name" and self._ahead().kind == "(":
-            raise self._error(f"the function {self._token.text}() is not supported", self._token)
-        return sign * float(self._expect("number", what).text)
+        sign = -1.0 if self.take("-") else 1.0
+        if self.token.kind == "name" and self.ahead().kind == "(":
+            raise self.error(f"the function {self.token.text}() is not supported", self.token)
+        token = self.expect("number", what)
+        value = float(token.text)
+        if math.isinf(value):
+            raise self.error("this number is too large", token)
+        return sign * value
 
     def _parse_string_function(self, test: NodeTest) -> Condition:
-        function = self._next()
-        self._next()
-        token = self._token
+        function = self.next()
+        self._count(function)
+        self.next()
+        token = self.token
         path = self._parse_operand(test)
         if not isinstance(path, _Path):
-            raise self._error(f"{function.text}() takes a path or . first", token)
-        self._expect(",", f", behind the path of {function.text}()")
-        literal = self._expect("string", "a string in quotes")
-        self._expect(")", f") behind {function.text}(")
+            raise self.error(f"{function.text}() takes a path or . first", token)
+        self.expect(",", f", behind the path of {function.text}()")
+        literal = self.expect("string", "a string in quotes")
+        self.expect(")", f") behind {function.text}(")
         steps: list[Step] = []
         for raw in path.steps:
             conditions = normal.conjunction(raw.conditions)
@@ -477,7 +483,7 @@ class _Parser:
         try:
             return self._exists(path, normal.value_test(operator, operand))
         except ValueError as error:
-            raise self._error("this number is too large", token) from error
+            raise self.error("this number is too large", token) from error
 
 
 def _called(test: NodeTest) -> str:

@@ -52,6 +52,45 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
+class TokenReader:
+    """The tokens of an expression, one at a time, with errors that point at one.
+
+    ``token`` is the present one; ``at`` is its number in ``tokens``.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.at = 0
+        self.token = self.tokens[0]
+
+    def ahead(self) -> Token:
+        """The token behind the present one."""
+        return self.token if self.token.kind == "end" else self.tokens[self.at + 1]
+
+    def next(self) -> Token:
+        """Go on to the next token; the one left behind."""
+        token = self.token
+        if token.kind != "end":
+            self.at += 1
+            self.token = self.tokens[self.at]
+        return token
+
+    def take(self, *kinds: str) -> Token | None:
+        """The present token, left behind, if it is of one of these kinds."""
+        return self.next() if self.token.kind in kinds else None
+
+    def expect(self, kind: str, what: str) -> Token:
+        """The present token, left behind; an error if it is not of this kind."""
+        if self.token.kind != kind:
+            raise self.error(f"{what} was expected here", self.token)
+        return self.next()
+
+    def error(self, reason: str, token: Token) -> SubscriptionError:
+        """The error to raise for what is wrong at a token."""
+        return SubscriptionError(reason, self.text, token.position)
+
+
 def _complaint(character: str) -> str:
     if character in "\"'":
         return "this string literal is not closed"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,6 +33,10 @@ from twigcast.schema.content import (
 )
 
 _TEXT_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+_REFERENCE = re.compile(r"&([^;\s&]+);")
+_PREDEFINED = {"#38": "&", "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_DEEPEST_ENTITY = 8
+_LONGEST_DEFAULT = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,9 @@ def read_dtd(path_or_text: str | os.PathLike[str]) -> dict[str, ElementDeclarati
     if not declared:
         raise SchemaError(f"{source}: no element is declared")
     spellings = _spellings(declared)
+    entities = {entity.name: entity.content for entity in dtd.iterentities()}
     return {
-        name: ElementDeclaration(name, _content(element, spellings), _attributes(element))
+        name: ElementDeclaration(name, _content(element, spellings), _attributes(element, entities))
         for name, element in declared.items()
     }
 
@@ -193,13 +198,13 @@ def _chain(particle: _Particle) -> Iterable[_Particle]:
             return
 
 
-def _attributes(element: Any) -> tuple[Attribute, ...]:
+def _attributes(element: Any, entities: Mapping[str, str]) -> tuple[Attribute, ...]:
     found = (
         Attribute(
             _qualified(attribute),
             attribute.type,
             None if attribute.default == "none" else attribute.default,
-            _default_value(attribute.default_value),
+            _expanded(attribute.default_value, entities),
             tuple(attribute.values()),
         )
         for attribute in element.iterattributes()
@@ -207,6 +212,26 @@ def _attributes(element: Any) -> tuple[Attribute, ...]:
     return tuple(sorted(found, key=lambda attribute: attribute.name))
 
 
-def _default_value(value: str | None) -> str | None:
-    """The default as documents have it; libxml2 leaves an ampersand in it as a reference."""
-    return None if value is None else value.replace("&#38;", "&")
+def _expanded(value: str | None, entities: Mapping[str, str]) -> str | None:
+    """A default as documents have it: libxml2 leaves ampersands and entities as references."""
+    return None if value is None else _REFERENCE.sub(_replacement(entities, ()), value)
+
+
+def _replacement(
+    entities: Mapping[str, str], within: tuple[str, ...]
+) -> Callable[[re.Match[str]], str]:
+    def replace(reference: re.Match[str]) -> str:
+        name = reference[1]
+        if name in _PREDEFINED:
+            return _PREDEFINED[name]
+        content = entities.get(name)
+        if content is None:
+            raise SchemaError(f"the entity {name!r} in a default value is not declared")
+        if name in within or len(within) == _DEEPEST_ENTITY:
+            raise SchemaError(f"the entity {name!r} in a default value is nested too deep")
+        text = _REFERENCE.sub(_replacement(entities, (*within, name)), content)
+        if len(text) > _LONGEST_DEFAULT:
+            raise SchemaError(f"the entity {name!r} makes a default value too long")
+        return text
+
+    return replace

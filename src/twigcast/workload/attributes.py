@@ -9,7 +9,11 @@ from twigcast.schema import Attribute, ElementDeclaration
 from twigcast.workload.chance import Draw, below, between
 from twigcast.workload.values import Domain, Domains
 
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+    # As themselves they would be read back as a space in an attribute, or as another line end.
+    | {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+)
 _MOST_REFERENCES = 3
 
 
