@@ -139,8 +139,8 @@ def test_every_public_name_is_there() -> None:
 
 def test_the_package_imports_quickly_and_alone() -> None:
     script = (
-        "import sys, time; start = time.perf_counter(); import twigcast; "
-        "print(time.perf_counter() - start); "
+        "import sys, time; start = time.process_time(); import twigcast; "
+        "print(time.process_time() - start); "
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     runs = [

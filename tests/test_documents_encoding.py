@@ -190,9 +190,9 @@ def test_usual_documents_are_not_copied() -> None:
 
 def test_the_look_at_a_large_document_is_short() -> None:
     data = b"<a>" + b"<b c='d'>text</b>" * 3_000_000 + b"</a>"
-    started = time.perf_counter()
+    started = time.process_time()
     to_parsable(data, DEFAULT_LIMITS)
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 0.2
 
 
 def test_names_lead_to_codecs_of_python() -> None:
