@@ -97,7 +97,6 @@ class _RawStep:
 
     axis: Axis
     test: NodeTest
-    token: Token
     position: Position | None = None
     conditions: list[Condition] = field(default_factory=list)
 
@@ -106,7 +105,6 @@ class _RawStep:
 class _Path:
     """A path as read; without steps it is ``.``, the node itself."""
 
-    token: Token
     steps: list[_RawStep] = field(default_factory=list)
 
 
@@ -163,7 +161,7 @@ class _Parser(TokenReader):
             if self.token.kind in ("end", "|"):
                 raise self.error("/ alone is the document itself; /* matches every document", axis)
             raise self._step_error()
-        path = self._parse_steps(token, _AXES[axis.kind] if axis else Axis.DESCENDANT)
+        path = self._parse_steps(_AXES[axis.kind] if axis else Axis.DESCENDANT)
         if not path.steps:
             raise self.error("a path must name something: an element, @attribute or text()", token)
         return path
@@ -173,11 +171,11 @@ class _Parser(TokenReader):
         if token.kind in ("/", "//"):
             hint = "start it with . to search below this node"
             raise self.error(f"a path within a predicate cannot start at the root; {hint}", token)
-        return self._parse_steps(token, Axis.CHILD)
+        return self._parse_steps(Axis.CHILD)
 
-    def _parse_steps(self, start: Token, axis: Axis) -> _Path:
+    def _parse_steps(self, axis: Axis) -> _Path:
         """Steps and the slashes between; ``axis`` leads to the first."""
-        path = _Path(start)
+        path = _Path()
         outer_depth = self._depth
         while True:
             if self.token.kind == ".":
@@ -229,7 +227,7 @@ class _Parser(TokenReader):
             raise self._step_error()
         self._enter(token)
         self._count(token)
-        step = _RawStep(axis, self._parse_test(), token)
+        step = _RawStep(axis, self._parse_test())
         if self.token.kind == "[" and self._at_position(self.at + 1):
             self._parse_position(step)
         while self.token.kind == "[":
