@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import twigcast
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -56,6 +58,12 @@ def test_console_examples(command: str, shown: str) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout == shown
+
+
+def test_docstring_examples() -> None:
+    results = doctest.testmod(twigcast)
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 def test_the_readme_has_both_kinds_of_example() -> None:
