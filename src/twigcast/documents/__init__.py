@@ -31,7 +31,7 @@ from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, limit_exce
 from twigcast.documents.publications import PathPublication, decompose
 from twigcast.documents.reader import read_document
 from twigcast.documents.tags import LONG_TAG
-from twigcast.documents.tree import Document, Element, ExpandedName, spell_name
+from twigcast.documents.tree import Document, Element, ExpandedName
 from twigcast.documents.verdicts import event_place, malformed, missing_entity
 
 __all__ = [
@@ -51,6 +51,5 @@ __all__ = [
     "malformed",
     "missing_entity",
     "read_document",
-    "spell_name",
     "to_parsable",
 ]

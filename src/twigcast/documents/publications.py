@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from twigcast.documents.encoding import Source
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits
 from twigcast.documents.reader import read_document
-from twigcast.documents.tree import Document, Element, ExpandedName, spell_name
+from twigcast.documents.tree import Document, Element, ExpandedName
+from twigcast.language import name_text
 
 
 class PathPublication(NamedTuple):
@@ -25,11 +27,11 @@ class PathPublication(NamedTuple):
 
     def __str__(self) -> str:
         """``/a/b/c``, with ``Q{uri}name`` for a name in a namespace."""
-        return "".join(f"/{spell_name(name)}" for name in self.path)
+        return "".join(f"/{name_text(*name)}" for name in self.path)
 
 
 def decompose(
-    document: Document | bytes | str,
+    document: Document | Source,
     document_id: str,
     *,
     distinct: bool = True,

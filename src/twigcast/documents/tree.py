@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from twigcast.language import name_text
+
 ExpandedName: TypeAlias = tuple[str, str]
 """Namespace name and local part; the namespace name is empty for a name in no namespace."""
 
@@ -38,7 +40,7 @@ class Element:
         self.parent = parent
 
     def __repr__(self) -> str:
-        return f"<Element {spell_name(self.name)} with {len(self.children)} children>"
+        return f"<Element {name_text(*self.name)} with {len(self.children)} children>"
 
     def elements(self) -> Iterator[Element]:
         """This element and every element below it, in document order."""
@@ -72,14 +74,8 @@ class Document:
         self.root = root
 
     def __repr__(self) -> str:
-        return f"<Document {spell_name(self.root.name)}>"
+        return f"<Document {name_text(*self.root.name)}>"
 
     def elements(self) -> Iterator[Element]:
         """Every element of the document, in document order."""
         return self.root.elements()
-
-
-def spell_name(name: ExpandedName) -> str:
-    """``local``, or ``Q{namespace}local`` for a name in a namespace."""
-    namespace, local = name
-    return f"Q{{{namespace}}}{local}" if namespace else local

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from twigcast.language.implication import implies
 from twigcast.language.nodes import (
@@ -181,13 +182,9 @@ def _without_implied(
     Of two that are redundant beside each other the first in order stays.
     """
     kept: list[Condition] = []
-    for candidate in sorted(conditions, key=_order):
+    for candidate in sorted(conditions, key=attrgetter("text")):
         if any(redundant(other, candidate) for other in kept):
             continue
         kept = [other for other in kept if not redundant(candidate, other)]
         kept.append(candidate)
     return tuple(kept)
-
-
-def _order(condition: Condition) -> str:
-    return condition.text

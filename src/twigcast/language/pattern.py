@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from twigcast.language import normal
+from twigcast.language.limits import LanguageLimits
 from twigcast.language.nodes import (
     Axis,
     Both,
@@ -145,8 +146,7 @@ def require_pattern(value: object) -> None:
 
 
 def _restore(text: str) -> Pattern:
-    from twigcast.language.limits import LanguageLimits
-    from twigcast.language.parser import parse
+    from twigcast.language.parser import parse  # which imports this module
 
     return parse(text, limits=LanguageLimits(length=len(text) + 1, steps=len(text) + 1, depth=200))
 

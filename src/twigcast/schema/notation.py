@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from twigcast.errors import AdvertisementError
-from twigcast.language import NAME, Kind, NodeTest
+from twigcast.language import NAME, Kind, NodeTest, node_test
 
 LONGEST = 100_000
 """The most characters in an advertisement."""
@@ -117,7 +117,7 @@ class _Reader:
             )
         if namespace is None and not anywhere and local != "*":
             namespace = ""
-        return NodeTest(Kind.ELEMENT, namespace, None if local == "*" else local)
+        return node_test(Kind.ELEMENT, namespace, None if local == "*" else local)
 
     def _next(self) -> str:
         self._skip_space()

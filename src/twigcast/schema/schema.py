@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from twigcast.errors import SchemaError
-from twigcast.language import Kind, NodeTest, Pattern, require_pattern
+from twigcast.language import Kind, NodeTest, Pattern, node_test, require_pattern
 from twigcast.schema.automaton import PathAutomaton
 from twigcast.schema.content import nullable
 from twigcast.schema.deriving import (
@@ -143,8 +143,8 @@ class Schema:
 
     def _label(self, name: str) -> NodeTest:
         if self._qualified:
-            return NodeTest(Kind.ELEMENT, None, name.rpartition(":")[2])
-        return NodeTest(Kind.ELEMENT, "", name)
+            return node_test(Kind.ELEMENT, None, name.rpartition(":")[2])
+        return node_test(Kind.ELEMENT, "", name)
 
     def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, ElementDeclaration], str]]:
         return Schema, (self._elements, self._root)

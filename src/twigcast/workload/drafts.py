@@ -27,14 +27,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, pairwise
 
-from twigcast.language import Axis, Condition, Kind, NodeTest
+from twigcast.language import Axis, Condition, Kind, NodeTest, node_test
 from twigcast.language.normal import branch
 from twigcast.workload.chance import Draw, shuffled, zipf_bounds
 from twigcast.workload.elements import UsableElements
 
 _FURTHER_HOP = 0.5
 _BRANCH_TRIES = 8
-_WILDCARD = NodeTest(Kind.ELEMENT, None, None)
+_WILDCARD = node_test(Kind.ELEMENT)
 
 
 class Place:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twigcast.errors import WorkloadError
-from twigcast.language import XML_NAMESPACE, Axis, Condition, Kind, NodeTest
+from twigcast.language import XML_NAMESPACE, Axis, Condition, Kind, NodeTest, node_test
 from twigcast.language.normal import branch
 from twigcast.schema import Any, Attribute, Mixed, Text
 from twigcast.workload.chance import Draw, below
@@ -99,7 +99,7 @@ def attribute_test(attribute: Attribute) -> NodeTest | None:
     prefix, _, local = attribute.name.rpartition(":")
     if attribute.is_namespace_declaration or prefix not in ("", "xml"):
         return None
-    return NodeTest(Kind.ATTRIBUTE, XML_NAMESPACE if prefix else "", local)
+    return node_test(Kind.ATTRIBUTE, XML_NAMESPACE if prefix else "", local)
 
 
 def _suitable(domain: Domain, parameters: ValueParameters) -> tuple[str, ...]:
