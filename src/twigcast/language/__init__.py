@@ -1,10 +1,12 @@
 """The subscription language: XPath text in, immutable pattern trees in normal form out.
 
-    text ──tokens──► tokens ──parser──► normal form of a tree ──► Pattern ──str()──► text
-                              (normal, implication: equivalent spellings meet)
+    text ──tokens──► tokens ──descent──► normal form of a tree ──► Pattern ──str()──► text
+      │            (normal, implication: equivalent spellings meet)   ▲
+      └──linear──► normal form of a path, as text ────────────────────┘
 
 :func:`parse` reads an expression by recursive descent and builds the tree bottom-up through the
-functions of ``normal``, so no tree outside the normal form ever exists.  A :class:`Pattern` is a
+functions of ``normal``, so no tree outside the normal form ever exists; for a path of names and
+``*`` alone it works on the text, and the tree is built when asked for.  A :class:`Pattern` is a
 union of branches from the document node; each :class:`Step` of a branch carries the axis of the
 edge to it and the conditions at it (``nodes`` draws this).  Whether a step stood on the path that
 XPath selects along or in a predicate makes no difference to whether a document matches, so the
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from twigcast.language.implication import compare_numbers, implies, passes, value_implies
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
+from twigcast.language.linear import linear_normal_form
 from twigcast.language.nodes import (
     Axis,
     Both,
@@ -38,7 +41,7 @@ from twigcast.language.nodes import (
 )
 from twigcast.language.numbers import number_text, to_number
 from twigcast.language.parser import XML_NAMESPACE, parse
-from twigcast.language.pattern import Pattern, require_pattern
+from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
 from twigcast.language.subscription_file import Subscription, read_subscriptions
 from twigcast.language.tokens import NAME
 
@@ -62,6 +65,7 @@ __all__ = [
     "ValueTest",
     "compare_numbers",
     "implies",
+    "linear_normal_form",
     "name_text",
     "node_test",
     "number_text",
@@ -69,6 +73,7 @@ __all__ = [
     "passes",
     "read_subscriptions",
     "require_pattern",
+    "restore_pattern",
     "to_number",
     "value_implies",
 ]

@@ -11,12 +11,13 @@ Cost: each pair of steps is looked at once in one question, so |given| × |asked
 from __future__ import annotations
 
 from twigcast.language.nodes import (
-    Axis,
+    CHILD,
+    DESCENDANT,
+    ELEMENT,
     Both,
     Condition,
     Either,
     FirstNode,
-    Kind,
     Negation,
     Position,
     Step,
@@ -27,6 +28,8 @@ from twigcast.language.numbers import to_number
 
 def implies(given: Condition, asked: Condition) -> bool:
     """Whether ``asked`` is known to hold wherever ``given`` holds."""
+    if isinstance(given, Step) and isinstance(asked, Step) and _have_different_names(given, asked):
+        return False
     return _Question().implies(given, asked)
 
 
@@ -64,10 +67,10 @@ class _Question:
         return known
 
     def _find(self, given: Step, asked: Step) -> bool:
-        if asked.axis is Axis.CHILD:
-            if given.axis is Axis.CHILD:
+        if asked.axis is CHILD:
+            if given.axis is CHILD:
                 return self._node(given, asked)
-            if given.test.kind is not Kind.ELEMENT:
+            if given.test.kind is not ELEMENT:
                 return False
             slid = slide(asked)
             return slid is not None and self._branch(given, slid)
@@ -89,6 +92,11 @@ class _Question:
         )
 
 
+def _have_different_names(given: Step, asked: Step) -> bool:
+    """Whether both are reached at once and by other names, as most siblings are."""
+    return given.axis is CHILD and asked.axis is CHILD and not asked.test.covers(given.test)
+
+
 def slide(step: Step) -> Step | None:
     """The same branch with its descendant edge first, where it starts with a run of bare ``*``.
 
@@ -98,18 +106,18 @@ def slide(step: Step) -> Step | None:
     if not step.is_wildcard:
         return None
     if not step.conditions:
-        return Step(Axis.DESCENDANT, step.test)
+        return Step(DESCENDANT, step.test)
     below = step.only_branch
     if below is None:
         return None
-    if below.axis is Axis.DESCENDANT:
-        below = Step(Axis.CHILD, below.test, below.position, below.conditions)
+    if below.axis is DESCENDANT:
+        below = Step(CHILD, below.test, below.position, below.conditions)
     else:
         slid = slide(below)
         if slid is None:
             return None
-        below = Step(Axis.CHILD, slid.test, slid.position, slid.conditions)
-    return Step(Axis.DESCENDANT, step.test, None, (below,))
+        below = Step(CHILD, slid.test, slid.position, slid.conditions)
+    return Step(DESCENDANT, step.test, None, (below,))
 
 
 def _position_implies(given: Step, asked: Step) -> bool:

@@ -27,7 +27,8 @@ condition           holds at a node when                            spelling
 
 Every node is immutable and carries its canonical ``text``, made when it is built from the texts of
 its parts.  The text is injective, so equality, hash and order are those of the text.  Only the
-functions of :mod:`twigcast.language.normal` build nodes: what they return is in normal form.
+functions of :mod:`twigcast.language.normal` build nodes: what they return is in normal form.  A
+linear path whose text is in normal form needs no more work (:mod:`twigcast.language.linear`).
 """
 
 from __future__ import annotations
@@ -60,10 +61,16 @@ class Kind(Enum):
     TEXT = "text"
 
 
+# Looking a member up in its enumeration costs more than comparing it: the code that is run for
+# every step uses these.
+CHILD, DESCENDANT = Axis
+ELEMENT, ATTRIBUTE, TEXT = Kind
+
+
 class _Node:
     """What all parts of a tree share: identity is the canonical text.
 
-    Each class sets it in ``__post_init__``, the one place where a frozen object is written to.
+    Each class sets it when a node is built, the one time that a frozen object is written to.
     """
 
     __slots__ = ()
@@ -95,13 +102,13 @@ class NodeTest(_Node):
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
-        text = "text()" if self.kind is Kind.TEXT else name_text(self.namespace, self.local)
-        _set(self, "text", "@" + text if self.kind is Kind.ATTRIBUTE else text)
+        text = "text()" if self.kind is TEXT else name_text(self.namespace, self.local)
+        _set(self, "text", "@" + text if self.kind is ATTRIBUTE else text)
 
     @property
     def is_wildcard(self) -> bool:
         """Whether this is ``*``: an element of any name."""
-        return self.kind is Kind.ELEMENT and self.namespace is None and self.local is None
+        return self.kind is ELEMENT and self.namespace is None and self.local is None
 
     def accepts(self, namespace: str, local: str) -> bool:
         """Whether a node of this kind with that expanded name passes."""
@@ -122,6 +129,12 @@ class NodeTest(_Node):
 def node_test(kind: Kind, namespace: str | None = None, local: str | None = None) -> NodeTest:
     """The test of that kind and name; the same object each time, as patterns share few names."""
     return NodeTest(kind, namespace, local)
+
+
+@lru_cache(maxsize=65_536)
+def element_test(local: str) -> NodeTest:
+    """The test of an element of that name in no namespace, by far the most frequent one."""
+    return node_test(ELEMENT, "", local)
 
 
 def name_text(namespace: str | None, local: str | None) -> str:
@@ -186,26 +199,31 @@ class ValueTest(Condition):
         return self.operator in ("contains", "starts-with")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class Step(Condition):
     """A node that must be there, the edge to it, and what must hold at it."""
 
     axis: Axis
     test: NodeTest
-    position: Position | None = None
-    conditions: tuple[Condition, ...] = ()
-    text: str = field(init=False)
+    position: Position | None
+    conditions: tuple[Condition, ...]
+    text: str
 
-    def __post_init__(self) -> None:
-        _set(self, "text", self._slashes() + self._head() + _tail(self.conditions))
-
-    def _slashes(self) -> str:
-        return "/" if self.axis is Axis.CHILD else "//"
-
-    def _head(self) -> str:
-        if self.position is None:
-            return self.test.text
-        return f"{self.test.text}[{self.position.text}]"
+    # Written out, since nothing else is built as often.
+    def __init__(
+        self,
+        axis: Axis,
+        test: NodeTest,
+        position: Position | None = None,
+        conditions: tuple[Condition, ...] = (),
+    ) -> None:
+        _set(self, "axis", axis)
+        _set(self, "test", test)
+        _set(self, "position", position)
+        _set(self, "conditions", conditions)
+        slashes = "/" if axis is CHILD else "//"
+        head = test.text if position is None else f"{test.text}[{position.text}]"
+        _set(self, "text", slashes + head + _tail(conditions) if conditions else slashes + head)
 
     @property
     def is_wildcard(self) -> bool:
@@ -231,16 +249,22 @@ class Step(Condition):
     @property
     def relative_text(self) -> str:
         """The spelling within a predicate: ``b``, ``.//b``, ``b>5``."""
-        prefix = "" if self.axis is Axis.CHILD else ".//"
         compared = self.compared
-        if compared is not None:
-            return prefix + self._head() + compared.text.removeprefix(".")
-        return prefix + self._head() + _tail(self.conditions)
+        if compared is None:
+            return self.text[1:] if self.axis is CHILD else "." + self.text
+        prefix = "" if self.axis is CHILD else ".//"
+        return prefix + self._head() + compared.text.removeprefix(".")
 
     @property
     def bracketed_text(self) -> str:
         """The spelling within a longer path, every condition in brackets of its own."""
-        return self._slashes() + self._head() + _bracketed(self.conditions)
+        slashes = "/" if self.axis is CHILD else "//"
+        return slashes + self._head() + _bracketed(self.conditions)
+
+    def _head(self) -> str:
+        if self.position is None:
+            return self.test.text
+        return f"{self.test.text}[{self.position.text}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -257,7 +281,7 @@ class FirstNode(Condition):
     def __post_init__(self) -> None:
         path, test = self.path, self.test
         spelling = "".join(step.bracketed_text for step in path)
-        spelling = spelling[1:] if path[0].axis is Axis.CHILD else "." + spelling
+        spelling = spelling[1:] if path[0].axis is CHILD else "." + spelling
         assert isinstance(test.operand, str)
         _set(self, "text", f"{test.operator}({spelling},{quote(test.operand)})")
 

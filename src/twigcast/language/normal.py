@@ -26,13 +26,15 @@ from operator import attrgetter
 from twigcast.language.implication import implies
 from twigcast.language.nodes import (
     ALWAYS,
+    ATTRIBUTE,
+    CHILD,
+    DESCENDANT,
     NEVER,
     Axis,
     Both,
     Condition,
     Either,
     FirstNode,
-    Kind,
     Negation,
     NodeTest,
     Position,
@@ -42,6 +44,7 @@ from twigcast.language.nodes import (
 from twigcast.language.numbers import to_number
 
 _NUMERIC = ("<", "<=", ">", ">=")
+_TEXT = attrgetter("text")
 
 
 def branch(
@@ -51,8 +54,9 @@ def branch(
     kept = conjunction(conditions)
     if kept is None:
         return NEVER
-    step = Step(Axis.CHILD, test, position, kept)
-    return descend(step) if axis is Axis.DESCENDANT else step
+    if axis is DESCENDANT and position is None and test.is_wildcard:
+        return descend(Step(CHILD, test, None, kept))
+    return Step(axis, test, position, kept)
 
 
 def descend(step: Step) -> Step:
@@ -62,12 +66,15 @@ def descend(step: Step) -> Step:
             return step
         below = step.only_branch
         if below is not None:
-            return Step(Axis.CHILD, step.test, None, (descend(below),))
-    return Step(Axis.DESCENDANT, step.test, step.position, step.conditions)
+            return Step(CHILD, step.test, None, (descend(below),))
+    return Step(DESCENDANT, step.test, step.position, step.conditions)
 
 
 def conjunction(conditions: Iterable[Condition]) -> tuple[Condition, ...] | None:
     """The conditions that must all hold, without superfluous ones; None where they never do."""
+    conditions = tuple(conditions)
+    if not conditions or (len(conditions) == 1 and isinstance(conditions[0], Step)):
+        return conditions
     flat: dict[Condition, None] = {}
     for condition in conditions:
         for member in condition.members if isinstance(condition, Both) else (condition,):
@@ -167,9 +174,9 @@ def position(operator: str, value: float) -> Position | bool:
 
 
 def _selects_at_most_one(step: Step) -> bool:
-    if step.axis is not Axis.CHILD:
+    if step.axis is not CHILD:
         return False
-    if step.test.kind is Kind.ATTRIBUTE:
+    if step.test.kind is ATTRIBUTE:
         return step.test.namespace is not None and step.test.local is not None
     return step.position is not None and step.position.operator == "="
 
@@ -182,9 +189,11 @@ def _without_implied(
     Of two that are redundant beside each other the first in order stays.
     """
     kept: list[Condition] = []
-    for candidate in sorted(conditions, key=attrgetter("text")):
-        if any(redundant(other, candidate) for other in kept):
-            continue
-        kept = [other for other in kept if not redundant(candidate, other)]
-        kept.append(candidate)
+    for candidate in sorted(conditions, key=_TEXT):
+        for other in kept:
+            if redundant(other, candidate):
+                break
+        else:
+            kept = [other for other in kept if not redundant(candidate, other)]
+            kept.append(candidate)
     return tuple(kept)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from twigcast.language import normal
 from twigcast.language.limits import LanguageLimits
+from twigcast.language.linear import linear_branch
 from twigcast.language.nodes import (
-    Axis,
+    DESCENDANT,
+    ELEMENT,
     Both,
     Condition,
     Either,
     FirstNode,
-    Kind,
     Negation,
     Step,
 )
@@ -32,6 +34,8 @@ _NAMES = re.compile(
 )
 
 _NEVER_TEXT = "/*[not(.)]"
+_NO_LIMITS = LanguageLimits(length=sys.maxsize, steps=sys.maxsize, depth=200)
+_set = object.__setattr__
 
 
 class Pattern:
@@ -42,21 +46,35 @@ class Pattern:
     :func:`twigcast.parse`.
     """
 
-    __slots__ = ("_text", "alternatives")
+    __slots__ = ("_alternatives", "_text")
 
     _text: str
-    alternatives: tuple[Step, ...]
-    """The members of the union, each a branch from the document node; none if nothing matches."""
+    _alternatives: tuple[Step, ...] | None
 
     def __init__(self, alternatives: tuple[Step, ...]) -> None:
-        union = normal.either(map(_at_document, alternatives))
-        members = union.members if isinstance(union, Either) else (union,)
-        steps = tuple(member for member in members if isinstance(member, Step))
-        object.__setattr__(self, "alternatives", steps)
-        object.__setattr__(self, "_text", " | ".join(s.text for s in steps) or _NEVER_TEXT)
+        steps = tuple(map(_at_document, alternatives))
+        if len(steps) > 1:
+            union = normal.either(steps)
+            members = union.members if isinstance(union, Either) else (union,)
+            steps = tuple(member for member in members if isinstance(member, Step))
+        _set(self, "_alternatives", steps)
+        _set(self, "_text", " | ".join(s.text for s in steps) or _NEVER_TEXT)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a pattern is immutable")
+
+    @property
+    def alternatives(self) -> tuple[Step, ...]:
+        """The members of the union, each a branch from the document node; none if nothing matches.
+
+        Of a linear pattern only the text is kept until they are asked for; threads that ask at
+        once get equal trees.
+        """
+        steps = self._alternatives
+        if steps is None:
+            steps = (linear_branch(self._text),)
+            _set(self, "_alternatives", steps)
+        return steps
 
     def matches(self, document: Source, limits: DocumentLimits | None = None) -> bool:
         """Whether the expression, evaluated on the document, selects anything.
@@ -99,7 +117,7 @@ class Pattern:
         steps: list[Step] = []
         step: Step | None = self.alternatives[0]
         while step is not None:
-            if step.test.kind is not Kind.ELEMENT or step.position is not None:
+            if step.test.kind is not ELEMENT or step.position is not None:
                 return None
             steps.append(step)
             if not step.conditions:
@@ -135,7 +153,15 @@ class Pattern:
         return hash(self._text)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self._text,)
+        return restore_pattern, (self._text,)
+
+
+def linear_pattern(normal_form: str) -> Pattern:
+    """The pattern of a linear expression, given in normal form."""
+    pattern = Pattern.__new__(Pattern)
+    _set(pattern, "_alternatives", None)
+    _set(pattern, "_text", normal_form)
+    return pattern
 
 
 def require_pattern(value: object) -> None:
@@ -145,10 +171,11 @@ def require_pattern(value: object) -> None:
         raise TypeError(f"a Pattern is needed here, not {kind}; make one with twigcast.parse()")
 
 
-def _restore(text: str) -> Pattern:
+def restore_pattern(text: str) -> Pattern:
+    """The pattern of a canonical text, whatever limits it was parsed with."""
     from twigcast.language.parser import parse  # which imports this module
 
-    return parse(text, limits=LanguageLimits(length=len(text) + 1, steps=len(text) + 1, depth=200))
+    return parse(text, limits=_NO_LIMITS)
 
 
 def _at_document(step: Step) -> Step:
@@ -157,8 +184,8 @@ def _at_document(step: Step) -> Step:
     if (
         step.is_wildcard
         and below is not None
-        and below.axis is Axis.DESCENDANT
-        and below.test.kind is not Kind.ELEMENT
+        and below.axis is DESCENDANT
+        and below.test.kind is not ELEMENT
     ):
         return below
     return step

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import cached_property
+from itertools import accumulate
 
 from twigcast.errors import SubscriptionError
 
@@ -14,84 +15,114 @@ _START = (
 NAME = f"[{_START}][{_START}\\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*"
 """An XML name without a colon (NCName), as a regular expression."""
 
-_TOKEN = re.compile(
+_WORD = re.compile(
     rf"""
-    (?P<space>[ \t\r\n]+)
-  | (?P<braced>Q\{{[^{{}}]*\}})
-  | (?P<name>{NAME})
-  | (?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)
-  | (?P<string>"[^"]*"|'[^']*')
-  | (?P<symbol>//|\.\.|::|!=|<=|>=|[/.:@\[\](),|=<>$*+\-])
+    Q\{{[^{{}}]*\}}
+  | {NAME}
+  | //|\.\.|::|!=|<=|>=
+  | [0-9]+(?:\.[0-9]*)?|\.[0-9]+
+  | [/.:@\[\](),|=<>$*+\-]
+  | "[^"]*"|'[^']*'
+  | [ \t\r\n]+
     """,
     re.VERBOSE,
 )
 
-
-class Token(NamedTuple):
-    """A word, its kind (a symbol's kind is the symbol itself) and where it starts."""
-
-    kind: str
-    text: str
-    position: int
-
-
-def tokenize(text: str) -> list[Token]:
-    """The tokens of ``text``, closed by one of kind ``end``; white space is left out."""
-    tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise SubscriptionError(_complaint(text[position]), text, position)
-        kind = match.lastgroup or ""
-        if kind != "space":
-            word = match.group()
-            tokens.append(Token(word if kind == "symbol" else kind, word, position))
-        position = match.end()
-    tokens.append(Token("end", "", len(text)))
-    return tokens
+_SYMBOLS = {
+    symbol: symbol for symbol in "// .. :: != <= >= / . : @ [ ] ( ) , | = < > $ * + -".split()
+}
+_KINDS = {
+    **dict.fromkeys(".0123456789", "number"),
+    **dict.fromkeys("\"'", "string"),
+    **dict.fromkeys(" \t\r\n", "space"),
+}
+"""The kind of a word that is no symbol by its first character; every other word is a name."""
 
 
 class TokenReader:
     """The tokens of an expression, one at a time, with errors that point at one.
 
-    ``token`` is the present one; ``at`` is its number in ``tokens``.
+    A token is known by its number.  ``words`` are their texts and ``kinds`` their kinds: ``name``,
+    ``braced`` (``Q{uri}``), ``number``, ``string``, for a symbol the symbol itself, and ``end``
+    for the last one, which is empty.  White space is left out.  ``at`` is the number of the
+    present token and ``kind`` its kind.
+
+    Cost: linear, and little of it in Python, since one call splits the text.  Where the tokens
+    start is worked out when somebody asks.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        words = _WORD.findall(text)
+        if len("".join(words)) != len(text):
+            raise _stray_character(text)
+        kinds = [_SYMBOLS.get(word) or _KINDS.get(word[0], "name") for word in words]
+        if "Q{" in text:
+            for at, word in enumerate(words):
+                if word.startswith("Q{"):
+                    kinds[at] = "braced"
+        self._parts = words
+        if "space" in kinds:
+            words = [word for word, kind in zip(words, kinds, strict=True) if kind != "space"]
+            kinds = [kind for kind in kinds if kind != "space"]
+        self.words: list[str] = [*words, ""]
+        self.kinds: list[str] = [*kinds, "end"]
         self.at = 0
-        self.token = self.tokens[0]
+        self.kind = self.kinds[0]
 
-    def ahead(self) -> Token:
-        """The token behind the present one."""
-        return self.token if self.token.kind == "end" else self.tokens[self.at + 1]
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each token starts in the text."""
+        starts = accumulate(map(len, self._parts), initial=0)
+        parts = (*self._parts, "")
+        return [
+            start
+            for start, part in zip(starts, parts, strict=True)
+            if _KINDS.get(part[:1]) != "space"
+        ]
 
-    def next(self) -> Token:
-        """Go on to the next token; the one left behind."""
-        token = self.token
-        if token.kind != "end":
-            self.at += 1
-            self.token = self.tokens[self.at]
-        return token
+    @property
+    def word(self) -> str:
+        """The text of the present token."""
+        return self.words[self.at]
 
-    def take(self, *kinds: str) -> Token | None:
-        """The present token, left behind, if it is of one of these kinds."""
-        return self.next() if self.token.kind in kinds else None
+    def ahead(self) -> str:
+        """The kind of the token behind the present one, which is not the last."""
+        return self.kinds[self.at + 1]
 
-    def expect(self, kind: str, what: str) -> Token:
-        """The present token, left behind; an error if it is not of this kind."""
-        if self.token.kind != kind:
-            raise self.error(f"{what} was expected here", self.token)
+    def joined(self, at: int) -> bool:
+        """Whether nothing stands between that token and the next."""
+        return self.starts[at] + len(self.words[at]) == self.starts[at + 1]
+
+    def next(self) -> str:
+        """Go on to the next token from one that is not the last; the word left behind."""
+        at = self.at
+        self.at = at + 1
+        self.kind = self.kinds[at + 1]
+        return self.words[at]
+
+    def take(self, *kinds: str) -> str:
+        """The present word, left behind, if it is of one of these kinds; or an empty text."""
+        return self.next() if self.kind in kinds else ""
+
+    def expect(self, kind: str, what: str) -> str:
+        """The present word, left behind; an error if it is not of this kind."""
+        if self.kind != kind:
+            raise self.error(f"{what} was expected here", self.at)
         return self.next()
 
-    def error(self, reason: str, token: Token) -> SubscriptionError:
+    def error(self, reason: str, at: int) -> SubscriptionError:
         """The error to raise for what is wrong at a token."""
-        return SubscriptionError(reason, self.text, token.position)
+        return SubscriptionError(reason, self.text, self.starts[at])
 
 
-def _complaint(character: str) -> str:
+def _stray_character(text: str) -> SubscriptionError:
+    """The error for the first character that no word starts with."""
+    position = 0
+    while (match := _WORD.match(text, position)) is not None:
+        position = match.end()
+    character = text[position]
     if character in "\"'":
-        return "this string literal is not closed"
-    return f"the character {character!r} has no place in an expression"
+        return SubscriptionError("this string literal is not closed", text, position)
+    reason = f"the character {character!r} has no place in an expression"
+    return SubscriptionError(reason, text, position)
