@@ -149,6 +149,119 @@ def test_version() -> None:
     assert run("--version").stdout.decode() == f"twigcast {twigcast.__version__}\n"
 
 
+STOCK = "<Stock><Symbol>GHI</Symbol><Price>12</Price></Stock>"
+
+
+def explained(folder: Path, *arguments: str) -> list[str]:
+    """The arguments that explain two subscriptions on a document."""
+    (folder / "s.txt").write_text("ghi\t//Stock[Symbol='GHI'][Price>15]\nbond\t//Bond | //Stock\n")
+    (folder / "stock.xml").write_text(STOCK)
+    return ["match", str(folder / "s.txt"), str(folder / "stock.xml"), "--explain", *arguments]
+
+
+def test_explain_draws_a_tree(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, explained(tmp_path), env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        str(tmp_path / "stock.xml"),
+        "├── ✗ ghi does not match: //Stock[Symbol='GHI'][Price>15]",
+        (
+            '│   └── ✗ //Stock[Price > 15][Symbol = "GHI"] fails: '
+            "1 Stock found at /Stock[1], where 1 of 2 conditions holds"
+        ),
+        "│       ├── ✗ Price > 15 fails: 12 at /Stock[1]/Price[1]",
+        '│       └── ✓ Symbol = "GHI" holds: "GHI" at /Stock[1]/Symbol[1]',
+        "└── ✓ bond matches: //Bond | //Stock",
+        "    ├── ✗ //Bond fails: no Bond in the document",
+        "    └── ✓ //Stock holds: found at /Stock[1]",
+    ]
+
+
+def test_explain_prints_json(tmp_path: Path) -> None:
+    first, second = lines(*explained(tmp_path, "--json"))
+    assert (first["key"], first["matches"]) == ("ghi", False)
+    assert first["document"] == str(tmp_path / "stock.xml")
+    assert first["subscription"] == "//Stock[Symbol='GHI'][Price>15]"
+    assert first["pattern"] == '//Stock[Price>15][Symbol="GHI"]'
+    assert first["reasons"] == ["Price > 15 fails: 12 at /Stock[1]/Price[1]"]
+    assert (second["key"], second["matches"], second["reasons"]) == ("bond", True, [])
+    alternatives = second["alternatives"]
+    assert isinstance(alternatives, list)
+    assert [finding["verdict"] for finding in alternatives] == ["fails", "holds"]
+    assert alternatives[1]["witnesses"][0]["location"] == "/Stock[1]"
+
+
+def test_explain_takes_the_subscriptions_named(tmp_path: Path) -> None:
+    assert [line["key"] for line in lines(*explained(tmp_path, "--json", "--key", "bond"))] == [
+        "bond"
+    ]
+    both = lines(*explained(tmp_path, "--json", "--key", "bond", "--key", "ghi"))
+    assert [line["key"] for line in both] == ["ghi", "bond"]
+    result = run(*explained(tmp_path, "--key", "bond", "--key", "nonsense", "--key", "x"))
+    assert result.returncode == 2
+    assert result.stdout == b""
+    message = f"{tmp_path / 's.txt'} has no subscription with the key nonsense or x"
+    assert message in result.stderr.decode()
+
+
+def test_explain_asks_for_keys_where_subscriptions_are_many(tmp_path: Path) -> None:
+    explained(tmp_path)
+    arguments = ["match", str(tmp_path / "many.txt"), str(tmp_path / "stock.xml"), "--explain"]
+    (tmp_path / "many.txt").write_text("".join(f"k{number}\t//Stock\n" for number in range(20)))
+    assert len(lines(*arguments, "--json")) == 20
+    (tmp_path / "many.txt").write_text("".join(f"k{number}\t//Stock\n" for number in range(21)))
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert "more than 20 subscriptions; name those to explain with --key" in result.stderr.decode()
+    assert [line["key"] for line in lines(*arguments, "--json", "--key", "k20")] == ["k20"]
+
+
+def test_explain_goes_on_after_a_bad_document(tmp_path: Path) -> None:
+    arguments = explained(tmp_path, "--key", "bond")
+    (tmp_path / "bad.xml").write_text("<a><b></a>")
+    arguments[2:3] = [str(tmp_path / name) for name in ("bad.xml", "none.xml", "stock.xml")]
+    bad, missing, good = lines(*arguments, "--json", status=1)
+    assert "mismatched tag" in str(bad["error"])
+    assert missing["error"] == "No such file or directory"
+    assert good["matches"] is True
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+    assert shown.exit_code == 1
+    assert "bad.xml line 1, column" in shown.stdout
+    assert "✓ bond matches" in shown.stdout
+
+
+def test_explain_shows_deep_patterns_in_full(tmp_path: Path) -> None:
+    arguments = explained(tmp_path)
+    (tmp_path / "s.txt").write_text("k\t/a" + "[x][a" * 40 + "[zebra]" + "]" * 40 + "\n")
+    (tmp_path / "stock.xml").write_text("<a><x/>" * 41 + "</a>" * 41)
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
+    assert shown.exit_code == 0
+    assert "✗ a/zebra fails: no zebra in" in shown.stdout
+
+
+def test_explain_says_why_nothing_can_match(tmp_path: Path) -> None:
+    arguments = explained(tmp_path)
+    (tmp_path / "s.txt").write_text("k\t/a[b<'x']\n")
+    shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"}).stdout
+    assert "no document can match this subscription" in shown
+
+
+def test_explain_has_plain_marks_for_plain_terminals(tmp_path: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "COLUMNS": "200"}
+    command = [sys.executable, "-c", "from twigcast.cli import main; main()"]
+    result = subprocess.run(
+        [*command, *explained(tmp_path)],
+        capture_output=True,
+        env={**os.environ, **plain},
+        timeout=60,
+        check=True,
+    )
+    shown = result.stdout.decode("ascii")
+    assert "x Price > 15 fails" in shown
+    assert '+ Symbol = "GHI" holds' in shown
+
+
 def test_match_reads_standard_input(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("k\t/a\n")
     result = run("match", "--json", str(tmp_path / "s.txt"), "-", stdin=b"<a/>")
@@ -165,6 +278,7 @@ def test_match_reads_standard_input(tmp_path: Path) -> None:
             "less than or equal to 1",
         ),
         ("match - -".split(), "can be read once only"),
+        ("match s.txt a.xml --key k".split(), "--key goes with --explain"),
         ("bench --dtd nowhere.dtd".split(), "nowhere.dtd is not here; name a DTD with --dtd"),
         (["advertise", "examples/news.dtd", "--root", "nonsense"], "nonsense"),
         (["advertise", "examples/news.dtd", "--overlaps", "a[count(b)]"], "count()"),
@@ -263,7 +377,8 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 
 
 def test_bench_reports_each_measurement() -> None:
-    found = lines("bench", "--dtd", str(EXAMPLES / "news.dtd"), "--rounds", "2", "--json")
+    arguments = ["--dtd", str(EXAMPLES / "news.dtd"), "--rounds", "2", "--json"]
+    found = lines("bench", "foundation", *arguments)
     ways = {str(line["way"]) for line in found}
     assert {"expat alone", "twigcast kernel", "lxml fromstring", "twigcast.parse"} <= ways
     assert all(isinstance(line["seconds"], float) and line["seconds"] > 0 for line in found)

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from twigcast.errors import (
         AdvertisementError,
         DocumentError,
+        DuplicateKeyError,
+        MatcherFileError,
         SchemaError,
         SubscriptionError,
         SubscriptionFileError,
         TwigcastError,
+        UnknownKeyError,
         WorkloadError,
     )
     from twigcast.language import (
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
         parse,
         read_subscriptions,
     )
+    from twigcast.matching import BatchMatches, Matcher, MatcherStats
     from twigcast.schema import Advertisement, Schema
 
 __version__ = "0.1.0"
@@ -41,9 +45,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "Advertisement": "schema",
     "AdvertisementError": "errors",
+    "BatchMatches": "matching",
     "DocumentError": "errors",
     "DocumentLimits": "documents",
+    "DuplicateKeyError": "errors",
     "LanguageLimits": "language",
+    "Matcher": "matching",
+    "MatcherFileError": "errors",
+    "MatcherStats": "matching",
     "PathPublication": "documents",
     "Pattern": "language",
     "Schema": "schema",
@@ -52,6 +61,7 @@ _HOMES = {
     "SubscriptionError": "errors",
     "SubscriptionFileError": "errors",
     "TwigcastError": "errors",
+    "UnknownKeyError": "errors",
     "WorkloadError": "errors",
     "decompose": "documents",
     "parse": "language",
@@ -61,9 +71,14 @@ _HOMES = {
 __all__ = [
     "Advertisement",
     "AdvertisementError",
+    "BatchMatches",
     "DocumentError",
     "DocumentLimits",
+    "DuplicateKeyError",
     "LanguageLimits",
+    "Matcher",
+    "MatcherFileError",
+    "MatcherStats",
     "PathPublication",
     "Pattern",
     "Schema",
@@ -72,6 +87,7 @@ __all__ = [
     "SubscriptionError",
     "SubscriptionFileError",
     "TwigcastError",
+    "UnknownKeyError",
     "WorkloadError",
     "decompose",
     "parse",

@@ -72,6 +72,40 @@ class DocumentError(TwigcastError, ValueError):
         return f"line {self.line}, column {self.column}: {self.reason}"
 
 
+class DuplicateKeyError(TwigcastError, ValueError):
+    """A subscription under a ``key`` that another one has."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+    def __str__(self) -> str:
+        return f"the key {self.key!r} has a subscription already; remove that one first"
+
+
+class UnknownKeyError(TwigcastError, KeyError):
+    """There is no subscription under the ``key``."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+    def __str__(self) -> str:
+        return f"there is no subscription with the key {self.key!r}"
+
+
+class MatcherFileError(TwigcastError, ValueError):
+    """A file that holds no matcher that can be used; ``path`` and ``reason`` tell which and why."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.reason = reason
+        self.path = path
+        super().__init__(reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
 class SchemaError(TwigcastError, ValueError):
     """A DTD that cannot be read, or whose root element is not known."""
 

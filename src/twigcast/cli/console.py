@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -56,6 +57,11 @@ def with_progress(
         for item in items:
             yield item
             progress.advance(task)
+
+
+def read_bytes(name: str) -> bytes:
+    """A file, or standard input where the name is ``-``."""
+    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
 
 
 def readable_count(count: int) -> str:

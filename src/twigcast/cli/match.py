@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import complain, output, print_json, with_progress
+from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
+from twigcast.cli.explain import choose_subscriptions, explain_files
 from twigcast.errors import DocumentError
 from twigcast.language import read_subscriptions
-from twigcast.matching import CompactDocument, CompiledPattern, compile_pattern
+from twigcast.matching import Matcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +36,53 @@ def match(
         typer.Argument(help="XML files, folders of .xml files, or - for standard input."),
     ],
     json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a document instead of a table.")
+        bool,
+        typer.Option(
+            "--json",
+            help="One JSON object a document instead of a table; with --explain, one a document "
+            "and subscription.",
+        ),
     ] = False,
+    explaining: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Show which step, value and text makes a subscription match or fail.",
+        ),
+    ] = False,
+    keys: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="Explain this subscription only; can be given several times."),
+    ] = None,
 ) -> None:
     """Tell which subscriptions match which documents."""
     if [subscriptions, *documents].count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read once only")
-    table = [
-        (subscription.key, compile_pattern(subscription.pattern))
-        for subscription in with_progress(read_subscriptions(subscriptions), "reading")
-    ]
+    if keys and not explaining:
+        raise typer.BadParameter("--key goes with --explain")
+    if explaining:
+        chosen = choose_subscriptions(subscriptions, keys or [])
+        explain_files(chosen, _files_to_match(documents), json=json)
+        return
+    matcher = Matcher()
+    order: dict[str, int] = {}
+    for subscription in with_progress(read_subscriptions(subscriptions), "reading"):
+        matcher.add(subscription.key, subscription.pattern)
+        order[subscription.key] = len(order)
+    names = _files_to_match(documents)
+    work = with_progress(names, "matching", len(names), printing=json)
+    answers = (_answer(matcher, order, name) for name in work)
+    failed = _print_json_lines(answers) if json else _print_table(answers)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _files_to_match(documents: list[str]) -> list[str]:
     names = list(_files(documents))
     if not names:
         complain(f"no .xml file in {', '.join(documents)}")
         raise typer.Exit(1)
-    work = with_progress(names, "matching", len(names), printing=json)
-    answers = (_answer(table, name) for name in work)
-    failed = _print_json_lines(answers) if json else _print_table(answers)
-    if failed:
-        raise typer.Exit(1)
+    return names
 
 
 def _files(documents: list[str]) -> Iterator[str]:
@@ -67,15 +95,15 @@ def _files(documents: list[str]) -> Iterator[str]:
             yield name
 
 
-def _answer(table: list[tuple[str, CompiledPattern]], name: str) -> _Answer:
+def _answer(matcher: Matcher, order: dict[str, int], name: str) -> _Answer:
+    """The keys that a file matches, in the order of the subscriptions."""
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        document = CompactDocument(data)
+        keys = matcher.match(read_bytes(name))
     except DocumentError as error:
         return _Answer(name, [], str(error))
     except OSError as error:
         return _Answer(name, [], error.strerror or str(error))
-    return _Answer(name, [key for key, twig in table if document.matches(twig)])
+    return _Answer(name, sorted(keys, key=order.__getitem__))
 
 
 def _print_json_lines(answers: Iterator[_Answer]) -> bool:

@@ -1,18 +1,27 @@
 """Meeting documents with subscriptions.
 
-    bytes ──expat──► compact document ──┐
-                                        ├──► yes or no
-    Pattern ──program──► compiled twig ─┘
+    Pattern ──plan──► units, probes, paths ──► index ──┐
+                                                       ├──► numbers of patterns ──► keys
+    bytes ──expat──► events ──► session ───────────────┘
 
-:func:`matches` answers for one pattern.  The compiled kernel (``_kernel``) reads the document with
-CPython's own expat into flat arrays in document order and evaluates the pattern bottom-up: for
-each node of the pattern, the set of document nodes where it holds.  That costs |pattern| ×
-|document| whatever the pattern looks like, and never recurses along the document.
+:class:`Matcher` asks any number of patterns at once.  The compiled kernel (``_kernel``) keeps all
+their paths in one trie; what documents have in common, their label paths, each thread remembers
+with what the trie makes of them, so nearly every element costs one look-up.  A pattern that is one
+path matches when the path is met.  Any other is laid out by :mod:`~twigcast.matching.plan` as
+branches that must hold together; values are looked up in an index, and what only the whole pattern
+can tell (``not``, positions) is asked of the document at last, and only where everything else fits.
+The invariant: an answer is exact, whatever is remembered, forgotten or changed meanwhile.
+
+:func:`matches` answers for one pattern.  The kernel reads the document into flat arrays in document
+order and evaluates the pattern bottom-up: for each node of the pattern, the set of document nodes
+where it holds.  That costs |pattern| × |document| whatever the pattern looks like, and never
+recurses along the document.
 
 :func:`reference_matches` is the same question answered straight from the definitions, over the
-tree of :mod:`twigcast.documents`; it exists to be compared with.
+tree of :mod:`twigcast.documents`; it exists to be compared with.  :func:`explain` follows those
+definitions and tells why.
 
-This module is the only door to compiled code.
+Outside this package, this module is the only door to compiled code.
 """
 
 from __future__ import annotations
@@ -22,10 +31,26 @@ from functools import lru_cache
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
+from twigcast.matching.explain import explain
+from twigcast.matching.explanation import Explanation, Finding, Verdict
+from twigcast.matching.matcher import BatchMatches, Matcher, MatcherStats
 from twigcast.matching.program import make_program
 from twigcast.matching.reference import reference_matches
 
-__all__ = ["CompactDocument", "CompiledPattern", "compile_pattern", "matches", "reference_matches"]
+__all__ = [
+    "BatchMatches",
+    "CompactDocument",
+    "CompiledPattern",
+    "Explanation",
+    "Finding",
+    "Matcher",
+    "MatcherStats",
+    "Verdict",
+    "compile_pattern",
+    "explain",
+    "matches",
+    "reference_matches",
+]
 
 
 def compile_pattern(pattern: Pattern) -> CompiledPattern:

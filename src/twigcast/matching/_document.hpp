@@ -29,6 +29,8 @@
 #include <string_view>
 #include <vector>
 
+#include "_hash.hpp"
+
 namespace twigcast {
 
 enum class Kind : std::uint32_t { document, element, attribute, text };
@@ -52,11 +54,7 @@ struct Node {
     std::uint32_t depth;  // 0 for the document node
 };
 
-// Secret numbers that keep a sender from choosing names that collide.  Set once, on import.
-struct HashSecret {
-    std::uint64_t start = 0;
-    std::uint64_t factor = 1;
-};
+// The secret of this process's documents.  Set once, on import.
 inline HashSecret hash_secret;
 
 // Expanded names, numbered from 0 in order of appearance, spelled `local` or namespace, separator,
@@ -82,11 +80,11 @@ public:
     }
 
     // The number of the name, or NONE.
-    std::uint32_t find(std::string_view name) const { return slots_[slot_of(name, hash_of(name))]; }
+    std::uint32_t find(std::string_view name) const { return slots_[slot_of(name, hash_of(name, hash_secret))]; }
 
     // The number of the name; a new one is added with the number size().
     std::uint32_t intern(std::string_view name) {
-        const std::uint64_t hash = hash_of(name);
+        const std::uint64_t hash = hash_of(name, hash_secret);
         const std::uint32_t known = slots_[slot_of(name, hash)];
         return known != NONE ? known : add(name, hash);
     }
@@ -102,25 +100,6 @@ private:
         std::uint32_t begin, length;  // of the local part
         std::uint32_t space;          // the entry of the namespace, or NONE
     };
-
-    static std::uint64_t mix(std::uint64_t one, std::uint64_t other) {
-        const unsigned __int128 product = static_cast<unsigned __int128>(one) * other;
-        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-    }
-
-    static std::uint64_t hash_of(std::string_view name) {
-        std::uint64_t hash = hash_secret.start ^ name.size();
-        const char* at = name.data();
-        std::size_t left = name.size();
-        for (; left >= 8; at += 8, left -= 8) {
-            std::uint64_t word;
-            std::memcpy(&word, at, 8);
-            hash = mix(hash ^ word, hash_secret.factor);
-        }
-        std::uint64_t word = 0;
-        std::memcpy(&word, at, left);
-        return mix(hash ^ word, hash_secret.factor);
-    }
 
     std::string_view prefix_of(const Entry& entry) const {
         return entry.space == NONE ? std::string_view{} : local_of(entry.space);

@@ -1,9 +1,11 @@
 # The C contract of the kernel: what other compiled modules may use.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
+from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
+from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 
@@ -12,6 +14,12 @@ cdef extern from "_expat.hpp" namespace "twigcast" nogil:
         pass
     const char* EXPAT_CAPSULE
     bool is_usable(const ExpatTable*)
+
+
+cdef extern from "_hash.hpp" namespace "twigcast" nogil:
+    struct HashSecret:
+        uint64_t start
+        uint64_t factor
 
 
 cdef extern from "_document.hpp" namespace "twigcast" nogil:
@@ -30,9 +38,6 @@ cdef extern from "_document.hpp" namespace "twigcast" nogil:
         Names names
         string_view value_of(uint32_t) const
         size_t byte_size() const
-    struct HashSecret:
-        uint64_t start
-        uint64_t factor
     HashSecret hash_secret
     uint32_t kind_number "static_cast<std::uint32_t>" (Kind)
     Kind kind_of(uint32_t label)
@@ -58,13 +63,24 @@ cdef extern from "_reader.hpp" namespace "twigcast" nogil:
         int code
         unsigned long line
         unsigned long column
-    cdef cppclass Reader:
-        Reader(const ExpatTable*, const Limits&, Document&)
-        Failure read(const char* data, size_t size, const char* encoding, bool has_type)
+    cdef cppclass Input:
+        const char* data
+        size_t size
+        const char* encoding
+        bool has_type, has_short_names
+
+
+cdef extern from "_builder.hpp" namespace "twigcast" nogil:
+    cdef cppclass DocumentBuilder:
+        DocumentBuilder(Document&)
+    cdef cppclass DocumentReader:
+        DocumentReader(const ExpatTable*, const Limits&, DocumentBuilder&)
+        Failure read(const Input&)
 
 
 cdef extern from "_prologue.hpp" namespace "twigcast" nogil:
     bool is_plain(const char* data, size_t size, size_t window)
+    bool has_short_tags(string_view data, size_t window)
 
 
 cdef extern from "_program.hpp" namespace "twigcast" nogil:
@@ -102,6 +118,76 @@ cdef extern from "_evaluate.hpp" namespace "twigcast" nogil:
         bool matches() except +
 
 
+cdef extern from "_index.hpp" namespace "twigcast" nogil:
+    cdef cppclass BranchPlan:
+        string path
+        string predicate
+        bool is_probe
+        uint32_t above
+    cdef cppclass UnitPlan:
+        bool exact
+        vector[BranchPlan] branches
+    cdef cppclass Index:
+        pass
+
+
+cdef extern from "_store.hpp" namespace "twigcast" nogil:
+    const uint32_t STORE_VERSION
+    cdef enum class StoreTrouble(int):
+        none
+        not_ours
+        other_version
+        other_machine
+        truncated
+        damaged
+    struct Section:
+        const char* data
+        uint64_t size
+    cdef cppclass Store:
+        Store(Index&) except +
+        vector[Section] pieces
+        @staticmethod
+        HashSecret secret_of(const char*, size_t)
+
+
+cdef extern from "_numbers.hpp" namespace "twigcast" nogil:
+    cdef cppclass Numbers:
+        const uint32_t* data() const
+        size_t size() const
+
+
+cdef extern from "_engine.hpp" namespace "twigcast" nogil:
+    cdef cppclass Batch:
+        shared_ptr[Index] index
+        vector[int64_t] offsets
+        Numbers patterns
+        vector[pair[size_t, Failure]] failures
+    cdef enum class Update(int):
+        done
+        duplicate_key
+        unknown_key
+        unknown_pattern
+        bad_plan
+    struct Statistics "twigcast::Engine::Statistics":
+        size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes
+    cdef cppclass Engine:
+        Engine(const ExpatTable*, const HashSecret&, size_t) except +
+        Update add_path(string_view, string_view) except +
+        Update add_known(string_view, string_view) except +
+        Update add_compound(string_view, string_view, const Program&, const vector[UnitPlan]&) except +
+        Update remove(string_view) except +
+        void match(const vector[Input]&, const Limits&, Batch&) except +
+        void expand(const Batch&, size_t, vector[uint32_t]&) except +
+        string key_of(const Index&, uint32_t) except +
+        size_t size()
+        bool has(string_view)
+        string text_of(string_view) except +
+        void list_keys(vector[string]&) except +
+        Statistics statistics() except +
+        shared_ptr[Index] copy() except +
+        StoreTrouble open(const char*, size_t) except +
+
+
 cdef class CompiledPattern:
     cdef Program program
     cdef readonly object source
@@ -109,3 +195,36 @@ cdef class CompiledPattern:
 
 cdef class CompactDocument:
     cdef Document document
+
+
+cdef class Documents:
+    cdef vector[Input] inputs
+    cdef list kept
+    cdef dict encodings
+    cdef readonly dict errors
+    cdef object limits
+    cdef size_t largest, shortest
+    cdef int add_bytes(self, const char* data, size_t size, owner) except -1
+    cdef int prepare(self, data) except -1
+    cdef object refusal(self, size_t number, Failure failure)
+
+
+cdef class Answers:
+    cdef Batch batch
+    cdef MatchEngine engine
+    cdef readonly dict errors
+    cdef vector[int64_t] expanded_offsets
+    cdef vector[uint32_t] expanded
+    cdef int expand_all(self) except -1
+
+
+cdef class NumberView:
+    cdef object owner
+    cdef const void* data
+    cdef Py_ssize_t count
+    cdef Py_ssize_t width
+
+
+cdef class MatchEngine:
+    cdef Engine* engine
+    cdef object mapping

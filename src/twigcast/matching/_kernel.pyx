@@ -1,28 +1,36 @@
 # distutils: language = c++
 # distutils: extra_compile_args = -O3 -std=c++17
 # cython: language_level=3
-"""The compiled kernel: documents as flat arrays, and the exact check of one pattern on one.
+"""The compiled kernel: documents as flat arrays, one pattern asked of one, and many of many.
 
 This file is the thin seam between Python and C++: it checks what comes in, releases the
 interpreter lock, and makes errors.  The work is in the headers beside it, each of which explains
-itself: ``_expat`` (CPython's own parser), ``_document`` (the arrays), ``_prologue`` (which
-documents need no preparation), ``_reader`` (bytes to arrays), ``_program`` (a pattern as arrays),
-``_values`` (comparisons), ``_nodeset`` (sets of nodes), ``_evaluate`` (the check).
+itself; ``docs/development.md`` lists them in the order in which data passes through.
 
 Safety checks.  Cython's own stay on in this file (bounds, wrap-around, None, initialisation,
 integer overflow of conversions): nothing here is in a hot loop.  What C++ does not check:
 
 * ``operator[]`` on vectors, in the headers.  Indices into nodes come from the reader, which sets
-  ``parent`` and ``end`` of every node within the array, and both classes here are immutable once
-  made; indices into a program are checked once, by ``Program::is_sound``.
+  ``parent`` and ``end`` of every node within the array; documents and programs are immutable once
+  made, and indices into a program are checked once, by ``Program::is_sound``.
+* ``operator[]`` on the arrays of an index.  Indices come from the index itself, which only ever
+  grows, and those of a file are checked once, by ``Index::settle``.  Those that a session keeps
+  are of the same index: another one has another generation, which makes it forget.
 * recursion in ``Evaluation::keep``, over the depth of a pattern; the language bounds that at 200.
-* arithmetic on 32-bit offsets; the reader refuses a document before any could wrap around.
+* arithmetic on 32-bit offsets; the reader refuses a document before any could wrap around, and
+  what a session remembers is bounded at 4 GiB.
+* what points into Python's bytes and Arrow's buffers while the lock is released: ``Documents``
+  holds their owners, and ``Answers`` the engine and the mapped file.
 """
 
 from cpython.pycapsule cimport PyCapsule_Import
-from libc.stdint cimport uint32_t, uint64_t
+from cpython.buffer cimport PyBUF_WRITABLE
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
 from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
 
 import os
 
@@ -41,6 +49,17 @@ from twigcast.errors import DocumentError
 
 _KINDS = ("document", "element", "attribute", "text")
 _MOST = 0xFFFFFFFF
+_NOWHERE = 0xFFFFFFFF
+_UPDATES = ("done", "duplicate key", "unknown key", "unknown pattern", "bad plan")
+_STORE_TROUBLES = (
+    "",
+    "this is no file of a matcher",
+    "another version of Twigcast wrote it; save it again with this one",
+    "it was written on another kind of machine; save it again on this one",
+    "it is cut off",
+    "it is damaged",
+)
+cdef uint64_t _NOTHING = 0
 
 # A smaller document is checked so quickly that giving up the interpreter lock costs more.
 cdef size_t _NODES_WORTH_UNLOCKING = 20_000
@@ -99,33 +118,20 @@ cdef class CompactDocument:
     """A document in memory, read once and asked any number of patterns; immutable."""
 
     def __cinit__(self, data, limits=DEFAULT_LIMITS):
-        cdef bytes parsable
-        cdef bool has_type = False
-        encoding = None
-        if type(data) is bytes and len(data) <= limits.size and is_plain(data, len(data), LONG_TAG):
-            parsable = data
-        else:
-            parsable, encoding = to_parsable(data, limits)
-            has_type = has_document_type(parsable)
-            if has_type:
-                check_entities(parsable, encoding, limits)
-        cdef Limits bounds
-        bounds.depth = min(limits.depth, _MOST)
-        bounds.attributes = min(limits.attributes, _MOST)
-        bounds.name_length = min(limits.name_length, _MOST)
-        cdef bytes forced = b"" if encoding is None else encoding.encode()
-        cdef const char* forced_name = NULL
-        if encoding is not None:
-            forced_name = forced
-        cdef const char* start = parsable
-        cdef size_t size = len(parsable)
-        cdef Reader* reader = new Reader(_expat, bounds, self.document)
+        cdef Documents documents = Documents(limits)
+        documents.add(data)
+        if documents.errors:
+            raise documents.errors[0]
+        cdef Limits bounds = _bounds(limits)
         cdef Failure failure
+        cdef DocumentBuilder* builder = new DocumentBuilder(self.document)
+        cdef DocumentReader* reader = new DocumentReader(_expat, bounds, builder[0])
         with nogil:
-            failure = reader.read(start, size, forced_name, has_type)
+            failure = reader.read(documents.inputs[0])
         del reader
+        del builder
         if failure.trouble != Trouble.none:
-            raise _refusal(failure, parsable, encoding, limits)
+            raise documents.refusal(0, failure)
 
     def matches(self, CompiledPattern pattern not None):
         """Whether one of the pattern's alternatives is in this document."""
@@ -169,20 +175,362 @@ cdef str _text(string_view view):
     return view.data()[: view.size()].decode("utf-8") if view.size() else ""
 
 
-cdef object _refusal(Failure failure, bytes parsable, encoding, limits):
-    """The error for what the reader met, in the words of ``twigcast.documents``."""
-    if failure.trouble == Trouble.memory:
-        return MemoryError("no memory for the document")
-    line, offset = failure.line, failure.column
-    if failure.trouble == Trouble.malformed:
-        return malformed(failure.code, line, offset, parsable, encoding)
-    if failure.trouble == Trouble.entity:
-        return missing_entity(line, offset, parsable)
-    at = event_place(line, offset, parsable)
-    if failure.trouble == Trouble.depth:
-        return limit_exceeded(limits, "depth", *at)
-    if failure.trouble == Trouble.attributes:
-        return limit_exceeded(limits, "attributes", *at)
-    if failure.trouble == Trouble.name_length:
-        return limit_exceeded(limits, "name_length", *at)
-    return DocumentError("the document holds more nodes or text than 32 bits can number", *at)
+cdef Limits _bounds(limits):
+    cdef Limits bounds
+    bounds.depth = min(limits.depth, _MOST)
+    bounds.attributes = min(limits.attributes, _MOST)
+    bounds.name_length = min(limits.name_length, _MOST)
+    return bounds
+
+
+cdef class Documents:
+    """Documents ready for expat; one that cannot be prepared has its error in ``errors``."""
+
+    def __cinit__(self, limits not None):
+        self.kept = []
+        self.encodings = {}
+        self.errors = {}
+        self.limits = limits
+        self.largest = min(limits.size, _MOST)
+        self.shortest = min(limits.name_length, _MOST) // 2
+
+    def add(self, data):
+        """Add one document, bytes or text."""
+        if type(data) is bytes:
+            self.add_bytes(data, len(data), data)
+        else:
+            self.prepare(data)
+
+    def add_all(self, documents):
+        """Add any number of them."""
+        for data in documents:
+            self.add(data)
+
+    def add_arrow(self, offsets, data, bool wide, size_t first, size_t count, is_valid):
+        """Add the elements of an Arrow array of binaries or strings, where they lie.
+
+        ``offsets`` and ``data`` are its buffers, ``first`` its own offset into them, and
+        ``is_valid`` tells by position which are not null, or is None.
+        """
+        cdef const unsigned char[::1] offset_bytes = memoryview(offsets).cast("B")
+        cdef const unsigned char[::1] bytes_view
+        cdef const char* start = b""
+        cdef size_t size = 0
+        cdef int64_t begin, end
+        cdef size_t at
+        if data is not None and len(data):
+            bytes_view = memoryview(data).cast("B")
+            start = <const char*> &bytes_view[0]
+            size = bytes_view.shape[0]
+        if <size_t> offset_bytes.shape[0] < (first + count + 1) * (8 if wide else 4):
+            raise ValueError("the array's offsets are too short")
+        self.kept.append((offsets, data))
+        for at in range(first, first + count):
+            if is_valid is not None and not is_valid[at - first]:
+                self.refuse(DocumentError("there is no document: the element is null"))
+                continue
+            if wide:
+                begin = (<const int64_t*> &offset_bytes[0])[at]
+                end = (<const int64_t*> &offset_bytes[0])[at + 1]
+            else:
+                begin = (<const int32_t*> &offset_bytes[0])[at]
+                end = (<const int32_t*> &offset_bytes[0])[at + 1]
+            if begin < 0 or end < begin or <size_t> end > size:
+                raise ValueError("the array's offsets lead outside its data")
+            self.add_bytes(start + begin, end - begin, None)
+
+    cdef int add_bytes(self, const char* data, size_t size, owner) except -1:
+        cdef Input input
+        if size > self.largest or not is_plain(data, size, LONG_TAG):
+            return self.prepare(data[:size] if owner is None else owner)
+        if owner is not None:
+            self.kept.append(owner)
+        input.data = data
+        input.size = size
+        input.encoding = NULL
+        input.has_type = False
+        # A name is at most what two tags hold: one its namespace, the other its local part.
+        input.has_short_names = has_short_tags(string_view(data, size), self.shortest)
+        self.inputs.push_back(input)
+        return 0
+
+    cdef int prepare(self, data) except -1:
+        """The long way: find the encoding, look at entities and long tags."""
+        cdef Input input
+        cdef bytes parsable, name
+        try:
+            parsable, encoding = to_parsable(data, self.limits)
+            input.has_short_names = False
+            input.has_type = has_document_type(parsable)
+            if input.has_type:
+                check_entities(parsable, encoding, self.limits)
+        except DocumentError as error:
+            self.refuse(error)
+            return 0
+        input.data = parsable
+        input.size = len(parsable)
+        input.encoding = NULL
+        self.kept.append(parsable)
+        if encoding is not None:
+            name = encoding.encode()
+            self.kept.append(name)
+            self.encodings[self.inputs.size()] = encoding
+            input.encoding = name
+        self.inputs.push_back(input)
+        return 0
+
+    def refuse(self, error):
+        cdef Input nothing
+        nothing.data = NULL
+        nothing.size = 0
+        nothing.encoding = NULL
+        nothing.has_type = nothing.has_short_names = False
+        self.errors[self.inputs.size()] = error
+        self.inputs.push_back(nothing)
+
+    cdef object refusal(self, size_t number, Failure failure):
+        """The error for what the reader met, in the words of ``twigcast.documents``."""
+        limits = self.limits
+        cdef bytes parsable = self.inputs[number].data[: self.inputs[number].size]
+        if failure.trouble == Trouble.memory:
+            return MemoryError("no memory for the document")
+        line, offset = failure.line, failure.column
+        if failure.trouble == Trouble.malformed:
+            return malformed(failure.code, line, offset, parsable, self.encodings.get(number))
+        if failure.trouble == Trouble.entity:
+            return missing_entity(line, offset, parsable)
+        at = event_place(line, offset, parsable)
+        if failure.trouble == Trouble.depth:
+            return limit_exceeded(limits, "depth", *at)
+        if failure.trouble == Trouble.attributes:
+            return limit_exceeded(limits, "attributes", *at)
+        if failure.trouble == Trouble.name_length:
+            return limit_exceeded(limits, "name_length", *at)
+        return DocumentError("the document holds more nodes or text than 32 bits can number", *at)
+
+
+cdef class NumberView:
+    """An array of the kernel's, to be looked at as a memoryview; keeps its owner alive."""
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("the numbers cannot be changed")
+        buffer.buf = <void*> self.data
+        buffer.obj = self
+        buffer.len = self.count * self.width
+        buffer.readonly = 1
+        buffer.format = b"q" if self.width == 8 else b"I"
+        buffer.ndim = 1
+        buffer.shape = &self.count
+        buffer.strides = &self.width
+        buffer.suboffsets = NULL
+        buffer.itemsize = self.width
+        buffer.internal = NULL
+
+
+cdef object _view(owner, const void* data, size_t count, Py_ssize_t width):
+    cdef NumberView view = NumberView.__new__(NumberView)
+    view.owner = owner
+    view.data = data if count else <const void*> &_NOTHING
+    view.count = count
+    view.width = width
+    return memoryview(view)
+
+
+cdef class Answers:
+    """What the documents of a batch match, as numbers; subscribers are found when asked for."""
+
+    def __len__(self):
+        return self.batch.offsets.size() - 1
+
+    @property
+    def pattern_offsets(self):
+        return _view(self, self.batch.offsets.data(), self.batch.offsets.size(), 8)
+
+    @property
+    def pattern_ids(self):
+        return _view(self, self.batch.patterns.data(), self.batch.patterns.size(), 4)
+
+    @property
+    def offsets(self):
+        self.expand_all()
+        return _view(self, self.expanded_offsets.data(), self.expanded_offsets.size(), 8)
+
+    @property
+    def ids(self):
+        self.expand_all()
+        return _view(self, self.expanded.data(), self.expanded.size(), 4)
+
+    cdef int expand_all(self) except -1:
+        cdef size_t number
+        if self.expanded_offsets.size():
+            return 0
+        cdef vector[int64_t] offsets
+        offsets.push_back(0)
+        with nogil:
+            for number in range(self.batch.offsets.size() - 1):
+                self.engine.engine.expand(self.batch, number, self.expanded)
+                offsets.push_back(self.expanded.size())
+        self.expanded_offsets.swap(offsets)
+        return 0
+
+    def keys(self, size_t document):
+        """The keys of the subscriptions that one of the documents matches."""
+        if document + 1 >= self.batch.offsets.size():
+            raise IndexError(f"there are {len(self)} documents in the batch")
+        cdef vector[uint32_t] numbers
+        with nogil:
+            self.engine.engine.expand(self.batch, document, numbers)
+        return [self.key(number) for number in numbers]
+
+    def key(self, uint32_t number):
+        """The key of a subscription that is among ``ids``."""
+        return _key(self.engine.engine.key_of(self.batch.index.get()[0], number))
+
+
+cdef str _key(const string& key):
+    return key.data()[: key.size()].decode("utf-8", "surrogatepass")
+
+
+cdef class MatchEngine:
+    """All subscriptions together; :class:`twigcast.Matcher` says what it does."""
+
+    def __cinit__(self, size_t cache_bytes, mapping=None):
+        cdef HashSecret secret
+        cdef const unsigned char[::1] view
+        cdef const char* data
+        cdef StoreTrouble trouble
+        cache_bytes = min(cache_bytes, _MOST)
+        if mapping is None:
+            secret.start = int.from_bytes(os.urandom(8), "little")
+            secret.factor = int.from_bytes(os.urandom(8), "little") | 1
+            self.engine = new Engine(_expat, secret, cache_bytes)
+            return
+        view = mapping
+        data = <const char*> &view[0]
+        self.mapping = mapping
+        self.engine = new Engine(_expat, Store.secret_of(data, len(mapping)), cache_bytes)
+        cdef size_t size = len(mapping)
+        with nogil:
+            trouble = self.engine.open(data, size)
+        if trouble != StoreTrouble.none:
+            raise ValueError(_STORE_TROUBLES[<int> trouble])
+
+    def __dealloc__(self):
+        del self.engine
+
+    def add_path(self, bytes key, bytes path):
+        """Subscribe to a pattern that is one path, given by its canonical text."""
+        cdef string_view key_view = _view_of(key), path_view = _view_of(path)
+        cdef Update update
+        with nogil:
+            update = self.engine.add_path(key_view, path_view)
+        return _UPDATES[<int> update]
+
+    def add_known(self, bytes key, bytes text):
+        """Subscribe to a pattern that is there already, if it is."""
+        cdef string_view key_view = _view_of(key), text_view = _view_of(text)
+        cdef Update update
+        with nogil:
+            update = self.engine.add_known(key_view, text_view)
+        return _UPDATES[<int> update]
+
+    def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units):
+        """Subscribe to any other pattern, with its units as ``plan`` lays them out."""
+        cdef string_view key_view = _view_of(key), text_view = _view_of(text)
+        cdef vector[UnitPlan] plans
+        cdef UnitPlan plan
+        cdef BranchPlan branch_plan
+        cdef Update update
+        for unit in units:
+            plan.exact = unit.exact
+            plan.branches.clear()
+            for branch in unit.branches:
+                branch_plan.path = branch.path
+                branch_plan.predicate = branch.predicate or b""
+                branch_plan.is_probe = branch.predicate is not None
+                branch_plan.above = _NOWHERE if branch.above is None else branch.above
+                plan.branches.push_back(branch_plan)
+            plans.push_back(plan)
+        with nogil:
+            update = self.engine.add_compound(key_view, text_view, pattern.program, plans)
+        return _UPDATES[<int> update]
+
+    def remove(self, bytes key):
+        """End a subscription."""
+        cdef string_view view = _view_of(key)
+        cdef Update update
+        with nogil:
+            update = self.engine.remove(view)
+        return _UPDATES[<int> update]
+
+    def match(self, Documents documents not None):
+        """What each of the documents matches."""
+        cdef Answers answers = Answers.__new__(Answers)
+        cdef Limits bounds = _bounds(documents.limits)
+        answers.engine = self
+        answers.errors = documents.errors
+        with nogil:
+            self.engine.match(documents.inputs, bounds, answers.batch)
+        for pair in answers.batch.failures:
+            answers.errors[pair.first] = documents.refusal(pair.first, pair.second)
+        return answers
+
+    def __len__(self):
+        cdef size_t size
+        with nogil:
+            size = self.engine.size()
+        return size
+
+    def __contains__(self, bytes key):
+        cdef string_view view = _view_of(key)
+        cdef bool found
+        with nogil:
+            found = self.engine.has(view)
+        return found
+
+    def text(self, bytes key):
+        """The canonical text of a subscription, or None."""
+        cdef string_view view = _view_of(key)
+        cdef string text
+        with nogil:
+            text = self.engine.text_of(view)
+        return _key(text) if text.size() else None
+
+    def keys(self):
+        """The keys of all subscriptions."""
+        cdef vector[string] keys
+        with nogil:
+            self.engine.list_keys(keys)
+        return [_key(key) for key in keys]
+
+    def statistics(self):
+        """Subscriptions, distinct patterns, trie nodes, bytes; cached paths and their bytes."""
+        cdef Statistics counted
+        with nogil:
+            counted = self.engine.statistics()
+        return (
+            counted.subscriptions,
+            counted.patterns,
+            counted.states,
+            counted.bytes,
+            counted.cached_paths,
+            counted.cached_bytes,
+        )
+
+    def write(self, write):
+        """Hand the pieces of a file, one after the other, to ``write``."""
+        cdef shared_ptr[Index] index
+        cdef Store* store
+        with nogil:
+            index = self.engine.copy()
+            store = new Store(index.get()[0])
+        try:
+            for piece in store.pieces:
+                write(<const unsigned char[: piece.size]> <const unsigned char*> piece.data)
+        finally:
+            del store
+
+
+cdef string_view _view_of(bytes text):
+    return string_view(<const char*> text, len(text))

@@ -38,6 +38,7 @@ inline bool declares_utf_8(std::string_view declaration) {
 
 // Whether every stretch without `<`, which a start tag might fill, is shorter than `window`.
 inline bool has_short_tags(std::string_view data, std::size_t window) {
+    if (window < 2) return false;
     std::size_t at = 0;  // of a `<`
     while (at + window < data.size()) {
         const void* last = memrchr(data.data() + at + 1, '<', window - 1);

@@ -1,8 +1,19 @@
-// From bytes to a Document, through expat.
+// From bytes to events, through expat, with the limits enforced.
 //
-//     bytes ──expat──► on_start, on_end, on_text, on_break ──► Document
-//                                    │
-//                                    └► Failure: what went wrong first, and where
+//     bytes ──expat──► Reader ──open_element, close_element, add_text, …──► sink
+//                        │
+//                        └► Failure: what went wrong first, and where
+//
+// A sink takes the events of one document.  It has
+//
+//     bool wants_text() const                                 false: add_text need not be called
+//     Trouble open_document(std::size_t size)
+//     Trouble open_element(std::string_view name, const char** attributes, std::uint32_t depth)
+//     Trouble close_element()
+//     Trouble add_text(std::string_view piece)                a run of text comes in pieces
+//     void break_text()                                       a comment or an instruction ends a run
+//
+// where names are expanded as expat does it: `local`, or namespace, separator, local.
 //
 // No handler calls Python, so a whole document is read without the interpreter lock.  CPython's
 // table of expat has no function that stops a parser: once something has failed the handlers do
@@ -16,6 +27,7 @@
 #include <exception>
 #include <string_view>
 
+#include "_arena.hpp"
 #include "_document.hpp"
 #include "_expat.hpp"
 
@@ -45,16 +57,32 @@ struct Failure {
     unsigned long column = 0;  // as expat counts: from 0
 };
 
+// A document as expat is to be given it.
+struct Input {
+    const char* data;
+    std::size_t size;
+    const char* encoding;  // null where the document itself says it
+    bool has_type;         // perhaps a document type declaration, whose entities are harmless
+    bool has_short_names;  // none can exceed the limit, so none need be measured
+};
+
+template <class Sink>
 class Reader {
 public:
-    Reader(const ExpatTable* expat, const Limits& limits, Document& document)
-        : expat_(expat), limits_(limits), document_(document) {}
+    // With an arena, the parser's memory comes from there.
+    Reader(const ExpatTable* expat, const Limits& limits, Sink& sink, Arena* arena = nullptr)
+        : expat_(expat), limits_(limits), sink_(sink), arena_(arena) {}
 
-    // `encoding` is null where the document itself says it; `has_type` tells that a document type
-    // declaration may be there, whose entities have been found harmless.
-    Failure read(const char* data, std::size_t size, const char* encoding, bool has_type) noexcept {
+    Failure read(const Input& input) noexcept {
+        if (arena_ == nullptr) return read(input, nullptr);
+        const Arena::Use use(*arena_);
+        return read(input, Arena::functions());
+    }
+
+private:
+    Failure read(const Input& input, const Arena::Functions* memory) noexcept {
         const char separator[] = {NAMESPACE_SEPARATOR, '\0'};
-        parser_ = expat_->create(encoding, nullptr, separator);
+        parser_ = expat_->create(input.encoding, memory, separator);
         if (parser_ == nullptr) {
             failure_.trouble = Trouble::memory;
             return failure_;
@@ -62,20 +90,21 @@ public:
         expat_->set_hash_salt(parser_, static_cast<unsigned long>(hash_secret.start));
         expat_->set_user_data(parser_, this);
         expat_->set_element_handler(parser_, on_start, on_end);
-        expat_->set_character_handler(parser_, on_text);
-        expat_->set_comment_handler(parser_, on_comment);
-        expat_->set_instruction_handler(parser_, on_instruction);
-        if (has_type) expat_->set_default_handler(parser_, on_other);
-        guard(this, [size](Reader& reader) { reader.open_document(size); });
-        feed(data, size);
-        guard(this, [](Reader& reader) { reader.close(0); });
+        // Where there is a default handler, it would get the references that stand for text.
+        if (sink_.wants_text() || input.has_type) expat_->set_character_handler(parser_, on_text);
+        if (sink_.wants_text()) {
+            expat_->set_comment_handler(parser_, on_comment);
+            expat_->set_instruction_handler(parser_, on_instruction);
+        }
+        if (input.has_type) expat_->set_default_handler(parser_, on_other);
+        measures_names_ = !input.has_short_names;
+        guard(this, [&](Reader& reader) { return reader.sink_.open_document(input.size); });
+        feed(input.data, input.size);
         expat_->free(parser_);
         return failure_;
     }
 
-private:
     static constexpr std::size_t PIECE = std::size_t{1} << 20;
-    static constexpr std::size_t MOST = 0x3FFFFFFF;  // of nodes and names: labels have 30 bits
 
     void feed(const char* data, std::size_t size) noexcept {
         bool last = false;
@@ -105,109 +134,59 @@ private:
         Reader& reader = *static_cast<Reader*>(user);
         if (reader.failure_.trouble != Trouble::none) return;
         try {
-            body(reader);
+            const Trouble trouble = body(reader);
+            if (trouble != Trouble::none) reader.fail(trouble);
         } catch (const std::exception&) {
             reader.fail(Trouble::memory);
         }
     }
 
     static void on_start(void* user, const char* name, const char** attributes) {
-        guard(user, [&](Reader& reader) { reader.open_element(name, attributes); });
+        guard(user, [&](Reader& reader) { return reader.open_element(name, attributes); });
     }
     static void on_end(void* user, const char*) {
-        guard(user, [](Reader& reader) { reader.close_element(); });
+        guard(user, [](Reader& reader) {
+            --reader.depth_;
+            return reader.sink_.close_element();
+        });
     }
     static void on_text(void* user, const char* text, int length) {
-        guard(user, [&](Reader& reader) { reader.add_text({text, static_cast<std::size_t>(length)}); });
+        guard(user, [&](Reader& reader) {
+            return reader.sink_.add_text({text, static_cast<std::size_t>(length)});
+        });
     }
-    static void on_comment(void* user, const char*) {
-        static_cast<Reader*>(user)->in_text_ = false;
-    }
+    static void on_comment(void* user, const char*) { on_instruction(user, nullptr, nullptr); }
     static void on_instruction(void* user, const char*, const char*) {
-        static_cast<Reader*>(user)->in_text_ = false;
+        guard(user, [](Reader& reader) {
+            reader.sink_.break_text();
+            return Trouble::none;
+        });
     }
     // Of all that no other handler takes, only a reference that was not expanded starts like this.
     static void on_other(void* user, const char* markup, int length) {
-        guard(user, [&](Reader& reader) {
-            if (length > 0 && *markup == '&') reader.fail(Trouble::entity);
+        guard(user, [&](Reader&) {
+            return length > 0 && *markup == '&' ? Trouble::entity : Trouble::none;
         });
     }
 
-    void open_document(std::size_t size) {
-        const std::size_t expected = std::min(size, PIECE);
-        document_.nodes.reserve(expected / 20 + 8);
-        document_.text.reserve(expected / 4);
-        document_.values.reserve(expected / 8);
-        document_.nodes.push_back({make_label(Kind::document, 0), NONE, 1, 0, 0, 0});
-    }
-
-    void open_element(const char* name, const char** attributes) {
-        in_text_ = false;
-        if (depth_ == limits_.depth) return fail(Trouble::depth);
+    Trouble open_element(const char* name, const char** attributes) {
+        if (depth_ == limits_.depth) return Trouble::depth;
         ++depth_;
         std::uint64_t count = 0;
         while (attributes[2 * count] != nullptr) ++count;
-        if (count > limits_.attributes) return fail(Trouble::attributes);
-        const std::uint32_t element = add_node(Kind::element, name, document_.text.size());
-        if (element == NONE) return;
-        for (; *attributes != nullptr; attributes += 2) {
-            const std::uint32_t index = add_node(Kind::attribute, attributes[0], document_.values.size());
-            if (index == NONE) return;
-            document_.nodes[index].parent = element;
-            document_.nodes[index].depth = depth_ + 1;
-            document_.values.append(attributes[1]);
-            document_.nodes[index].text_end = offset(document_.values.size());
+        if (count > limits_.attributes) return Trouble::attributes;
+        const std::string_view element(name);
+        if (measures_names_) {
+            bool too_long = is_too_long(element);
+            for (std::uint64_t at = 0; at < count; ++at) too_long |= is_too_long(attributes[2 * at]);
+            if (too_long) return Trouble::name_length;
         }
-        current_ = element;
-    }
-
-    void close_element() {
-        in_text_ = false;
-        const std::uint32_t closed = current_;
-        current_ = document_.nodes[closed].parent;
-        --depth_;
-        close(closed);
-    }
-
-    void close(std::uint32_t index) {
-        Node& node = document_.nodes[index];
-        node.end = static_cast<std::uint32_t>(document_.nodes.size());
-        node.text_end = offset(document_.text.size());
-    }
-
-    void add_text(std::string_view piece) {
-        if (!in_text_) {
-            if (document_.nodes.size() >= MOST) return fail(Trouble::capacity);
-            const std::uint32_t index = static_cast<std::uint32_t>(document_.nodes.size());
-            const std::uint32_t begin = offset(document_.text.size());
-            document_.nodes.push_back(
-                {make_label(Kind::text, 0), current_, index + 1, begin, begin, depth_ + 1});
-            in_text_ = true;
-        }
-        document_.text.append(piece);
-        document_.nodes.back().text_end = offset(document_.text.size());
-    }
-
-    // A named node below the current one; NONE where a limit is met.
-    std::uint32_t add_node(Kind kind, std::string_view name, std::size_t text_begin) {
-        const std::uint32_t known = document_.names.size();
-        const std::uint32_t number = document_.names.intern(name);
-        if (number >= known && name.size() > limits_.name_length && is_too_long(name)) {
-            fail(Trouble::name_length);
-            return NONE;
-        }
-        if (document_.nodes.size() >= MOST || number >= MOST) {
-            fail(Trouble::capacity);
-            return NONE;
-        }
-        const std::uint32_t index = static_cast<std::uint32_t>(document_.nodes.size());
-        const std::uint32_t begin = offset(text_begin);
-        document_.nodes.push_back({make_label(kind, number), current_, index + 1, begin, begin, depth_});
-        return index;
+        return sink_.open_element(element, attributes, depth_);
     }
 
     // Characters of UTF-8 are counted by the bytes that do not continue one.
     bool is_too_long(std::string_view name) const {
+        if (name.size() <= limits_.name_length) return false;
         const auto starts = [](char byte) {
             return (static_cast<unsigned char>(byte) & 0xC0) != 0x80 && byte != NAMESPACE_SEPARATOR;
         };
@@ -215,19 +194,14 @@ private:
                limits_.name_length;
     }
 
-    std::uint32_t offset(std::size_t size) {
-        if (size >= NONE) fail(Trouble::capacity);
-        return static_cast<std::uint32_t>(size);
-    }
-
     const ExpatTable* expat_;
     const Limits limits_;
-    Document& document_;
+    Sink& sink_;
+    Arena* const arena_;
     ExpatParser* parser_ = nullptr;
     Failure failure_;
-    std::uint32_t current_ = 0;
     std::uint32_t depth_ = 0;
-    bool in_text_ = false;
+    bool measures_names_ = true;
 };
 
 }  // namespace twigcast

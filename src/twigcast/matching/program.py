@@ -112,11 +112,11 @@ class _Compiler:
         if isinstance(condition, Step):
             return self._step(condition)
         if isinstance(condition, ValueTest):
-            comparison, operand = _comparison(condition)
+            comparison, operand = comparison_of(condition)
             return Instruction(Operation.VALUE, comparison=comparison, operand=operand)
         if isinstance(condition, FirstNode):
             path = self._add_all(condition.path)
-            comparison, operand = _comparison(condition.test)
+            comparison, operand = comparison_of(condition.test)
             return Instruction(Operation.FIRST_NODE, path, comparison=comparison, operand=operand)
         if isinstance(condition, Either):
             return Instruction(Operation.EITHER, self._add_all(condition.members))
@@ -156,16 +156,17 @@ def _ordinal(position: Position | None) -> tuple[int, int]:
     return _ORDINALS[position.operator], min(position.value, _LAST_POSITION)
 
 
-def _comparison(test: ValueTest) -> tuple[int, bytes | float]:
+def comparison_of(test: ValueTest) -> tuple[int, bytes | float]:
+    """The number of a test's comparison, and what it compares with."""
     if isinstance(test.operand, str):
-        return _TEXT_COMPARISONS[test.operator], _encode(test.operand)
+        return _TEXT_COMPARISONS[test.operator], encode(test.operand)
     return _NUMBER_COMPARISONS[test.operator], test.operand
 
 
 def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else _encode(text)
+    return None if text is None else encode(text)
 
 
-def _encode(text: str) -> bytes:
+def encode(text: str) -> bytes:
     """UTF-8; half a surrogate pair becomes bytes that no document holds."""
     return text.encode("utf-8", "surrogatepass")

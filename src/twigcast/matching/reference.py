@@ -1,13 +1,15 @@
 """What a pattern means, written down as plainly as possible: the second opinion beside libxml2.
 
 Every definition of ``docs/language.md`` is one short function here.  Nothing is indexed, cached
-or clever; the cost is polynomial with a high degree.  Matchers are tested against it, and nobody
-should use it for anything else.
+or clever; the cost is polynomial with a high degree.  Matchers are tested against it, explanations
+(:mod:`twigcast.matching.explain`) follow it node by node, and nobody should use it for anything
+else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from twigcast.documents import Document, Element
 from twigcast.language import (
@@ -18,6 +20,7 @@ from twigcast.language import (
     FirstNode,
     Kind,
     Negation,
+    NodeTest,
     Pattern,
     Step,
     ValueTest,
@@ -28,47 +31,64 @@ from twigcast.language import (
 
 def reference_matches(pattern: Pattern, document: Document) -> bool:
     """Whether one of the pattern's alternatives is in the document."""
-    root = _build(document)
-    return any(_holds(alternative, root) for alternative in pattern.alternatives)
+    top, _ = build_nodes(document)
+    definitions = Definitions()
+    return any(definitions.holds(alternative, top) for alternative in pattern.alternatives)
 
 
-class _Node:
-    """A node of XPath's data model; ``kind`` is None for the document node."""
+class Node:
+    """A node of XPath's data model; ``kind`` is None for the document node.
+
+    ``number`` counts the nodes in document order, attributes right behind their element.
+    """
+
+    __slots__ = ("attributes", "children", "kind", "name", "number", "parent", "value")
 
     def __init__(
-        self, kind: Kind | None, name: tuple[str, str], parent: _Node | None, value: str = ""
+        self,
+        number: int,
+        kind: Kind | None,
+        name: tuple[str, str],
+        parent: Node | None,
+        value: str = "",
     ) -> None:
+        self.number = number
         self.kind = kind
         self.name = name
         self.parent = parent
         self.value = value
-        self.attributes: list[_Node] = []
-        self.children: list[_Node] = []
+        self.attributes: list[Node] = []
+        self.children: list[Node] = []
 
     def string_value(self) -> str:
+        """XPath's string-value: of an element, all text below it."""
         if self.kind in (Kind.ATTRIBUTE, Kind.TEXT):
             return self.value
-        return "".join(node.value for node in _subtree(self) if node.kind is Kind.TEXT)
+        return "".join(node.value for node in subtree(self) if node.kind is Kind.TEXT)
 
 
-def _build(document: Document) -> _Node:
-    """The document's nodes, below a document node."""
-    top = _Node(None, ("", ""), None)
-    waiting: list[tuple[Element | str, _Node]] = [(document.root, top)]
+def build_nodes(document: Document) -> tuple[Node, int]:
+    """The document node with all nodes below it, and how many they are together."""
+    top = Node(0, None, ("", ""), None)
+    count = 1
+    waiting: list[tuple[Element | str, Node]] = [(document.root, top)]
     while waiting:
         item, parent = waiting.pop()
         if isinstance(item, str):
-            parent.children.append(_Node(Kind.TEXT, ("", ""), parent, item))
+            parent.children.append(Node(count, Kind.TEXT, ("", ""), parent, item))
+            count += 1
             continue
-        node = _Node(Kind.ELEMENT, item.name, parent)
+        node = Node(count, Kind.ELEMENT, item.name, parent)
+        count += 1
         for name, value in item.attributes.items():
-            node.attributes.append(_Node(Kind.ATTRIBUTE, name, node, value))
+            node.attributes.append(Node(count, Kind.ATTRIBUTE, name, node, value))
+            count += 1
         parent.children.append(node)
         waiting.extend((child, node) for child in reversed(item.children))
-    return top
+    return top, count
 
 
-def _subtree(top: _Node) -> Iterator[_Node]:
+def subtree(top: Node) -> Iterator[Node]:
     """The node and all below it in document order, attributes right behind their element."""
     waiting = [top]
     while waiting:
@@ -78,53 +98,68 @@ def _subtree(top: _Node) -> Iterator[_Node]:
         waiting.extend(reversed(node.children))
 
 
-def _holds(condition: Condition, node: _Node) -> bool:
-    """Whether the condition holds at the node."""
-    if isinstance(condition, Step):
-        return any(True for _ in _select(condition, node))
-    if isinstance(condition, ValueTest):
-        return _compare(node.string_value(), condition)
-    if isinstance(condition, Either):
-        return any(_holds(member, node) for member in condition.members)
-    if isinstance(condition, Both):
-        return all(_holds(member, node) for member in condition.members)
-    if isinstance(condition, Negation):
-        return not _holds(condition.condition, node)
-    assert isinstance(condition, FirstNode)
-    first = _first(condition.path, node)
-    return first is not None and _compare(first.string_value(), condition.test)
-
-
-def _select(step: Step, node: _Node) -> Iterator[_Node]:
-    """The nodes that the step leads to from ``node``."""
-    if step.axis is Axis.CHILD:
-        owners = [node]
+def owners(axis: Axis, node: Node) -> Iterator[Node]:
+    """The nodes whose children and attributes an axis leads to from ``node``."""
+    if axis is Axis.CHILD:
+        yield node
     else:
-        owners = [below for below in _subtree(node) if below.kind in (None, Kind.ELEMENT)]
-    for owner in owners:
-        passing = [
-            candidate
-            for candidate in (*owner.attributes, *owner.children)
-            if candidate.kind is step.test.kind
-            and (candidate.kind is Kind.TEXT or step.test.accepts(*candidate.name))
-        ]
-        for index, candidate in enumerate(passing, start=1):
+        yield from (below for below in subtree(node) if below.kind in (None, Kind.ELEMENT))
+
+
+def passing(test: NodeTest, owner: Node) -> list[Node]:
+    """The children or attributes of ``owner`` that pass a test: those that a position counts."""
+    return [
+        candidate
+        for candidate in (*owner.attributes, *owner.children)
+        if candidate.kind is test.kind
+        and (candidate.kind is Kind.TEXT or test.accepts(*candidate.name))
+    ]
+
+
+class Definitions:
+    """When a condition holds, and which nodes a step selects.
+
+    The definitions refer to each other through ``self``, so that a subclass can look on.
+    """
+
+    def holds(self, condition: Condition, node: Node) -> bool:
+        """Whether the condition holds at the node."""
+        if isinstance(condition, Step):
+            return next(self.select(condition, node), None) is not None
+        if isinstance(condition, ValueTest):
+            return compare(node.string_value(), condition)
+        if isinstance(condition, Either):
+            return any(self.holds(member, node) for member in condition.members)
+        if isinstance(condition, Both):
+            return all(self.holds(member, node) for member in condition.members)
+        if isinstance(condition, Negation):
+            return not self.holds(condition.condition, node)
+        assert isinstance(condition, FirstNode)
+        first = self.first(condition.path, node)
+        return first is not None and compare(first.string_value(), condition.test)
+
+    def select(self, step: Step, node: Node) -> Iterator[Node]:
+        """The nodes that the step leads to from ``node``."""
+        # A chain, as a generator would take one more frame for each step of a deep pattern.
+        return chain.from_iterable(self.fitting(step, owner) for owner in owners(step.axis, node))
+
+    def fitting(self, step: Step, owner: Node) -> Iterator[Node]:
+        """The children or attributes of ``owner`` that pass all that the step asks."""
+        for index, candidate in enumerate(passing(step.test, owner), start=1):
             if (step.position is None or step.position.accepts(index)) and all(
-                _holds(condition, candidate) for condition in step.conditions
+                self.holds(condition, candidate) for condition in step.conditions
             ):
                 yield candidate
 
-
-def _first(path: tuple[Step, ...], node: _Node) -> _Node | None:
-    """The first node in document order that the path selects."""
-    selected = [node]
-    for step in path:
-        selected = [found for start in selected for found in _select(step, start)]
-    wanted = {id(found) for found in selected}
-    return next((below for below in _subtree(node) if id(below) in wanted), None)
+    def first(self, path: tuple[Step, ...], node: Node) -> Node | None:
+        """The first node in document order that the path selects."""
+        selected = {node}
+        for step in path:
+            selected = {found for start in selected for found in self.select(step, start)}
+        return min(selected, key=lambda found: found.number, default=None)
 
 
-def _compare(value: str, test: ValueTest) -> bool:
+def compare(value: str, test: ValueTest) -> bool:
     """XPath 1.0's comparison of a string-value with a constant."""
     operator, operand = test.operator, test.operand
     if isinstance(operand, float):

@@ -1,0 +1,274 @@
+// An index that any number of threads use at once, each with a session of its own.
+//
+// A document is matched while the gate is held for reading, an update is made while it is held for
+// writing: a document sees the subscriptions before or after an update.  Sessions are lent to
+// whoever matches and come back warm.  No function here needs the interpreter lock.
+//
+// An answer refers to the index it was found in.  When an index is rebuilt without its dead, the
+// old one stays as long as somebody holds an answer from it, unchanged from then on.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "_session.hpp"
+#include "_store.hpp"
+
+namespace twigcast {
+
+// Many readers or one writer; writers that wait go before new readers.
+class Gate {
+public:
+    void start_reading() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return writers_ == 0; });
+        ++readers_;
+    }
+    void stop_reading() {
+        std::lock_guard lock(mutex_);
+        if (--readers_ == 0 && writers_ != 0) changed_.notify_all();
+    }
+    void start_writing() {
+        std::unique_lock lock(mutex_);
+        ++writers_;
+        changed_.wait(lock, [&] { return readers_ == 0 && !writing_; });
+        writing_ = true;
+    }
+    void stop_writing() {
+        std::lock_guard lock(mutex_);
+        writing_ = false;
+        --writers_;
+        changed_.notify_all();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint32_t readers_ = 0, writers_ = 0;
+    bool writing_ = false;
+};
+
+class Reading {
+public:
+    explicit Reading(Gate& gate) : gate_(gate) { gate_.start_reading(); }
+    ~Reading() { gate_.stop_reading(); }
+
+private:
+    Gate& gate_;
+};
+
+class Writing {
+public:
+    explicit Writing(Gate& gate) : gate_(gate) { gate_.start_writing(); }
+    ~Writing() { gate_.stop_writing(); }
+
+private:
+    Gate& gate_;
+};
+
+// The answers to a batch of documents.
+struct Batch {
+    std::shared_ptr<Index> index;
+    std::vector<std::int64_t> offsets{0};  // of each document's patterns in `patterns`, and the end
+    Numbers patterns;
+    std::vector<std::uint64_t> versions;  // of the index, when each document met it
+    std::vector<std::pair<std::size_t, Failure>> failures;
+};
+
+enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
+
+class Engine {
+public:
+    Engine(const ExpatTable* expat, const HashSecret& secret, std::size_t cache_limit)
+        : expat_(expat), cache_limit_(cache_limit), index_(std::make_shared<Index>(secret, 0)) {}
+
+    // --- updates ------------------------------------------------------------------------------
+
+    Update add_path(std::string_view key, std::string_view path) {
+        const Writing writing(gate_);
+        if (index_->has(key)) return Update::duplicate_key;
+        const std::uint32_t pattern = index_->intern_path(path);
+        if (pattern == NONE) return Update::bad_plan;
+        return subscribe(key, pattern);
+    }
+
+    // Add a subscription to a pattern that somebody else has.
+    Update add_known(std::string_view key, std::string_view text) {
+        const Writing writing(gate_);
+        if (index_->has(key)) return Update::duplicate_key;
+        const std::uint32_t pattern = index_->find_compound(text);
+        return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern);
+    }
+
+    Update add_compound(std::string_view key, std::string_view text, const Program& program,
+                        const std::vector<UnitPlan>& plans) {
+        const std::string code = ProgramWriter::write(program);
+        const Writing writing(gate_);
+        if (index_->has(key)) return Update::duplicate_key;
+        std::uint32_t pattern = index_->find_compound(text);
+        if (pattern == NONE) pattern = index_->add_compound(text, code, plans);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern);
+    }
+
+    Update remove(std::string_view key) {
+        const Writing writing(gate_);
+        if (!index_->unsubscribe(key)) return Update::unknown_key;
+        rebuild_if_worth();
+        return Update::done;
+    }
+
+    // --- matching -----------------------------------------------------------------------------
+
+    void match(const std::vector<Input>& inputs, const Limits& limits, Batch& batch) {
+        Session* const session = borrow(batch);
+        try {
+            for (const Input& input : inputs) match(*session, input, limits, batch);
+        } catch (...) {
+            give_back(session);
+            throw;
+        }
+        give_back(session);
+    }
+
+    // The numbers of the subscribers that a document of a batch matched.
+    void expand(const Batch& batch, std::size_t document, std::vector<std::uint32_t>& numbers) {
+        const Reading reading(gate_);
+        const Index& index = *batch.index;
+        for (std::int64_t at = batch.offsets[document]; at < batch.offsets[document + 1]; ++at) {
+            std::uint32_t number = index.pattern(batch.patterns[static_cast<std::size_t>(at)]).subscribers;
+            for (; number != NONE; number = index.subscribers[number].next) {
+                if (index.subscribers[number].is_there(batch.versions[document])) numbers.push_back(number);
+            }
+        }
+    }
+
+    std::string key_of(const Index& index, std::uint32_t number) {
+        const Reading reading(gate_);
+        return std::string(index.subscribers.key_of(number));
+    }
+
+    // --- questions ----------------------------------------------------------------------------
+
+    std::size_t size() {
+        const Reading reading(gate_);
+        return index_->living();
+    }
+
+    bool has(std::string_view key) {
+        const Reading reading(gate_);
+        return index_->has(key);
+    }
+
+    // The canonical text of a subscription; empty if there is none of that key.
+    std::string text_of(std::string_view key) {
+        const Reading reading(gate_);
+        const std::uint32_t number = index_->subscribers.find(key, index_->secret);
+        return number == NONE ? std::string() : index_->spelling(index_->subscribers[number].pattern);
+    }
+
+    void list_keys(std::vector<std::string>& keys) {
+        const Reading reading(gate_);
+        for (std::uint32_t at = 0; at < index_->subscribers.count(); ++at) {
+            if (index_->subscribers[at].removed == NEVER_REMOVED) {
+                keys.emplace_back(index_->subscribers.key_of(at));
+            }
+        }
+    }
+
+    struct Statistics {
+        std::size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes;
+    };
+
+    Statistics statistics() {
+        const Reading reading(gate_);
+        Statistics result{index_->living(), index_->pattern_count() - index_->dead_patterns(),
+                          index_->trie.count() - 1, index_->byte_size(), 0, 0};
+        std::lock_guard lock(sessions_mutex_);
+        for (const std::unique_ptr<Session>& session : sessions_) {
+            result.cached_paths += session->path_count();
+            result.cached_bytes += session->byte_size();
+        }
+        return result;
+    }
+
+    // --- files --------------------------------------------------------------------------------
+
+    // A copy without the dead, to be saved while this one goes on.
+    std::shared_ptr<Index> copy() {
+        const Reading reading(gate_);
+        std::shared_ptr<Index> copy = std::make_shared<Index>(index_->secret, 0);
+        copy->take_living(*index_);
+        return copy;
+    }
+
+    // Take over the index in a file; before anything else is done with this engine.
+    StoreTrouble open(const char* data, std::size_t size) {
+        return Store::open(data, size, *index_);
+    }
+
+private:
+    Update subscribe(std::string_view key, std::uint32_t pattern) {
+        index_->subscribe(key, pattern);
+        rebuild_if_worth();
+        return Update::done;
+    }
+
+    // A batch that runs refers to one index, so it is waited for; the next update will see to it.
+    void rebuild_if_worth() {
+        if (!index_->is_worth_rebuilding() || running_ != 0) return;
+        std::shared_ptr<Index> fresh =
+            std::make_shared<Index>(index_->secret, index_->generation + 1);
+        fresh->take_living(*index_);
+        index_ = std::move(fresh);
+    }
+
+    Session* borrow(Batch& batch) {
+        const Reading reading(gate_);
+        ++running_;
+        batch.index = index_;
+        std::lock_guard lock(sessions_mutex_);
+        if (idle_.empty()) {
+            sessions_.push_back(std::make_unique<Session>());
+            return sessions_.back().get();
+        }
+        Session* const session = idle_.back();
+        idle_.pop_back();
+        return session;
+    }
+
+    void give_back(Session* session) {
+        std::lock_guard lock(sessions_mutex_);
+        --running_;
+        idle_.push_back(session);
+    }
+
+    void match(Session& session, const Input& input, const Limits& limits, Batch& batch) {
+        const std::size_t number = batch.versions.size();
+        Failure failure;
+        if (input.data != nullptr) {
+            const Reading reading(gate_);
+            batch.versions.push_back(index_->version());
+            failure = session.match(*index_, cache_limit_, expat_, limits, input, batch.patterns);
+        } else {
+            batch.versions.push_back(0);  // found bad before it came here
+        }
+        batch.offsets.push_back(static_cast<std::int64_t>(batch.patterns.size()));
+        if (failure.trouble != Trouble::none) batch.failures.emplace_back(number, failure);
+    }
+
+    const ExpatTable* const expat_;
+    const std::size_t cache_limit_;
+    Gate gate_;
+    std::shared_ptr<Index> index_;
+    std::atomic<std::uint32_t> running_ = 0;  // batches
+    std::mutex sessions_mutex_;
+    std::vector<std::unique_ptr<Session>> sessions_;
+    std::vector<Session*> idle_;
+};
+
+}  // namespace twigcast

@@ -1,0 +1,186 @@
+// Arrays and hash tables without pointers in them, so that a file can be mapped and used as it is.
+//
+// A FlatArray either owns its elements or views those of a mapped file; the first change copies
+// them.  Slots is an open-addressing table of numbers: what a number stands for, and its hash, are
+// the owner's business.  Nothing is ever taken out of Slots: owners leave the dead in and are
+// rebuilt when there are too many.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "_document.hpp"
+
+namespace twigcast {
+
+template <class T>
+class FlatArray {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    using Element = T;
+
+    FlatArray() = default;
+    FlatArray(const FlatArray&) = delete;
+    FlatArray& operator=(const FlatArray&) = delete;
+
+    const T& operator[](std::size_t at) const { return data_[at]; }
+    const T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    std::uint32_t count() const { return static_cast<std::uint32_t>(size_); }
+    std::size_t byte_size() const { return (viewing_ ? size_ : own_.capacity()) * sizeof(T); }
+
+    // Look at somebody else's elements, which stay where they are.
+    void view(const T* data, std::size_t size) {
+        own_ = {};
+        data_ = data;
+        size_ = size;
+        viewing_ = true;
+    }
+
+    T& edit(std::size_t at) {
+        own();
+        return own_[at];
+    }
+
+    std::uint32_t add(const T& value) {
+        grow(1);
+        own_.push_back(value);
+        settle();
+        return static_cast<std::uint32_t>(size_ - 1);
+    }
+
+    // The place of the first of the values added.
+    std::size_t append(const T* values, std::size_t count) {
+        const std::size_t begin = size_;
+        grow(count);
+        own_.insert(own_.end(), values, values + count);
+        settle();
+        return begin;
+    }
+
+    void resize(std::size_t size, const T& fill) {
+        own();
+        own_.resize(size, fill);
+        settle();
+    }
+
+    void swap_with(std::vector<T>& values) {
+        own();
+        own_.swap(values);
+        settle();
+    }
+
+private:
+    // Large arrays grow by a quarter: a million subscriptions should not wait for two.
+    void grow(std::size_t count) {
+        own();
+        const std::size_t wanted = own_.size() + count;
+        if (wanted <= own_.capacity()) return;
+        const std::size_t share = own_.size() < LARGE ? own_.size() : own_.size() / 4;
+        own_.reserve(wanted + share);
+    }
+
+    void own() {
+        if (!viewing_) return;
+        own_.assign(data_, data_ + size_);
+        viewing_ = false;
+        settle();
+    }
+
+    void settle() {
+        data_ = own_.data();
+        size_ = own_.size();
+    }
+
+    static constexpr std::size_t LARGE = std::size_t{1} << 16;
+
+    const T* data_ = nullptr;
+    std::size_t size_ = 0;
+    bool viewing_ = false;
+    std::vector<T> own_;
+};
+
+class Slots {
+public:
+    // The number for which `is_it` holds among those with this hash, or NONE.
+    template <class IsIt>
+    std::uint32_t find(std::uint64_t hash, IsIt is_it) const {
+        if (table_.empty()) return NONE;
+        const std::size_t mask = table_.size() - 1;
+        for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
+            const Slot& entry = table_[slot];
+            if (entry.number == NONE) return NONE;
+            if (entry.tag == tag_of(hash) && is_it(entry.number)) return entry.number;
+        }
+    }
+
+    // Ask for the memory that `find` will look at.
+    void prefetch(std::uint64_t hash) const {
+        if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
+    }
+
+    // `hash_of_number` gives the hash of any number in the table, for when it grows.
+    template <class HashOfNumber>
+    void add(std::uint64_t hash, std::uint32_t number, HashOfNumber hash_of_number) {
+        if (table_.size() * 2 < (used_ + 1) * 3) widen(hash_of_number);
+        place(hash, number);
+        ++used_;
+    }
+
+    template <class Visit>
+    void each_array(Visit visit) {
+        visit(table_);
+    }
+
+    // Whether all numbers are below `count`, after a file was read; counts them anew.
+    bool is_sound(std::size_t count) {
+        if ((table_.size() & (table_.size() - 1)) != 0) return false;
+        used_ = 0;
+        for (std::size_t slot = 0; slot < table_.size(); ++slot) {
+            if (table_[slot].number == NONE) continue;
+            if (table_[slot].number >= count) return false;
+            ++used_;
+        }
+        return table_.empty() || used_ < table_.size();
+    }
+
+private:
+    struct Slot {
+        std::uint32_t number = NONE;
+        std::uint32_t tag = 0;  // the upper half of the hash
+    };
+
+    static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+
+    void place(std::uint64_t hash, std::uint32_t number) {
+        const std::size_t mask = table_.size() - 1;
+        std::size_t slot = hash & mask;
+        while (table_[slot].number != NONE) slot = (slot + 1) & mask;
+        table_.edit(slot) = {number, tag_of(hash)};
+    }
+
+    template <class HashOfNumber>
+    void widen(HashOfNumber hash_of_number) {
+        std::vector<Slot> wider(table_.empty() ? 16 : table_.size() * 2);
+        table_.swap_with(wider);
+        for (const Slot& slot : wider) {
+            if (slot.number != NONE) place(hash_of_number(slot.number), slot.number);
+        }
+    }
+
+    FlatArray<Slot> table_;  // a power of two of them, at most two thirds full
+    std::size_t used_ = 0;
+};
+
+// Lists of numbers that share one array; the newest comes first.
+struct Link {
+    std::uint32_t value;
+    std::uint32_t next;  // an older one, or NONE
+};
+
+}  // namespace twigcast

@@ -1,0 +1,230 @@
+// What follows when a probe holds, copied from all over the index to where a document meets it.
+//
+// The index keeps each fact once, wherever it was added; following them from a value to a pattern
+// takes a handful of places in memory that nobody has touched for a while.  Copies of the few that
+// belong to a path stand together.  A place of the value index that has many predicates is not
+// copied for each path but once (its intervals), or not at all.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "_index.hpp"
+
+namespace twigcast {
+
+using Lists = std::vector<std::uint32_t>;
+
+inline std::uint32_t append(Lists& all, const Lists& some) {
+    const std::uint32_t begin = static_cast<std::uint32_t>(all.size());
+    all.insert(all.end(), some.begin(), some.end());
+    return begin;
+}
+
+// A unit to look at, as it stands in the cache's lists; behind it come the numbers of the probes
+// that must hold besides `other`, and those of the points where its branches part.
+struct CachedTrigger {
+    std::uint32_t other;  // a probe to be asked first, or NONE
+    std::uint32_t pattern, unit;
+    std::uint16_t probes, watches;  // how many follow
+
+    const std::uint32_t* first_probe() const { return reinterpret_cast<const std::uint32_t*>(this + 1); }
+    const std::uint32_t* first_watch() const { return first_probe() + probes; }
+    const CachedTrigger* next() const {
+        return reinterpret_cast<const CachedTrigger*>(first_watch() + watches);
+    }
+};
+static_assert(sizeof(CachedTrigger) == 4 * sizeof(std::uint32_t));
+
+// What follows from a probe, in the cache's lists: how many patterns and how many numbers of
+// triggers, then the patterns, then the triggers.  Behind that of an equality stand the length and
+// the bytes of its text, if that is all there is to ask; else the length is NONE.
+struct CachedProbe {
+    std::uint32_t probe;
+    std::uint32_t outcome;
+};
+struct CachedEquality {
+    std::uint64_t hash = 0;  // of the text
+    CachedProbe probe{NONE, 0};
+};
+struct CachedInterval {
+    double low, high, most;  // as in ValueIndex
+    CachedProbe probe;
+    bool complete;  // the range is all there is to ask
+};
+
+// The predicates that want the value of a path's nodes.
+struct CachedValues {
+    std::uint32_t equalities, equality_mask;  // a hash table; the mask is NONE where there are none
+    std::uint32_t longest;                    // text that one of them asks for
+    std::uint64_t filter[4];                  // a bit for each of their hashes
+    std::uint32_t intervals, intervals_end;
+    std::uint32_t places, places_end;  // those of the value index that are too large to be copied
+
+    // Whether a text of that hash may be asked for.
+    bool may_have(std::uint64_t hash) const { return (filter[hash >> 62] >> (hash >> 56 & 63) & 1) != 0; }
+    void expect(std::uint64_t hash) { filter[hash >> 62] |= std::uint64_t{1} << (hash >> 56 & 63); }
+};
+
+class Outcomes {
+public:
+    explicit Outcomes(Lists& lists) : lists_(lists) {}
+
+    void clear() {
+        values_ = {};
+        equalities_ = {};
+        intervals_ = {};
+        copies_ = {};
+    }
+
+    const CachedValues& values(std::uint32_t number) const { return values_[number]; }
+    const std::vector<CachedEquality>& equalities() const { return equalities_; }
+    const std::vector<CachedInterval>& intervals() const { return intervals_; }
+
+    // The predicates of these places together; a number for `values`.
+    std::uint32_t copy(const Index& index, const Lists& places) {
+        CachedValues values{};
+        values.intervals = static_cast<std::uint32_t>(intervals_.size());
+        large_.clear();
+        wanted_.clear();
+        for (const std::uint32_t number : places) {
+            const Place& place = index.values.place(number);
+            if (!place.is_small()) {
+                large_.push_back(number);
+                continue;
+            }
+            index.values.each_interval(
+                place, [&](double low, double high, std::uint32_t probe, bool complete) {
+                    intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
+                });
+            index.values.each_equality(place, [&](std::uint32_t probe) { wanted_.push_back(probe); });
+        }
+        values.intervals_end = static_cast<std::uint32_t>(intervals_.size());
+        sort_intervals(values.intervals);
+        values.places = append(lists_, large_);
+        values.places_end = static_cast<std::uint32_t>(lists_.size());
+        values.equalities = static_cast<std::uint32_t>(equalities_.size());
+        values.equality_mask = NONE;
+        if (!wanted_.empty()) copy_equalities(index, values);
+        values_.push_back(values);
+        return static_cast<std::uint32_t>(values_.size() - 1);
+    }
+
+    // The units that a probe triggers, as CachedTriggers.
+    static void copy_triggers(const Index& index, std::uint32_t probe, Lists& list) {
+        std::uint32_t at = index.probe(probe).triggers;
+        for (; at != NONE; at = index.trigger(at).next) {
+            const Trigger& trigger = index.trigger(at);
+            const Unit& unit = index.unit(trigger.unit);
+            const Branch* const branches = index.branches(unit);
+            const std::size_t begin = list.size();
+            list.insert(list.end(), {trigger.other, unit.pattern, trigger.unit, 0});
+            CachedTrigger counted{};
+            for (std::uint32_t number = 0; number < unit.count; ++number) {
+                const std::uint32_t other = branches[number].probe;
+                if (other == NONE || other == probe || other == trigger.other) continue;
+                list.push_back(other);
+                ++counted.probes;
+            }
+            for (std::uint32_t number = 0; unit.exact == 0 && number < unit.count; ++number) {
+                if (branches[number].probe != NONE) continue;
+                list.push_back(index.watch_at(branches[number].node));
+                ++counted.watches;
+            }
+            CachedTrigger* const cached = reinterpret_cast<CachedTrigger*>(list.data() + begin);
+            cached->probes = counted.probes;
+            cached->watches = counted.watches;
+        }
+    }
+
+    // The intervals of a medium place, laid out for search_intervals.
+    std::pair<const CachedInterval*, std::size_t> intervals_of(const Index& index, std::uint32_t place) {
+        copies_.resize(std::max<std::size_t>(copies_.size(), index.values.place_count()));
+        PlaceCopy& copy = copies_[place];
+        if (copy.begin == copy.end || copy.built < index.place_version(place)) copy_place(index, place, copy);
+        return {intervals_.data() + copy.begin, copy.end - copy.begin};
+    }
+
+    std::size_t byte_size() const {
+        return values_.size() * sizeof(CachedValues) + equalities_.size() * sizeof(CachedEquality) +
+               intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(PlaceCopy);
+    }
+
+private:
+    struct PlaceCopy {
+        std::uint32_t begin = 0, end = 0;  // in intervals_
+        std::uint64_t built = 0;
+    };
+
+    void copy_place(const Index& index, std::uint32_t number, PlaceCopy& copy) {
+        copy.begin = static_cast<std::uint32_t>(intervals_.size());
+        index.values.each_interval(
+            index.values.place(number),
+            [&](double low, double high, std::uint32_t probe, bool complete) {
+                intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
+            });
+        copy.end = static_cast<std::uint32_t>(intervals_.size());
+        copy.built = index.version();
+        sort_intervals(copy.begin);
+        set_most(intervals_.data() + copy.begin, 0, copy.end - copy.begin);
+    }
+
+    void sort_intervals(std::size_t begin) {
+        std::sort(intervals_.begin() + static_cast<std::ptrdiff_t>(begin), intervals_.end(),
+                  [](const CachedInterval& one, const CachedInterval& two) { return one.low < two.low; });
+    }
+
+    void copy_equalities(const Index& index, CachedValues& values) {
+        std::size_t size = 4;
+        while (size < wanted_.size() * 2) size *= 2;
+        values.equality_mask = static_cast<std::uint32_t>(size - 1);
+        equalities_.resize(equalities_.size() + size);
+        CachedEquality* const table = equalities_.data() + values.equalities;
+        for (const std::uint32_t probe : wanted_) {
+            ComparisonView view{};
+            PredicateReader reader(index.predicate_of(index.probe(probe)));
+            bool is_first = true;
+            while (reader.next(view) && view.comparison != Comparison::equal_text) is_first = false;
+            const std::uint64_t hash = hash_of(view.text, index.secret);
+            values.longest = std::max(values.longest, static_cast<std::uint32_t>(view.text.size()));
+            values.expect(hash);
+            std::size_t slot = hash & values.equality_mask;
+            while (table[slot].probe.probe != NONE) slot = (slot + 1) & values.equality_mask;
+            table[slot] = {hash, copy_outcome(index, probe)};
+            copy_text(reader.at_end() && is_first ? view.text : std::string_view{nullptr, 0});
+        }
+    }
+
+    void copy_text(std::string_view text) {
+        const std::size_t begin = lists_.size();
+        lists_.push_back(text.data() == nullptr ? NONE : static_cast<std::uint32_t>(text.size()));
+        lists_.resize(begin + 1 + (text.size() + 3) / 4);
+        if (!text.empty()) std::memcpy(lists_.data() + begin + 1, text.data(), text.size());
+    }
+
+    CachedProbe copy_outcome(const Index& index, std::uint32_t probe) {
+        const std::uint32_t begin = static_cast<std::uint32_t>(lists_.size());
+        lists_.insert(lists_.end(), 2, 0);
+        for (std::uint32_t at = index.probe(probe).accept; at != NONE; at = index.link(at).next) {
+            lists_.push_back(index.link(at).value);
+        }
+        lists_[begin] = static_cast<std::uint32_t>(lists_.size()) - begin - 2;
+        const std::size_t before = lists_.size();
+        copy_triggers(index, probe, lists_);
+        lists_[begin + 1] = static_cast<std::uint32_t>(lists_.size() - before);
+        return {probe, begin};
+    }
+
+    Lists& lists_;  // of the paths, where outcomes stand too
+    std::vector<CachedValues> values_;
+    std::vector<CachedEquality> equalities_;
+    std::vector<CachedInterval> intervals_;
+    std::vector<PlaceCopy> copies_;  // by place
+    Lists large_, wanted_;
+};
+
+}  // namespace twigcast

@@ -1,0 +1,336 @@
+"""Many subscriptions against documents, all at once."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
+from twigcast.errors import (
+    DocumentError,
+    DuplicateKeyError,
+    MatcherFileError,
+    UnknownKeyError,
+)
+from twigcast.language import Pattern, linear_normal_form, parse, restore_pattern
+from twigcast.matching._kernel import Answers, CompiledPattern, Documents, MatchEngine
+from twigcast.matching.plan import make_units
+from twigcast.matching.program import encode, make_program
+
+DEFAULT_CACHE_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class MatcherStats:
+    """How large a matcher is."""
+
+    subscriptions: int
+    patterns: int
+    """Distinct ones: what is evaluated, however many subscribers each has."""
+    states: int
+    """Steps of all patterns, equal beginnings counted once."""
+    bytes: int
+    """Of the subscriptions and their index, without the caches of threads."""
+    cached_paths: int
+    """Label paths of documents that the threads' caches know."""
+    cached_bytes: int
+
+
+class Matcher:
+    """A set of subscriptions under keys, and the documents that match them.
+
+    >>> matcher = Matcher()
+    >>> matcher.add("alice", "//Stock[Price > 15]")
+    >>> matcher.add("bob", "/Stock/Symbol")
+    >>> sorted(matcher.match("<Stock><Symbol>GHI</Symbol><Price>17</Price></Stock>"))
+    ['alice', 'bob']
+
+    Any number of threads may use it at once; matching runs without the interpreter lock.  A
+    document meets the subscriptions as they are before or after an update, never in between.
+
+    ``limits`` bound what a document may be.  ``cache_bytes`` bounds what each thread that matches
+    remembers of the paths that it met in documents; with 0 nothing is kept between documents.
+    """
+
+    __slots__ = ("_engine", "_limits")
+
+    _engine: MatchEngine
+    _limits: DocumentLimits
+
+    def __init__(
+        self,
+        *,
+        limits: DocumentLimits | None = None,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> None:
+        self._start(_new_engine(cache_bytes), limits)
+
+    def _start(self, engine: MatchEngine, limits: DocumentLimits | None) -> None:
+        self._engine = engine
+        self._limits = limits or DEFAULT_LIMITS
+
+    # --- subscriptions --------------------------------------------------------------------------
+
+    def add(
+        self,
+        key: str,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add a subscription under a key of its own.
+
+        Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
+        :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
+        """
+        key_bytes = _key_bytes(key)
+        if isinstance(subscription, Pattern):
+            path = linear_normal_form(str(subscription))
+        else:
+            path = linear_normal_form(subscription)
+            if path is None:
+                subscription = parse(subscription, namespaces)
+        if path is not None:
+            outcome: str = self._engine.add_path(key_bytes, encode(path))
+        else:
+            assert isinstance(subscription, Pattern)
+            outcome = self._add_pattern(key_bytes, subscription)
+        if outcome == "duplicate key":
+            raise DuplicateKeyError(key)
+        assert outcome == "done", outcome
+
+    def _add_pattern(self, key: bytes, pattern: Pattern) -> str:
+        text = encode(str(pattern))
+        outcome = self._engine.add_known(key, text)
+        if outcome != "unknown pattern":
+            return outcome
+        units = make_units(pattern)
+        if len(units) == 1 and units[0].is_path:
+            return self._engine.add_path(key, units[0].branches[0].path)
+        program = CompiledPattern(make_program(pattern))
+        return self._engine.add_compound(key, text, program, units)
+
+    def remove(self, key: str) -> None:
+        """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
+        if self._engine.remove(_key_bytes(key)) != "done":
+            raise UnknownKeyError(key)
+
+    def __len__(self) -> int:
+        """The number of subscriptions."""
+        return len(self._engine)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, as they are at the start."""
+        return iter(self._engine.keys())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and _key_bytes(key) in self._engine
+
+    def __getitem__(self, key: str) -> Pattern:
+        """The pattern of a subscription."""
+        text = self._engine.text(_key_bytes(key))
+        if text is None:
+            raise UnknownKeyError(key)
+        return restore_pattern(text)
+
+    # --- documents ------------------------------------------------------------------------------
+
+    def match(self, document: Source) -> list[str]:
+        """The keys of the subscriptions that the document matches, in no order.
+
+        Raises :class:`~twigcast.errors.DocumentError` for a document that is not well-formed or
+        exceeds a limit.
+        """
+        answers = self._ask((document,))
+        if answers.errors:
+            raise answers.errors[0]
+        return answers.keys(0)
+
+    def match_batch(self, documents: Any) -> BatchMatches:
+        """Match many documents in one go, without the interpreter lock.
+
+        ``documents`` are bytes or text in any sequence, or an Arrow array of binaries or strings
+        (chunked or not), which is read where it lies.  A bad document gets an entry in the
+        result's ``errors`` and does no harm to the others.
+        """
+        return BatchMatches(self._ask(documents))
+
+    def _ask(self, documents: Any) -> Answers:
+        prepared = Documents(self._limits)
+        chunks = _arrow_chunks(documents)
+        if chunks is None:
+            prepared.add_all(documents)
+        else:
+            for chunk in chunks:
+                _, offsets, data = chunk.buffers()
+                is_valid = chunk.is_valid().to_pylist() if chunk.null_count else None
+                wide = str(chunk.type).startswith("large")
+                prepared.add_arrow(offsets, data, wide, chunk.offset, len(chunk), is_valid)
+        return self._engine.match(prepared)
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all subscriptions, compiled, to a file that :meth:`load` maps into memory.
+
+        The file appears whole or not at all; one that is there is replaced, also if it is in use.
+        """
+        target = Path(path)
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                self._engine.write(file.write)
+                file.flush()
+                os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
+            Path(name).replace(target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                Path(name).unlink()
+            raise
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        limits: DocumentLimits | None = None,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> Matcher:
+        """The matcher in a file written by :meth:`save`.
+
+        The file is mapped, not copied: processes that load the same file share its memory.  It may
+        be updated like any other; that copies what it changes.  Raises
+        :class:`~twigcast.errors.MatcherFileError` for a file that is damaged, cut off, or of
+        another version.
+        """
+        with Path(path).open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise MatcherFileError("it is empty", str(path))
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            engine = _new_engine(cache_bytes, mapping)
+        except ValueError as error:
+            raise MatcherFileError(str(error), str(path)) from None
+        matcher = cls.__new__(cls)
+        matcher._start(engine, limits)
+        return matcher
+
+    # --- reports --------------------------------------------------------------------------------
+
+    def stats(self) -> MatcherStats:
+        """How large the matcher is at the moment."""
+        return MatcherStats(*self._engine.statistics())
+
+    def __repr__(self) -> str:
+        stats = self.stats()
+        return f"<Matcher: {stats.subscriptions:,} subscriptions, {stats.patterns:,} distinct>"
+
+
+class BatchMatches(Sequence[list[str]]):
+    """The answers to a batch of documents: for each, the keys of the subscriptions it matches.
+
+    Keys are looked up when asked for, and are those of the moment when the document was matched,
+    whatever has changed since.  For programs that go on with numbers, the arrays of the kernel can
+    be looked at where they are.
+    """
+
+    __slots__ = ("_answers",)
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    @property
+    def errors(self) -> dict[int, DocumentError]:
+        """Why a document could not be matched, by its position in the batch."""
+        return self._answers.errors
+
+    @property
+    def pattern_offsets(self) -> memoryview:
+        """Where each document's part of ``pattern_ids`` begins, and the end of the last."""
+        return self._answers.pattern_offsets
+
+    @property
+    def pattern_ids(self) -> memoryview:
+        """Numbers of distinct patterns, each once a document."""
+        return self._answers.pattern_ids
+
+    @property
+    def offsets(self) -> memoryview:
+        """Where each document's part of ``ids`` begins, and the end of the last."""
+        return self._answers.offsets
+
+    @property
+    def ids(self) -> memoryview:
+        """Numbers of subscriptions; :meth:`key` tells whose."""
+        return self._answers.ids
+
+    def key(self, number: int) -> str:
+        """The key of a subscription that is among ``ids``."""
+        return self._answers.key(number)
+
+    def to_arrow(self) -> Any:
+        """The keys as an Arrow array of lists; null for a document that could not be matched."""
+        import pyarrow
+
+        keys: dict[int, str] = {}
+        for number in self.ids:
+            if number not in keys:
+                keys[number] = self._answers.key(number)
+        places = {number: place for place, number in enumerate(keys)}
+        indices = pyarrow.array([places[number] for number in self.ids], pyarrow.int32())
+        values = pyarrow.array(list(keys.values()), pyarrow.string()).take(indices)
+        offsets = pyarrow.array(self.offsets, pyarrow.int32())
+        bad = pyarrow.array([number in self.errors for number in range(len(self))], pyarrow.bool_())
+        return pyarrow.ListArray.from_arrays(offsets, values, mask=bad)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @overload
+    def __getitem__(self, index: int) -> list[str]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[list[str]]: ...
+    def __getitem__(self, index: int | slice) -> list[str] | list[list[str]]:
+        if isinstance(index, slice):
+            return [self._answers.keys(number) for number in range(*index.indices(len(self)))]
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self)} documents in the batch")
+        return self._answers.keys(number)
+
+    def __repr__(self) -> str:
+        return f"<BatchMatches: {len(self):,} documents, {len(self.errors):,} of them bad>"
+
+
+def _new_engine(cache_bytes: int, mapping: mmap.mmap | None = None) -> MatchEngine:
+    if cache_bytes < 0:
+        raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
+    return MatchEngine(cache_bytes, mapping)
+
+
+def _key_bytes(key: str) -> bytes:
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, not {type(key).__name__}")
+    return encode(key)
+
+
+def _arrow_chunks(documents: Any) -> Iterable[Any] | None:
+    """The arrays of Arrow data; None for anything else."""
+    kind = type(documents)
+    if not kind.__module__.startswith("pyarrow"):
+        if isinstance(documents, (bytes, bytearray, memoryview, str)):
+            raise TypeError("match_batch takes several documents; for one, call match")
+        return None
+    name = str(documents.type)
+    if name not in ("binary", "large_binary", "string", "large_string"):
+        raise TypeError(f"documents are binaries or strings, not {name}")
+    chunks: Iterable[Any] = getattr(documents, "chunks", (documents,))
+    return chunks

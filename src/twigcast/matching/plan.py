@@ -1,0 +1,172 @@
+"""How the engine goes about a pattern: the paths to watch for, and what they must have in common.
+
+    /a/b[c > 5][d/e]/f   ──►   branches   /a/b/c with . > 5  ┐
+                                          /a/b/d/e           ├ below the same  /a/b
+                                          /a/b/f             ┘
+
+A pattern is a set of :class:`Unit`; a document matches it when it matches one of them.  The
+alternatives of a union are units, and so are those of an ``or``, as long as there are few.  A unit
+is a tree: a branch either ends at a node that must pass a predicate (perhaps an empty one), or is
+a point from which branches go on, all of them below the same node.
+
+What cannot be said so (``not``, positions, the first node of a path, an ``or`` with too many
+combinations) is left out, which makes the unit a necessary condition: it is marked ``exact`` and
+the engine asks the pattern's program of a document that fulfils it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, NamedTuple
+
+from twigcast.language import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Negation,
+    Pattern,
+    Step,
+    ValueTest,
+)
+from twigcast.matching.program import comparison_of, encode
+
+_MOST_COMBINATIONS: Final = 16
+
+
+class Branch(NamedTuple):
+    """A path from the document node, in canonical text.
+
+    ``predicate`` is what a node at its end must pass; None marks a point where branches part.
+    ``above`` is the number, within the unit, of the point that the branch hangs on.
+    """
+
+    path: bytes
+    predicate: bytes | None
+    above: int | None = None
+
+
+class Unit(NamedTuple):
+    """Branches that must hold together, each before the one that it hangs on."""
+
+    exact: bool
+    branches: tuple[Branch, ...]
+
+    @property
+    def is_path(self) -> bool:
+        """Whether this is one path and nothing else."""
+        return not self.exact and len(self.branches) == 1 and self.branches[0].predicate == b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What is asked at one node: of its value, below it, and whether anything was left out."""
+
+    tests: tuple[ValueTest, ...] = ()
+    below: tuple[_Twig, ...] = ()
+    exact: bool = False
+
+    def __add__(self, other: _Demand) -> _Demand:
+        return _Demand(
+            self.tests + other.tests, self.below + other.below, self.exact or other.exact
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Twig:
+    """A step of one combination, with all alternatives chosen."""
+
+    path: str
+    demand: _Demand
+
+    @property
+    def exact(self) -> bool:
+        return self.demand.exact or any(twig.exact for twig in self.demand.below)
+
+
+_LEFT_OUT: Final = _Demand(exact=True)
+
+
+def make_units(pattern: Pattern) -> tuple[Unit, ...]:
+    """The units of a pattern; none for one that matches nothing."""
+    return tuple(
+        _unit(twig) for alternative in pattern.alternatives for twig in _twigs(alternative, "")
+    )
+
+
+def _twigs(step: Step, above: str) -> list[_Twig]:
+    """The combinations of a step below the path ``above``."""
+    path = f"{above}{'/' if step.axis is Axis.CHILD else '//'}{step.test.text}"
+    positioned = _Demand(exact=step.position is not None)
+    return [_Twig(path, positioned + demand) for demand in _all_of(step.conditions, path)]
+
+
+def _all_of(conditions: Iterable[Condition], path: str) -> list[_Demand]:
+    combinations = [_Demand()]
+    for condition in conditions:
+        demands = _demands(condition, path)
+        if len(combinations) * len(demands) > _MOST_COMBINATIONS:
+            demands = [_LEFT_OUT]
+        combinations = [first + second for first, second in product(combinations, demands)]
+    return combinations
+
+
+def _demands(condition: Condition, path: str) -> list[_Demand]:
+    """The ways in which a condition can hold at the end of a path; together, the only ones."""
+    if isinstance(condition, ValueTest):
+        return [_Demand(tests=(condition,))]
+    if isinstance(condition, Step):
+        return [_Demand(below=(twig,)) for twig in _twigs(condition, path)]
+    if isinstance(condition, Either):
+        return [demand for member in condition.members for demand in _demands(member, path)]
+    if isinstance(condition, Both):
+        return _all_of(condition.members, path)
+    if isinstance(condition, FirstNode):
+        # The first node passes, so some node does.
+        last: Condition = condition.test
+        for step in reversed(condition.path):
+            last = Step(step.axis, step.test, step.position, (*step.conditions, last))
+        return [_LEFT_OUT + demand for demand in _demands(last, path)]
+    assert isinstance(condition, Negation)
+    return [_LEFT_OUT]
+
+
+def _unit(twig: _Twig) -> Unit:
+    branches: list[Branch] = []
+    _add_branches(twig, branches)
+    return Unit(twig.exact, tuple(branches))
+
+
+def _add_branches(twig: _Twig, branches: list[Branch]) -> int:
+    """Add what the twig asks for; the number of the branch that stands for it."""
+    demand = twig.demand
+    if not demand.below:
+        branches.append(Branch(encode(twig.path), _predicate(demand.tests)))
+        return len(branches) - 1
+    if len(demand.below) == 1 and not demand.tests:
+        return _add_branches(demand.below[0], branches)
+    parts = [_add_branches(below, branches) for below in demand.below]
+    if demand.tests:
+        parts.append(len(branches))
+        branches.append(Branch(encode(twig.path), _predicate(demand.tests)))
+    number = len(branches)
+    branches.append(Branch(encode(twig.path), None))
+    for part in parts:
+        branches[part] = branches[part]._replace(above=number)
+    return number
+
+
+def _predicate(tests: Iterable[ValueTest]) -> bytes:
+    """The comparisons in the kernel's form, in one order."""
+    return b"".join(map(_comparison, sorted(set(tests), key=lambda test: test.text)))
+
+
+def _comparison(test: ValueTest) -> bytes:
+    comparison, operand = comparison_of(test)
+    if isinstance(operand, float):
+        return struct.pack("=Bd", comparison, operand)
+    return struct.pack("=BI", comparison, len(operand)) + operand
