@@ -4,6 +4,8 @@ VENV := .venv/bin
 KERNEL_SOURCES := $(foreach suffix,pyx pxd cpp hpp,$(wildcard src/twigcast/matching/*.$(suffix)))
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
+# A DTD of the world outside, where the folder of real data is beside this checkout.
+REAL_DTD := $(wildcard ../shared/data/dtd/nitf-2-5.dtd)
 
 .PHONY: help setup demo test lint nightly bench docs constraints clean
 
@@ -36,7 +38,7 @@ nightly: lint ## all tests, the long ones too, with many more random cases
 	$(VENV)/pytest -n 2 --hypothesis-profile=nightly
 
 bench: setup ## our own speed, beside peers
-	$(VENV)/twigcast bench
+	$(VENV)/twigcast bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench
 
 docs: setup ## the pages of docs/ as a site in site/
 	$(VENV)/mkdocs build --quiet --strict

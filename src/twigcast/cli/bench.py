@@ -2,20 +2,78 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from twigcast.cli.console import output, print_json
-from twigcast.experiments import Measurement, foundation_speed
+from twigcast.cli.console import complain, output, print_json
+from twigcast.experiments import (
+    FULL_SIZES,
+    QUICK_SIZES,
+    GrowthPoint,
+    MatchingBench,
+    Measurement,
+    Result,
+    Sizes,
+    can_draw,
+    draw_goals,
+    draw_growth,
+    foundation_speed,
+    machine_facts,
+    matching_growth,
+    matching_speed,
+    readable,
+)
+from twigcast.experiments.measure import Progress
 from twigcast.schema import Schema
+
+_SHARED_DOCUMENTS: Final = Path("../shared/data/documents")
+_QUICK: Final = "quick run: smaller sizes than those that the goals are about"
+_NARROWEST: Final = 110
+_VERDICTS: Final = {"met": "green", "missed": "bold red", "": ""}
+
+
+class _Name(StrEnum):
+    """What can be measured."""
+
+    FOUNDATION = "foundation"
+    MATCHING = "matching"
+
+
+@dataclass(slots=True)
+class _Report:
+    """What a run has found."""
+
+    workload: dict[str, object]
+    sizes: Sizes
+    machine: dict[str, str | int | float] = field(default_factory=machine_facts)
+    foundation: list[Measurement] = field(default_factory=list)
+    matching: list[Result] = field(default_factory=list)
+    growth: list[GrowthPoint] = field(default_factory=list)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether figures with goals come from smaller sizes."""
+        return bool(self.matching) and self.sizes.name != FULL_SIZES.name
+
+    def parts(self) -> dict[str, list[dict[str, object]]]:
+        return {
+            "foundation": [asdict(one) for one in self.foundation],
+            "matching": [one.as_json() for one in self.matching],
+            "growth": [one.as_json() for one in self.growth],
+        }
 
 
 def bench(
+    name: Annotated[_Name | None, typer.Argument(help="What to measure; all by default.")] = None,
     dtd: Annotated[
         str, typer.Option(help="The DTD that subscriptions and documents are made from.")
     ] = "examples/news.dtd",
@@ -24,8 +82,22 @@ def bench(
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the workload.")] = 1,
     rounds: Annotated[int, typer.Option(min=2, help="How often each way is timed.")] = 7,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a measurement instead of a table.")
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Smaller sizes: half a minute instead of ten.")
+    ] = False,
+    documents: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A folder of real documents to match as well; can be given several times.  By "
+            f"default those in {_SHARED_DOCUMENTS}, if there are any."
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--output", help="A folder for results.json and the plots, PNG and SVG."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a figure instead of tables.")
     ] = False,
 ) -> None:
     """Time what Twigcast does beside other ways to do it, in one run.
@@ -34,22 +106,94 @@ def bench(
     """
     if not Path(dtd).is_file():
         raise typer.BadParameter(f"{dtd} is not here; name a DTD with --dtd")
+    if folder is not None and not can_draw():
+        complain("plots need matplotlib; install it with: pip install 'twigcast[experiments]'")
+        raise typer.Exit(2)
+    folders = _real_folders(documents)
     schema = Schema.from_dtd(dtd, root)
-    waiting = Console(stderr=True)
-    with waiting.status("starting") as status:
-        measurements = list(
-            foundation_speed(
-                schema, seed=seed, rounds=rounds, progress=lambda work: status.update(work)
+    sizes = QUICK_SIZES if quick else FULL_SIZES
+    report = _Report(
+        {
+            "dtd": Path(dtd).name,
+            "root": schema.root,
+            "seed": seed,
+            "rounds": rounds,
+            "real documents": [path.name for path in folders],
+            "sizes": asdict(sizes),
+        },
+        sizes,
+    )
+    # Its thread takes processor time, so it draws seldom.
+    with Console(stderr=True).status("starting", refresh_per_second=2) as status:
+        progress: Progress = status.update
+        if name is not _Name.MATCHING:
+            report.foundation += foundation_speed(
+                schema, seed=seed, rounds=rounds, progress=progress
             )
-        )
-    if json:
-        for measurement in measurements:
-            print_json(asdict(measurement))
+        if name is not _Name.FOUNDATION:
+            run = MatchingBench(schema, sizes, seed=seed, rounds=rounds, progress=progress)
+            report.matching += matching_speed(run, folders)
+            report.growth += matching_growth(run)
+        if folder is not None:
+            progress("drawing")
+            _store(report, folder)
+    if as_json:
+        for part, lines in report.parts().items():
+            for line in lines:
+                which = {} if part == "foundation" else {"sizes": sizes.name}
+                print_json({"benchmark": part} | which | line)
     else:
-        output().print(_table(measurements))
+        _print_tables(report)
 
 
-def _table(measurements: list[Measurement]) -> Table:
+def _real_folders(chosen: list[Path] | None) -> list[Path]:
+    if chosen is None:
+        found = _SHARED_DOCUMENTS.iterdir() if _SHARED_DOCUMENTS.is_dir() else ()
+        return sorted(path for path in found if path.is_dir())
+    for path in chosen:
+        if not any(path.rglob("*.xml")):
+            raise typer.BadParameter(f"no .xml file in {path}")
+    return chosen
+
+
+def _store(report: _Report, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {"workload": report.workload, "machine": report.machine} | report.parts()
+    text = json.dumps(found, indent=2, ensure_ascii=False)
+    (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+    note = _machine_line(report)
+    if report.matching:
+        draw_goals(report.matching, folder, note)
+        draw_growth(report.growth, folder, note)
+
+
+def _machine_line(report: _Report) -> str:
+    machine, workload = report.machine, report.workload
+    line = (
+        f"{workload['dtd']}, seed {workload['seed']}; {machine['processor']}, {machine['cores']} "
+        f"cores, load {machine['load']}; {machine['python']}, expat {machine['expat']}, lxml "
+        f"{machine['lxml']}"
+    )
+    return f"{_QUICK}; {line}" if report.is_quick else line
+
+
+def _print_tables(report: _Report) -> None:
+    console = output()
+    console.width = max(console.width, _NARROWEST)
+    if report.foundation:
+        console.print(_foundation_table(report.foundation))
+    if report.matching:
+        console.print(_matching_table(report.matching, _QUICK if report.is_quick else None))
+        console.print(_growth_table(report.growth))
+        judged = [result.verdict for result in report.matching if result.verdict]
+        console.print(
+            f"{judged.count('met')} goals met, {judged.count('missed')} missed; matches are "
+            "subscriptions a document"
+        )
+    console.print(Text(_machine_line(report)))
+
+
+def _foundation_table(measurements: Sequence[Measurement]) -> Table:
     table = Table("work", "by", "time", "ratio", "spread")
     for column in table.columns[2:]:
         column.justify = "right"
@@ -65,4 +209,39 @@ def _table(measurements: list[Measurement]) -> Table:
             f"±{measurement.spread / 2:.0%}",
         )
         last = measurement.work
+    return table
+
+
+def _matching_table(results: Sequence[Result], title: str | None) -> Table:
+    table = Table("work", "figure", "spread", "goal", "met?", "matches", title=title)
+    for place in (2, 3, 5):
+        table.columns[place].justify = "right"
+    for result in results:
+        table.add_row(
+            Text(result.work),
+            Text(f"{readable(result.value)} {result.unit}"),
+            f"±{result.spread / 2:.0%}" if result.spread else "",
+            "" if result.goal is None else str(result.goal),
+            Text(result.verdict, style=_VERDICTS[result.verdict]),
+            "" if result.matches is None else readable(result.matches),
+        )
+    return table
+
+
+def _growth_table(points: Sequence[GrowthPoint]) -> Table:
+    table = Table("subscriptions", "by", "time a document", "÷ expat", "matches")
+    for place in (0, 2, 3, 4):
+        table.columns[place].justify = "right"
+    last = 0
+    for point in sorted(points, key=lambda point: (point.subscriptions, point.seconds)):
+        if last and point.subscriptions != last:
+            table.add_section()
+        table.add_row(
+            f"{point.subscriptions:,}" if point.subscriptions != last else "",
+            point.way,
+            f"{point.seconds * 1e6:,.1f} µs",
+            readable(point.ratio),
+            readable(point.matches) if point.matches else "",
+        )
+        last = point.subscriptions
     return table

@@ -9,7 +9,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from twigcast.documents import read_document
-from twigcast.experiments.measure import Measurement, measure
+from twigcast.experiments.measure import Measurement, Progress, measure
 from twigcast.language import Pattern, parse
 from twigcast.matching import CompactDocument, compile_pattern
 from twigcast.schema import Schema
@@ -23,8 +23,6 @@ from twigcast.workload import (
 )
 
 _PATHS = PathParameters(wildcard=0.1, descendant=0.1)
-
-Progress = Callable[[str], None]
 
 
 def foundation_speed(

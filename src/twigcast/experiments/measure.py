@@ -5,8 +5,13 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+Progress = Callable[[str], None]
+"""Called with what is being done at the moment."""
+
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,37 +27,63 @@ class Measurement:
     spread: float
     """The interquartile range of the rounds, as a share of the median."""
     ratio: float
-    """The time as a multiple of the first way's."""
+    """The time as a multiple of the first way's in the same round; the median over the rounds."""
+    ratio_spread: float
+    """The interquartile range of that multiple, as a share of its median."""
 
 
 def measure(
-    work: str, ways: Mapping[str, Callable[[], object]], *, units: int, rounds: int = 7
+    work: str,
+    ways: Mapping[str, Callable[[], object]],
+    *,
+    units: int | Mapping[str, int],
+    rounds: int = 7,
+    clock: Clock = time.perf_counter,
 ) -> list[Measurement]:
     """Time each way in alternating rounds, after one round that does not count.
 
-    ``units`` is how many pieces of work one call does.  The first way is the yardstick.
+    ``units`` is how many pieces of work one call does, or what it is for each way: a quick way may
+    do more, so that its time can be read as well as that of a slow one.  The first way is the
+    yardstick: what else the machine does in a round hits all ways alike, so ratios are taken round
+    by round.
     """
     times: dict[str, list[float]] = {way: [] for way in ways}
+    gc.collect()
     for number in range(rounds + 1):
         for way, call in ways.items():
-            gc.collect()
-            gc.disable()
-            start = time.perf_counter()
-            call()
-            elapsed = time.perf_counter() - start
-            gc.enable()
+            elapsed = timed(call, clock)
             if number:
-                times[way].append(elapsed / units)
-    medians = {way: statistics.median(values) for way, values in times.items()}
-    yardstick = next(iter(medians.values()))
-    return [
-        Measurement(work, way, median, _spread(times[way], median), median / yardstick)
-        for way, median in medians.items()
-    ]
+                times[way].append(elapsed / (units if isinstance(units, int) else units[way]))
+    yardstick = next(iter(times.values()))
+    return [_measurement(work, way, values, yardstick) for way, values in times.items()]
 
 
-def _spread(values: list[float], median: float) -> float:
+def timed(call: Callable[[], object], clock: Clock = time.perf_counter) -> float:
+    """How long one call takes, with freeing what it returns but without garbage collection."""
+    gc.disable()
+    try:
+        start = clock()
+        call()
+        return clock() - start
+    finally:
+        gc.enable()
+
+
+def spread(values: Sequence[float]) -> float:
+    """The interquartile range as a share of the median; 0 for a single value."""
     if len(values) < 2:
         return 0.0
-    low, _, high = statistics.quantiles(values, n=4)
-    return (high - low) / median
+    low, median, high = statistics.quantiles(values, n=4)
+    return (high - low) / median if median else 0.0
+
+
+def _measurement(work: str, way: str, values: list[float], yardstick: list[float]) -> Measurement:
+    ratios = [value / unit for value, unit in zip(values, yardstick, strict=True)]
+    return Measurement(
+        work,
+        way,
+        seconds=statistics.median(values),
+        spread=spread(values),
+        ratio=statistics.median(ratios),
+        ratio_spread=spread(ratios),
+    )

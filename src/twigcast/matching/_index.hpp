@@ -81,6 +81,7 @@ struct Branch {
 // A way in the trie, from a node up to one above it.
 struct Segment {
     std::uint32_t from, to;
+    std::uint32_t length;  // in steps, if all are by `/`; else NONE
 };
 
 // A unit as `twigcast.matching.plan` gives it: branches, each before the one it hangs on.
@@ -416,7 +417,11 @@ private:
             return segments_[number].from == from && segments_[number].to == to;
         });
         if (known != NONE) return known;
-        const std::uint32_t segment = segments_.add({from, to});
+        std::uint32_t length = 0;
+        for (std::uint32_t node = from; node != to && length != NONE; node = trie[node].parent) {
+            length = trie.is_descendant(node) ? NONE : length + 1;
+        }
+        const std::uint32_t segment = segments_.add({from, to, length});
         segment_slots_.add(hash, segment, [&](std::uint32_t other) {
             return hash_of(segments_[other].from, segments_[other].to, secret);
         });

@@ -3,9 +3,9 @@
 //
 // From the leaves upwards: the elements where a branch holds are lifted to those, further up, that
 // stand at the branching point it hangs on, and a branching point keeps the elements that all its
-// branches lift to.  Which ancestors an element may be lifted to depends on its label path only,
-// so that is found once for each path and kept as a set of depths, in 64 bits; a document deeper
-// than that is not joined here.
+// branches lift to.  By `/` there is one way up.  By `//`, which ancestors an element may be lifted
+// to depends on its label path only, so that is found once for each path and kept as a set of
+// depths, in 64 bits; a document deeper than that is not joined here.
 #pragma once
 
 #include <algorithm>
@@ -85,11 +85,16 @@ private:
     // From elements at the lower end of a segment to those at its upper end, sorted, each once.
     void lift(const Index& index, const std::vector<std::uint32_t>& elements, std::uint32_t segment) {
         lifted_.clear();
+        const Segment& way = index.segment(segment);
+        if (way.length != NONE) {
+            for (const std::uint32_t element : elements) lifted_.push_back(climb(element, way.length));
+            return sort_lifted();
+        }
         std::uint32_t known_path = NONE;
         std::uint64_t depths = 0;
         for (const std::uint32_t element : elements) {
             const std::uint32_t path = hits_.elements[element].path;
-            if (path != known_path) depths = depths_of(index, path, segment);
+            if (path != known_path) depths = depths_of(index, path, segment, way);
             known_path = path;
             std::uint32_t above = element;
             for (std::uint64_t left = depths; left != 0 && above != NONE;
@@ -99,15 +104,25 @@ private:
                 left &= bit - 1;
             }
         }
+        sort_lifted();
+    }
+
+    // By `/` alone there is one way up, and it leads to where the segment begins.
+    std::uint32_t climb(std::uint32_t element, std::uint32_t steps) const {
+        for (; steps != 0; --steps) element = hits_.elements[element].parent;
+        return element;
+    }
+
+    void sort_lifted() {
         if (lifted_.size() < 2) return;
         std::sort(lifted_.begin(), lifted_.end());
         lifted_.erase(std::unique(lifted_.begin(), lifted_.end()), lifted_.end());
     }
 
-    std::uint64_t depths_of(const Index& index, std::uint32_t path, std::uint32_t segment) {
+    std::uint64_t depths_of(const Index& index, std::uint32_t path, std::uint32_t segment,
+                            const Segment& way) {
         const std::uint32_t known = depths_table_.find(path, segment);
         if (known != NONE) return depths_[known];
-        const Segment& way = index.segment(segment);
         const std::uint64_t depths = find_depths(index, path, way.from, way.to);
         depths_table_.add(path, segment, static_cast<std::uint32_t>(depths_.size()));
         depths_.push_back(depths);

@@ -288,7 +288,6 @@ private:
         for (std::uint32_t at = 0; at < trigger.probes; ++at) {
             if (!hits_.holds(probes[at])) return;
         }
-        if (hits_.is_accepted(trigger.pattern)) return;
         const std::uint32_t* const watches = trigger.first_watch();
         bool single = trigger.watches != 0;
         for (std::uint32_t at = 0; at < trigger.watches; ++at) {
@@ -296,7 +295,7 @@ private:
         }
         if (single) {
             hits_.accept(trigger.pattern);
-        } else {
+        } else if (!hits_.is_accepted(trigger.pattern)) {
             undecided_.push_back(trigger.unit);
         }
     }

@@ -94,7 +94,11 @@ inline bool Index::settle(std::uint64_t version) {
     for (std::uint32_t at = 0; at < segments_.count(); ++at) {
         std::uint32_t node = segments_[at].from;
         if (node >= trie.count()) return false;
-        while (node > segments_[at].to) node = trie[node].parent;
+        std::uint32_t length = 0;
+        for (; node > segments_[at].to; node = trie[node].parent) {
+            length = length == NONE || trie.is_descendant(node) ? NONE : length + 1;
+        }
+        if (length != segments_[at].length) return false;
         if (node == 0 || node != segments_[at].to || trie[node].extra == NONE) return false;
     }
     if (!segment_slots_.is_sound(segments_.size())) return false;
