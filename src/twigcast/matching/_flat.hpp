@@ -124,6 +124,13 @@ public:
         if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
     }
 
+    // A number that `find` may be asking about; NONE if there is none.
+    std::uint32_t guess(std::uint64_t hash) const {
+        if (table_.empty()) return NONE;
+        const Slot& entry = table_[hash & (table_.size() - 1)];
+        return entry.tag == tag_of(hash) ? entry.number : NONE;
+    }
+
     // `hash_of_number` gives the hash of any number in the table, for when it grows.
     template <class HashOfNumber>
     void add(std::uint64_t hash, std::uint32_t number, HashOfNumber hash_of_number) {

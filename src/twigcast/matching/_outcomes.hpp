@@ -2,8 +2,8 @@
 //
 // The index keeps each fact once, wherever it was added; following them from a value to a pattern
 // takes a handful of places in memory that nobody has touched for a while.  Copies of the few that
-// belong to a path stand together.  A place of the value index that has many predicates is not
-// copied for each path but once (its intervals), or not at all.
+// belong to a path stand together.  The intervals of a place that has many predicates are copied
+// once for all paths, and only when it has been searched often enough since it changed.
 #pragma once
 
 #include <algorithm>
@@ -141,11 +141,19 @@ public:
         }
     }
 
-    // The intervals of a medium place, laid out for search_intervals.
+    // The intervals of a place that is not small, laid out for search_intervals; none while it is
+    // not worth copying them: many, and changed not long ago.
     std::pair<const CachedInterval*, std::size_t> intervals_of(const Index& index, std::uint32_t place) {
-        copies_.resize(std::max<std::size_t>(copies_.size(), index.values.place_count()));
+        if (copies_.size() <= place) copies_.resize(index.values.place_count());
         PlaceCopy& copy = copies_[place];
-        if (copy.begin == copy.end || copy.built < index.place_version(place)) copy_place(index, place, copy);
+        if (copy.built < index.place_version(place) || copy.begin == copy.end) {
+            if (copy.seen != index.place_version(place)) {
+                copy.seen = index.place_version(place);
+                copy.searches = 0;
+            }
+            if (++copy.searches * PATIENCE < index.values.place(place).count) return {nullptr, 0};
+            copy_place(index, place, copy);
+        }
         return {intervals_.data() + copy.begin, copy.end - copy.begin};
     }
 
@@ -155,9 +163,13 @@ public:
     }
 
 private:
+    // Copying an interval takes about as long as this many steps of a search.
+    static constexpr std::uint32_t PATIENCE = 64;
+
     struct PlaceCopy {
         std::uint32_t begin = 0, end = 0;  // in intervals_
-        std::uint64_t built = 0;
+        std::uint32_t searches = 0;        // since the place was last seen to have changed
+        std::uint64_t seen = 0, built = 0;
     };
 
     void copy_place(const Index& index, std::uint32_t number, PlaceCopy& copy) {

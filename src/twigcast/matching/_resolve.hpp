@@ -169,9 +169,43 @@ private:
             if (is_asked_for(values, value)) prefetch(equality_at(values, value));
             if (values.intervals != values.intervals_end) prefetch(&paths_.outcomes.intervals()[values.intervals]);
         }
+        for (int stage = 0; stage < 3; ++stage) {
+            each_place(begin, end, [&](std::uint32_t place, std::size_t at) {
+                index_->values.prefetch_texts(place, values_[at - begin], index_->secret, stage);
+            });
+        }
         found_.clear();
         for (std::size_t at = begin; at < end; ++at) test(tests_[at], values_[at - begin]);
         for (const auto& [cached, element] : found_) hold(cached, element);
+        test_candidates(begin, end);
+    }
+
+    // What large places have filed for the texts of a block.
+    void test_candidates(std::size_t begin, std::size_t end) {
+        candidates_.clear();
+        each_place(begin, end, [&](std::uint32_t place, std::size_t at) {
+            index_->values.search_texts(place, values_[at - begin], index_->secret, walked_,
+                                        [&](std::uint32_t probe) {
+                                            prefetch(&index_->probe(probe));
+                                            candidates_.push_back({probe, at});
+                                        });
+        });
+        for (const auto& [probe, at] : candidates_) {
+            prefetch(index_->predicate_of(index_->probe(probe)).data());
+        }
+        for (const auto& [probe, at] : candidates_) {
+            if (passes(probe, values_[at - begin])) hold(probe, tests_[at].element);
+        }
+    }
+
+    template <class Visit>
+    void each_place(std::size_t begin, std::size_t end, Visit visit) const {
+        for (std::size_t at = begin; at < end; ++at) {
+            const CachedValues& values = paths_.outcomes.values(tests_[at].values);
+            for (std::uint32_t place = values.places; place < values.places_end; ++place) {
+                visit(*paths_.list(place, 1).begin(), at);
+            }
+        }
     }
 
     bool is_asked_for(const CachedValues& values, Value& value) const {
@@ -188,7 +222,7 @@ private:
         if (is_asked_for(values, value)) test_equalities(values, test.element, value);
         if (values.intervals != values.intervals_end) test_intervals(values, test.element, value);
         for (std::uint32_t at = values.places; at < values.places_end; ++at) {
-            test_place(*paths_.list(at, 1).begin(), test.element, value);
+            test_numbers(*paths_.list(at, 1).begin(), test.element, value);
         }
     }
 
@@ -225,25 +259,20 @@ private:
         }
     }
 
-    void test_place(std::uint32_t place, std::uint32_t element, Value& value) {
-        const auto hold_there = [&](std::uint32_t probe) {
-            if (hits_.hold(probe, element, true)) follow(probe);
-        };
-        index_->values.search_texts(place, value, index_->secret, walked_, [&](std::uint32_t probe) {
-            if (passes(probe, value)) hold_there(probe);
-        });
-        if (!index_->values.place(place).is_medium()) {
-            index_->values.search_numbers(place, value, [&](std::uint32_t probe, bool complete) {
-                if (complete || passes(probe, value)) hold_there(probe);
-            });
-            return;
-        }
+    void test_numbers(std::uint32_t place, std::uint32_t element, Value& value) {
+        if (index_->values.place(place).blocks == NONE) return;
         const double number = value.number();
         if (number != number) return;
         const auto [intervals, count] = paths_.outcomes.intervals_of(*index_, place);
-        search_intervals(intervals, 0, count, number, [&](const CachedInterval& interval) {
-            if (interval.complete || passes(interval.probe.probe, value)) found(interval.probe, element);
-        });
+        if (count != 0) {
+            search_intervals(intervals, 0, count, number, [&](const CachedInterval& interval) {
+                if (interval.complete || passes(interval.probe.probe, value)) found(interval.probe, element);
+            });
+        } else {
+            index_->values.search_numbers(place, number, [&](std::uint32_t probe, bool complete) {
+                if (complete || passes(probe, value)) hold(probe, element);
+            });
+        }
     }
 
     bool passes(std::uint32_t probe, Value& value) const {
@@ -259,8 +288,9 @@ private:
         if (triggers != 0) pending_.push_back({begin, begin + triggers});
     }
 
-    // What follows from a probe that no path has copied.
-    void follow(std::uint32_t number) {
+    // The same for a probe that no path has copied.
+    void hold(std::uint32_t number, std::uint32_t element) {
+        if (!hits_.hold(number, element, true)) return;
         const Probe& probe = index_->probe(number);
         for (std::uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
             hits_.accept(index_->link(at).value);
@@ -340,6 +370,7 @@ private:
     std::string texts_;  // of attributes that wait to be tested
     std::vector<Value> values_;
     Walked walked_;
+    std::vector<std::pair<std::uint32_t, std::size_t>> candidates_;  // probes, and which test
     std::vector<std::pair<CachedProbe, std::uint32_t>> found_;
 
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pending_;  // triggers, in the cache's lists

@@ -69,11 +69,9 @@ struct Place {
     bool is_small() const {
         return count <= FEW && prefixes == 0 && grams == 0 && others == NONE;
     }
-    // Whether its intervals are, once for all paths that meet it.
-    bool is_medium() const { return count > FEW && count <= MANY && blocks != NONE; }
 
 private:
-    static constexpr std::uint32_t FEW = 64, MANY = 4096;
+    static constexpr std::uint32_t FEW = 64;
 };
 
 // The lists that the search in one text has walked, so that a text full of the same few letters
@@ -158,10 +156,19 @@ public:
     // Call `found` with every probe at the place whose range the number is in, and whether there is
     // nothing else to ask.
     template <class Found>
-    void search_numbers(std::uint32_t number, Value& value, Found found) const {
-        if (places_[number].blocks == NONE) return;
-        const double sought = value.number();
-        if (sought == sought) search_blocks(places_[number].blocks, sought, found);
+    void search_numbers(std::uint32_t place, double sought, Found found) const {
+        search_blocks(places_[place].blocks, sought, found);
+    }
+
+    // Ask for memory that `search_texts` will look at, further with each stage from 0 to 2.
+    void prefetch_texts(std::uint32_t place, Value& value, const HashSecret& secret, int stage) const {
+        each_filed_hash(place, value, secret, [&](std::uint64_t hash) {
+            if (stage == 0) return slots_.prefetch(hash);
+            const std::uint32_t head = slots_.guess(hash);
+            if (head == NONE) return;
+            __builtin_prefetch(stage == 1 ? static_cast<const void*>(&heads_[head])
+                                          : &links_[heads_[head].list]);
+        });
     }
 
     // Call `found` with every other probe at the place that may hold, some of them more than once.
@@ -170,21 +177,13 @@ public:
                       Found found) const {
         const Place& place = places_[number];
         const std::string_view text = value.text;
-        if (place.equalities != NONE && text.size() <= place.longest) {
-            look_up(value.hash(secret), number, EQUAL, secret, found);
-        }
-        for (std::uint32_t left = place.prefixes; left != 0; left &= left - 1) {
-            const std::size_t length = static_cast<std::size_t>(__builtin_ctz(left));
-            if (length > text.size()) break;
-            look_up(hash_of(text.substr(0, length), secret), number, PREFIX, secret, found);
-        }
+        each_filed_hash(number, value, secret, [&](std::uint64_t hash) {
+            const std::uint32_t head = find(hash);
+            if (head != NONE) walk(heads_[head].list, found);
+        });
         for (std::uint32_t left = place.grams; left != 0; left &= left - 1) {
             const std::size_t length = static_cast<std::size_t>(__builtin_ctz(left));
-            for (std::size_t at = 0; at + length <= text.size(); ++at) {
-                const std::uint64_t gram = hash_of(text.substr(at, length), secret);
-                const std::uint32_t head = find(filed_hash(gram, number, GRAM, secret));
-                if (head != NONE && walked.add(head)) walk(heads_[head].list, found);
-            }
+            search_grams(number, text, length, secret, walked, found);
         }
         walked.clear();
         walk(place.others, found);
@@ -286,11 +285,45 @@ private:
         return rarest;
     }
 
+    // The hashes under which equalities and prefixes that fit a text are filed.
+    template <class Visit>
+    void each_filed_hash(std::uint32_t number, Value& value, const HashSecret& secret, Visit visit) const {
+        const Place& place = places_[number];
+        const std::string_view text = value.text;
+        if (place.equalities != NONE && text.size() <= place.longest) {
+            visit(filed_hash(value.hash(secret), number, EQUAL, secret));
+        }
+        for (std::uint32_t left = place.prefixes; left != 0; left &= left - 1) {
+            const std::size_t length = static_cast<std::size_t>(__builtin_ctz(left));
+            if (length > text.size()) break;
+            visit(filed_hash(hash_of(text.substr(0, length), secret), number, PREFIX, secret));
+        }
+    }
+
+    // In blocks, so that memory is on its way before it is looked at.
     template <class Found>
-    void look_up(std::uint64_t text_hash, std::uint32_t place, std::uint64_t sort,
-                 const HashSecret& secret, Found& found) const {
-        const std::uint32_t head = find(filed_hash(text_hash, place, sort, secret));
-        if (head != NONE) walk(heads_[head].list, found);
+    void search_grams(std::uint32_t place, std::string_view text, std::size_t length,
+                      const HashSecret& secret, Walked& walked, Found& found) const {
+        constexpr std::size_t BLOCK = 16;
+        if (text.size() < length) return;
+        const std::size_t count = text.size() - length + 1;
+        std::uint64_t hashes[BLOCK];
+        for (std::size_t begin = 0; begin < count; begin += BLOCK) {
+            const std::size_t size = std::min(BLOCK, count - begin);
+            for (std::size_t at = 0; at < size; ++at) {
+                const std::uint64_t gram = hash_of(text.substr(begin + at, length), secret);
+                hashes[at] = filed_hash(gram, place, GRAM, secret);
+                slots_.prefetch(hashes[at]);
+            }
+            for (std::size_t at = 0; at < size; ++at) {
+                const std::uint32_t guess = slots_.guess(hashes[at]);
+                if (guess != NONE) __builtin_prefetch(&heads_[guess]);
+            }
+            for (std::size_t at = 0; at < size; ++at) {
+                const std::uint32_t head = find(hashes[at]);
+                if (head != NONE && walked.add(head)) walk(heads_[head].list, found);
+            }
+        }
     }
 
     template <class Found>

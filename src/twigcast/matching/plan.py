@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import product
 from typing import Final, NamedTuple
 
 from twigcast.language import (
@@ -62,32 +60,22 @@ class Unit(NamedTuple):
         return not self.exact and len(self.branches) == 1 and self.branches[0].predicate == b""
 
 
-@dataclass(frozen=True, slots=True)
-class _Demand:
+class _Demand(NamedTuple):
     """What is asked at one node: of its value, below it, and whether anything was left out."""
 
     tests: tuple[ValueTest, ...] = ()
     below: tuple[_Twig, ...] = ()
     exact: bool = False
 
-    def __add__(self, other: _Demand) -> _Demand:
-        return _Demand(
-            self.tests + other.tests, self.below + other.below, self.exact or other.exact
-        )
 
-
-@dataclass(frozen=True, slots=True)
-class _Twig:
+class _Twig(NamedTuple):
     """A step of one combination, with all alternatives chosen."""
 
     path: str
     demand: _Demand
 
-    @property
-    def exact(self) -> bool:
-        return self.demand.exact or any(twig.exact for twig in self.demand.below)
 
-
+_NOTHING: Final = _Demand()
 _LEFT_OUT: Final = _Demand(exact=True)
 
 
@@ -100,19 +88,37 @@ def make_units(pattern: Pattern) -> tuple[Unit, ...]:
 
 def _twigs(step: Step, above: str) -> list[_Twig]:
     """The combinations of a step below the path ``above``."""
-    path = f"{above}{'/' if step.axis is Axis.CHILD else '//'}{step.test.text}"
-    positioned = _Demand(exact=step.position is not None)
-    return [_Twig(path, positioned + demand) for demand in _all_of(step.conditions, path)]
+    path = above + _spelling(step)
+    below = step.only_branch
+    while below is not None and step.position is None:  # most steps have no other condition
+        step, path = below, path + _spelling(below)
+        below = step.only_branch
+    demands = _all_of(step.conditions, path)
+    if step.position is not None:
+        demands = [_joined(_LEFT_OUT, demand) for demand in demands]
+    return [_Twig(path, demand) for demand in demands]
+
+
+def _spelling(step: Step) -> str:
+    return ("/" if step.axis is Axis.CHILD else "//") + step.test.text
 
 
 def _all_of(conditions: Iterable[Condition], path: str) -> list[_Demand]:
-    combinations = [_Demand()]
+    combinations = [_NOTHING]
     for condition in conditions:
         demands = _demands(condition, path)
         if len(combinations) * len(demands) > _MOST_COMBINATIONS:
             demands = [_LEFT_OUT]
-        combinations = [first + second for first, second in product(combinations, demands)]
+        combinations = [_joined(first, second) for first in combinations for second in demands]
     return combinations
+
+
+def _joined(first: _Demand, second: _Demand) -> _Demand:
+    if first is _NOTHING:
+        return second
+    return _Demand(
+        first.tests + second.tests, first.below + second.below, first.exact or second.exact
+    )
 
 
 def _demands(condition: Condition, path: str) -> list[_Demand]:
@@ -130,7 +136,7 @@ def _demands(condition: Condition, path: str) -> list[_Demand]:
         last: Condition = condition.test
         for step in reversed(condition.path):
             last = Step(step.axis, step.test, step.position, (*step.conditions, last))
-        return [_LEFT_OUT + demand for demand in _demands(last, path)]
+        return [_joined(_LEFT_OUT, demand) for demand in _demands(last, path)]
     assert isinstance(condition, Negation)
     return [_LEFT_OUT]
 
@@ -138,7 +144,11 @@ def _demands(condition: Condition, path: str) -> list[_Demand]:
 def _unit(twig: _Twig) -> Unit:
     branches: list[Branch] = []
     _add_branches(twig, branches)
-    return Unit(twig.exact, tuple(branches))
+    return Unit(_is_exact(twig), tuple(branches))
+
+
+def _is_exact(twig: _Twig) -> bool:
+    return twig.demand.exact or any(map(_is_exact, twig.demand.below))
 
 
 def _add_branches(twig: _Twig, branches: list[Branch]) -> int:
@@ -160,8 +170,10 @@ def _add_branches(twig: _Twig, branches: list[Branch]) -> int:
     return number
 
 
-def _predicate(tests: Iterable[ValueTest]) -> bytes:
+def _predicate(tests: tuple[ValueTest, ...]) -> bytes:
     """The comparisons in the kernel's form, in one order."""
+    if not tests:
+        return b""
     return b"".join(map(_comparison, sorted(set(tests), key=lambda test: test.text)))
 
 

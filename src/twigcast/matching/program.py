@@ -14,6 +14,7 @@ costs time linear in the pattern.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from twigcast.language import (
@@ -31,7 +32,7 @@ from twigcast.language import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from twigcast.language import Pattern
 
@@ -129,7 +130,9 @@ class _Compiler:
         return tuple(map(self.add, conditions))
 
     def _step(self, step: Step) -> Instruction:
-        conditions = sorted(step.conditions, key=_cost)
+        conditions: Sequence[Condition] = step.conditions
+        if len(conditions) > 1:
+            conditions = sorted(conditions, key=_cost)
         ordinal, position = _ordinal(step.position)
         return Instruction(
             Operation.STEP,
@@ -141,8 +144,12 @@ class _Compiler:
         )
 
     def _test(self, test: NodeTest) -> int:
-        key = KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))
-        return self.tests.setdefault(key, len(self.tests))
+        return self.tests.setdefault(_kind_and_name(test), len(self.tests))
+
+
+@lru_cache(maxsize=65_536)
+def _kind_and_name(test: NodeTest) -> KindAndName:
+    return KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))
 
 
 def _cost(condition: Condition) -> tuple[bool, int]:
