@@ -85,7 +85,10 @@ enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad
 class Engine {
 public:
     Engine(const ExpatTable* expat, const HashSecret& secret, std::size_t cache_limit)
-        : expat_(expat), cache_limit_(cache_limit), index_(std::make_shared<Index>(secret, 0)) {}
+        : expat_(expat),
+          secret_(secret),
+          cache_limit_(cache_limit),
+          index_(std::make_shared<Index>(secret, 0)) {}
 
     // --- updates ------------------------------------------------------------------------------
 
@@ -198,12 +201,20 @@ public:
 
     // --- files --------------------------------------------------------------------------------
 
-    // A copy without the dead, to be saved while this one goes on.
+    // A copy without the dead, to be saved.  Others wait only while memory is copied.
     std::shared_ptr<Index> copy() {
-        const Reading reading(gate_);
-        std::shared_ptr<Index> copy = std::make_shared<Index>(index_->secret, 0);
-        copy->take_living(*index_);
-        return copy;
+        std::shared_ptr<Index> copy = std::make_shared<Index>(secret_, 0);
+        std::uint64_t version;
+        {
+            const Reading reading(gate_);
+            version = index_->version();
+            copy->copy_arrays(*index_);
+        }
+        copy->settle(version);
+        if (!copy->has_dead()) return copy;
+        std::shared_ptr<Index> living = std::make_shared<Index>(secret_, 0);
+        living->take_living(*copy);
+        return living;
     }
 
     // Take over the index in a file; before anything else is done with this engine.
@@ -222,7 +233,7 @@ private:
     void rebuild_if_worth() {
         if (!index_->is_worth_rebuilding() || running_ != 0) return;
         std::shared_ptr<Index> fresh =
-            std::make_shared<Index>(index_->secret, index_->generation + 1);
+            std::make_shared<Index>(secret_, index_->generation + 1);
         fresh->take_living(*index_);
         index_ = std::move(fresh);
     }
@@ -262,6 +273,7 @@ private:
     }
 
     const ExpatTable* const expat_;
+    const HashSecret secret_;
     const std::size_t cache_limit_;
     Gate gate_;
     std::shared_ptr<Index> index_;

@@ -42,6 +42,13 @@ public:
         viewing_ = true;
     }
 
+    // Take a copy of somebody else's elements.
+    void copy(const T* data, std::size_t size) {
+        own_.assign(data, data + size);
+        viewing_ = false;
+        settle();
+    }
+
     T& edit(std::size_t at) {
         own();
         return own_[at];

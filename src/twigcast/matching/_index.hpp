@@ -23,6 +23,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "_subscribers.hpp"
@@ -171,6 +173,20 @@ public:
     bool is_worth_rebuilding() const {
         return subscribers.count() - living_ > living_ + 1000 || dead_patterns_ > living_ + 1000;
     }
+
+    // Become a copy of another index; `settle` has to follow.
+    void copy_arrays(Index& other) {
+        std::vector<std::pair<const void*, std::size_t>> arrays;
+        other.each_array([&](auto& array) { arrays.emplace_back(array.data(), array.size()); });
+        std::size_t at = 0;
+        each_array([&](auto& array) {
+            using Element = typename std::remove_reference_t<decltype(array)>::Element;
+            array.copy(static_cast<const Element*>(arrays[at].first), arrays[at].second);
+            ++at;
+        });
+    }
+
+    bool has_dead() const { return subscribers.count() != living_ || dead_patterns_ != 0; }
 
     // Add all that lives in another index to this one, which is empty.
     void take_living(const Index& other) {

@@ -14,7 +14,6 @@ costs time linear in the pattern.
 from __future__ import annotations
 
 from enum import IntEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from twigcast.language import (
@@ -144,12 +143,8 @@ class _Compiler:
         )
 
     def _test(self, test: NodeTest) -> int:
-        return self.tests.setdefault(_kind_and_name(test), len(self.tests))
-
-
-@lru_cache(maxsize=65_536)
-def _kind_and_name(test: NodeTest) -> KindAndName:
-    return KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))
+        key = KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))
+        return self.tests.setdefault(key, len(self.tests))
 
 
 def _cost(condition: Condition) -> tuple[bool, int]:
