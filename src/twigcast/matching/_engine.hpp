@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -138,21 +139,49 @@ public:
         give_back(session);
     }
 
-    // The numbers of the subscribers that a document of a batch matched.
+    // The numbers of the subscribers that a document of a batch matched.  Their lists lead all over
+    // memory, so several are followed at a time.
     void expand(const Batch& batch, std::size_t document, std::vector<std::uint32_t>& numbers) {
+        constexpr std::size_t MOST = 16;
         const Reading reading(gate_);
         const Index& index = *batch.index;
-        for (std::int64_t at = batch.offsets[document]; at < batch.offsets[document + 1]; ++at) {
-            std::uint32_t number = index.pattern(batch.patterns[static_cast<std::size_t>(at)]).subscribers;
-            for (; number != NONE; number = index.subscribers[number].next) {
-                if (index.subscribers[number].is_there(batch.versions[document])) numbers.push_back(number);
+        const std::uint64_t version = batch.versions[document];
+        const std::uint32_t* pattern = batch.patterns.data() + batch.offsets[document];
+        const std::uint32_t* const last = batch.patterns.data() + batch.offsets[document + 1];
+        std::uint32_t followed[MOST];
+        std::size_t count = 0;
+        while (pattern != last || count != 0) {
+            for (; count < MOST && pattern != last; ++pattern) {
+                followed[count] = index.pattern(*pattern).subscribers;
+                if (followed[count] != NONE) index.subscribers.prefetch(followed[count++]);
+            }
+            for (std::size_t at = 0; at < count;) {
+                const Subscriber& subscriber = index.subscribers[followed[at]];
+                if (subscriber.is_there(version)) numbers.push_back(followed[at]);
+                if (subscriber.next == NONE) {
+                    followed[at] = followed[--count];
+                } else {
+                    followed[at] = subscriber.next;
+                    index.subscribers.prefetch(followed[at++]);
+                }
             }
         }
     }
 
-    std::string key_of(const Index& index, std::uint32_t number) {
+    // The keys of subscribers, one behind the other, and where each ends.
+    void spell(const Index& index, const std::vector<std::uint32_t>& numbers, std::string& keys,
+               std::vector<std::int64_t>& ends) {
+        constexpr std::size_t AHEAD = 16;
         const Reading reading(gate_);
-        return std::string(index.subscribers.key_of(number));
+        const Subscribers& all = index.subscribers;
+        for (std::size_t at = 0; at < numbers.size(); ++at) {
+            if (at + AHEAD < numbers.size()) all.prefetch(numbers[at + AHEAD]);
+            if (at + AHEAD / 2 < numbers.size()) {
+                __builtin_prefetch(all.key_of(numbers[at + AHEAD / 2]).data());
+            }
+            keys += all.key_of(numbers[at]);
+            ends.push_back(static_cast<std::int64_t>(keys.size()));
+        }
     }
 
     // --- questions ----------------------------------------------------------------------------

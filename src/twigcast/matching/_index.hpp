@@ -207,6 +207,7 @@ public:
     std::uint64_t place_version(std::uint32_t place) const { return place_versions_[place]; }
     std::uint64_t root_version() const { return root_version_; }
     std::uint32_t living() const { return living_; }
+    std::uint32_t subscriber_count() const { return subscribers.count(); }
     std::uint32_t dead_patterns() const { return dead_patterns_; }
 
     const PatternEntry& pattern(std::uint32_t number) const { return patterns_[number]; }

@@ -128,7 +128,7 @@ cdef extern from "_index.hpp" namespace "twigcast" nogil:
         bool exact
         vector[BranchPlan] branches
     cdef cppclass Index:
-        pass
+        uint32_t subscriber_count() const
 
 
 cdef extern from "_store.hpp" namespace "twigcast" nogil:
@@ -178,7 +178,7 @@ cdef extern from "_engine.hpp" namespace "twigcast" nogil:
         Update remove(string_view) except +
         void match(const vector[Input]&, const Limits&, Batch&) except +
         void expand(const Batch&, size_t, vector[uint32_t]&) except +
-        string key_of(const Index&, uint32_t) except +
+        void spell(const Index&, const vector[uint32_t]&, string&, vector[int64_t]&) except +
         size_t size()
         bool has(string_view)
         string text_of(string_view) except +
@@ -216,6 +216,7 @@ cdef class Answers:
     cdef vector[int64_t] expanded_offsets
     cdef vector[uint32_t] expanded
     cdef int expand_all(self) except -1
+    cdef list spell(self, vector[uint32_t]& numbers)
 
 
 cdef class NumberView:

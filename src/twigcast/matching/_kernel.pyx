@@ -381,11 +381,37 @@ cdef class Answers:
         cdef vector[uint32_t] numbers
         with nogil:
             self.engine.engine.expand(self.batch, document, numbers)
-        return [self.key(number) for number in numbers]
+        return self.spell(numbers)
 
     def key(self, uint32_t number):
         """The key of a subscription that is among ``ids``."""
-        return _key(self.engine.engine.key_of(self.batch.index.get()[0], number))
+        if number >= self.batch.index.get().subscriber_count():
+            raise IndexError(f"{number} is no number of a subscription")
+        cdef vector[uint32_t] numbers
+        numbers.push_back(number)
+        return self.spell(numbers)[0]
+
+    def all_keys(self):
+        """The keys of all ``ids``, one behind the other as UTF-8, and where each begins."""
+        self.expand_all()
+        cdef string keys
+        cdef vector[int64_t] ends
+        ends.push_back(0)
+        with nogil:
+            self.engine.engine.spell(self.batch.index.get()[0], self.expanded, keys, ends)
+        return keys.data()[: keys.size()], <bytes> (<char*> ends.data())[: ends.size() * 8]
+
+    cdef list spell(self, vector[uint32_t]& numbers):
+        cdef string keys
+        cdef vector[int64_t] ends
+        cdef int64_t begin = 0, end
+        with nogil:
+            self.engine.engine.spell(self.batch.index.get()[0], numbers, keys, ends)
+        spelled = []
+        for end in ends:
+            spelled.append(keys.data()[begin:end].decode("utf-8", "surrogatepass"))
+            begin = end
+        return spelled
 
 
 cdef str _key(const string& key):

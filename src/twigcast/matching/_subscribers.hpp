@@ -28,6 +28,7 @@ class Subscribers {
 public:
     const Subscriber& operator[](std::uint32_t number) const { return entries_[number]; }
     std::uint32_t count() const { return entries_.count(); }
+    void prefetch(std::uint32_t number) const { __builtin_prefetch(&entries_[number]); }
 
     std::string_view key_of(std::uint32_t number) const {
         return {keys_.data() + entries_[number].key_begin, entries_[number].key_length};

@@ -280,16 +280,11 @@ class BatchMatches(Sequence[list[str]]):
         """The keys as an Arrow array of lists; null for a document that could not be matched."""
         import pyarrow
 
-        keys: dict[int, str] = {}
-        for number in self.ids:
-            if number not in keys:
-                keys[number] = self._answers.key(number)
-        places = {number: place for place, number in enumerate(keys)}
-        indices = pyarrow.array([places[number] for number in self.ids], pyarrow.int32())
-        values = pyarrow.array(list(keys.values()), pyarrow.string()).take(indices)
+        data, starts = (pyarrow.py_buffer(part) for part in self._answers.all_keys())
+        keys = pyarrow.LargeStringArray.from_buffers(len(self.ids), starts, data)
         offsets = pyarrow.array(self.offsets, pyarrow.int32())
         bad = pyarrow.array([number in self.errors for number in range(len(self))], pyarrow.bool_())
-        return pyarrow.ListArray.from_arrays(offsets, values, mask=bad)
+        return pyarrow.ListArray.from_arrays(offsets, keys.cast(pyarrow.string()), mask=bad)
 
     def __len__(self) -> int:
         return len(self._answers)
