@@ -1,7 +1,7 @@
 # Everything a developer runs. Each target sets up what it needs first.
 
 VENV := .venv/bin
-KERNEL_SOURCES := $(foreach suffix,pyx pxd cpp hpp,$(wildcard src/twigcast/matching/*.$(suffix)))
+KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi cpp hpp,$(wildcard src/twigcast/matching/*.$(suffix)))
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 # A DTD of the world outside, where the folder of real data is beside this checkout.

@@ -13,7 +13,11 @@ kernel = Extension(
     "twigcast.matching._kernel",
     sources=[str(FOLDER / "_kernel.pyx")],
     # A change to any of these compiles the kernel again, and a source archive holds them.
-    depends=[str(path) for pattern in ("*.pyx", "*.pxd", "*.hpp") for path in FOLDER.glob(pattern)],
+    depends=[
+        str(path)
+        for pattern in ("*.pyx", "*.pxd", "*.pxi", "*.hpp")
+        for path in FOLDER.glob(pattern)
+    ],
     include_dirs=[str(FOLDER)],
     language="c++",
     extra_compile_args=["-std=c++17", "-O3"],

@@ -347,3 +347,31 @@ def test_sequences_need_no_arrow() -> None:
         [sys.executable, "-c", WITHOUT_ARROW], capture_output=True, text=True, check=True
     )
     assert run.stdout == "[['k'], [], []] [2] [0, 1, 1, 1]\n"
+
+
+def test_text_is_what_it_is_whatever_encoding_it_declares() -> None:
+    matcher = Matcher()
+    matcher.add("e", "//a[.='é']")
+    texts = [
+        f"<?xml version='1.0' encoding='{encoding}'?><a>é</a>"
+        for encoding in ("ISO-8859-1", "UTF-16", "utf-8")
+    ]
+    assert list(matcher.match_batch(texts)) == [["e"]] * 3
+    for kind in (pa.string(), pa.large_string()):
+        assert list(matcher.match_batch(pa.array(texts, kind))) == [["e"]] * 3
+
+
+def test_what_is_no_batch_is_refused_and_what_is_no_document_is_an_entry() -> None:
+    matcher = Matcher()
+    table = pa.table({"x": [b"<a/>"]})
+    for wrong in ({"a": b"<a/>"}, table, table.to_batches()[0], pa.array([1, 2])):
+        with pytest.raises(TypeError, match="documents are"):
+            matcher.match_batch(wrong)
+    with pytest.raises(TypeError, match="document 1 of the batch"):
+        matcher.match_batch([b"<a/>", 5])
+    batch = matcher.match_batch([b"<a/>", None])
+    assert list(batch.errors) == [1]
+    with pytest.raises(TypeError):
+        batch.errors[0] = batch.errors[1]  # type: ignore[index]
+    with pytest.raises(TypeError):
+        batch[1.0]  # type: ignore[call-overload]

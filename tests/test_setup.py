@@ -151,7 +151,9 @@ def test_a_changed_requirement_installs_again(finished: Path, changed: str) -> N
     assert "tools/setup.sh all" in run_make(finished, "--dry-run", "setup")
 
 
-@pytest.mark.parametrize("changed", ["_kernel.pyx", "_kernel.pxd", "tables.cpp", "tables.hpp"])
+@pytest.mark.parametrize(
+    "changed", ["_kernel.pyx", "_kernel.pxd", "parts.pxi", "tables.cpp", "tables.hpp"]
+)
 def test_a_changed_kernel_is_built_again_and_nothing_installed(
     finished: Path, changed: str
 ) -> None:

@@ -83,7 +83,7 @@ def bench(
     seed: Annotated[int, typer.Option(help="The seed of the workload.")] = 1,
     rounds: Annotated[int, typer.Option(min=2, help="How often each way is timed.")] = 7,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller sizes: half a minute instead of ten.")
+        bool, typer.Option("--quick", help="Smaller sizes: half a minute instead of seven.")
     ] = False,
     documents: Annotated[
         list[Path] | None,

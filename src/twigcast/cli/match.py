@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.table import Table
@@ -16,6 +16,8 @@ from twigcast.cli.explain import choose_subscriptions, explain_files
 from twigcast.errors import DocumentError
 from twigcast.language import read_subscriptions
 from twigcast.matching import Matcher
+
+_MOST_SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,17 @@ def _print_table(answers: Iterator[_Answer]) -> bool:
     table.columns[1].justify = "right"
     for answer in answers:
         if answer.error is None:
-            table.add_row(
-                Text(answer.document), str(len(answer.keys)), Text(", ".join(answer.keys))
-            )
+            table.add_row(Text(answer.document), f"{len(answer.keys):,}", _shown(answer.keys))
         else:
             failed = True
             table.add_row(Text(answer.document), "", Text(answer.error, style="red"))
     output().print(table)
     return failed
+
+
+def _shown(keys: list[str]) -> Text:
+    """As many keys as people read."""
+    text = Text(", ".join(keys[:_MOST_SHOWN]))
+    if len(keys) > _MOST_SHOWN:
+        text.append(f" … and {len(keys) - _MOST_SHOWN:,} more", style="dim")
+    return text

@@ -128,15 +128,46 @@ public:
 
     // --- matching -----------------------------------------------------------------------------
 
-    void match(const std::vector<Input>& inputs, const Limits& limits, Batch& batch) {
-        Session* const session = borrow(batch);
-        try {
-            for (const Input& input : inputs) match(*session, input, limits, batch);
-        } catch (...) {
-            give_back(session);
-            throw;
+    // A batch begins with `start` and ends with `finish`; between them documents are matched, all
+    // at once or some at a time.
+    Session* start(Batch& batch) {
+        {
+            std::unique_lock lock(sessions_mutex_);
+            swept_.wait(lock, [&] { return !sweeping_; });
+            ++running_;
         }
-        give_back(session);
+        const Reading reading(gate_);
+        batch.index = index_;
+        const std::lock_guard lock(sessions_mutex_);
+        if (idle_.empty()) {
+            sessions_.push_back(std::make_unique<Session>());
+            return sessions_.back().get();
+        }
+        Session* const session = idle_.back();
+        idle_.pop_back();
+        return session;
+    }
+
+    void finish(Session* session) {
+        bool is_last;
+        {
+            const std::lock_guard lock(sessions_mutex_);
+            idle_.push_back(session);
+            is_last = --running_ == 0 && sweeping_;
+        }
+        if (!is_last) return;
+        {
+            const Writing writing(gate_);
+            rebuild_if_worth();
+        }
+        const std::lock_guard lock(sessions_mutex_);
+        sweeping_ = false;
+        swept_.notify_all();
+    }
+
+    void match(Session& session, const std::vector<Input>& inputs, std::size_t begin, std::size_t end,
+               const Limits& limits, Batch& batch) {
+        for (std::size_t at = begin; at < end; ++at) match(session, inputs[at], limits, batch);
     }
 
     // The numbers of the subscribers that a document of a batch matched.  Their lists lead all over
@@ -175,6 +206,7 @@ public:
         const Reading reading(gate_);
         const Subscribers& all = index.subscribers;
         for (std::size_t at = 0; at < numbers.size(); ++at) {
+            if (numbers[at] >= all.count()) return;  // asked for by a number that is none
             if (at + AHEAD < numbers.size()) all.prefetch(numbers[at + AHEAD]);
             if (at + AHEAD / 2 < numbers.size()) {
                 __builtin_prefetch(all.key_of(numbers[at + AHEAD / 2]).data());
@@ -220,12 +252,36 @@ public:
         const Reading reading(gate_);
         Statistics result{index_->living(), index_->pattern_count() - index_->dead_patterns(),
                           index_->trie.count() - 1, index_->byte_size(), 0, 0};
-        std::lock_guard lock(sessions_mutex_);
+        const std::lock_guard lock(sessions_mutex_);
         for (const std::unique_ptr<Session>& session : sessions_) {
             result.cached_paths += session->path_count();
             result.cached_bytes += session->byte_size();
         }
         return result;
+    }
+
+    // --- forks --------------------------------------------------------------------------------
+
+    // Let nobody in until `resume`, so that a child process does not inherit a document half read.
+    void pause() {
+        gate_.start_writing();
+        sessions_mutex_.lock();
+    }
+    // In a child only the thread that forked is left: all sessions are idle, and nobody waits.
+    void resume(bool is_child) {
+        if (is_child) {
+            running_ = 0;
+            sweeping_ = false;
+            new (&swept_) std::condition_variable();
+            idle_.clear();
+            for (const std::unique_ptr<Session>& session : sessions_) idle_.push_back(session.get());
+        }
+        sessions_mutex_.unlock();
+        if (is_child) {
+            new (&gate_) Gate();
+        } else {
+            gate_.stop_writing();
+        }
     }
 
     // --- files --------------------------------------------------------------------------------
@@ -252,39 +308,29 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t OVERDUE = 4;
+
     Update subscribe(std::string_view key, std::uint32_t pattern) {
         index_->subscribe(key, pattern);
         rebuild_if_worth();
         return Update::done;
     }
 
-    // A batch that runs refers to one index, so it is waited for; the next update will see to it.
+    // A batch refers to one index, so those that run are waited for.  The next update will see to
+    // it; where there are always some, new ones have to wait until the last of them has swept.
     void rebuild_if_worth() {
-        if (!index_->is_worth_rebuilding() || running_ != 0) return;
+        if (!index_->is_worth_rebuilding()) return;
+        {
+            const std::lock_guard lock(sessions_mutex_);
+            if (running_ != 0) {
+                sweeping_ = sweeping_ || index_->is_worth_rebuilding(OVERDUE);
+                return;
+            }
+        }
         std::shared_ptr<Index> fresh =
             std::make_shared<Index>(secret_, index_->generation + 1);
         fresh->take_living(*index_);
         index_ = std::move(fresh);
-    }
-
-    Session* borrow(Batch& batch) {
-        const Reading reading(gate_);
-        ++running_;
-        batch.index = index_;
-        std::lock_guard lock(sessions_mutex_);
-        if (idle_.empty()) {
-            sessions_.push_back(std::make_unique<Session>());
-            return sessions_.back().get();
-        }
-        Session* const session = idle_.back();
-        idle_.pop_back();
-        return session;
-    }
-
-    void give_back(Session* session) {
-        std::lock_guard lock(sessions_mutex_);
-        --running_;
-        idle_.push_back(session);
     }
 
     void match(Session& session, const Input& input, const Limits& limits, Batch& batch) {
@@ -306,8 +352,10 @@ private:
     const std::size_t cache_limit_;
     Gate gate_;
     std::shared_ptr<Index> index_;
-    std::atomic<std::uint32_t> running_ = 0;  // batches
     std::mutex sessions_mutex_;
+    std::condition_variable swept_;
+    std::uint32_t running_ = 0;  // batches
+    bool sweeping_ = false;      // no batch may begin until the last that runs has swept
     std::vector<std::unique_ptr<Session>> sessions_;
     std::vector<Session*> idle_;
 };

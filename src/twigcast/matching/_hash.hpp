@@ -28,7 +28,7 @@ inline std::uint64_t hash_of(std::string_view bytes, const HashSecret& secret) {
         hash = mix(hash ^ word, secret.factor);
     }
     std::uint64_t word = 0;
-    std::memcpy(&word, at, left);
+    if (left != 0) std::memcpy(&word, at, left);
     return mix(hash ^ word, secret.factor);
 }
 

@@ -62,10 +62,12 @@ public:
         answer_ = answer_end_ = answer;
         pattern_marks_.resize(index.pattern_count(), 0);
         held_.clear(hits_);
+        if (hits_.capacity() > MOST_HITS / 4) hits_ = {};
         hits_.clear();
         held_.resize(index.probe_count());
         probe_hits_.resize(index.probe_count());
         watch_marks_.resize(index.watch_count(), 0);
+        if (elements.capacity() > MOST_HITS / 4) elements = {};
         elements.clear();
     }
 
@@ -103,13 +105,15 @@ public:
 
     // --- probes ---------------------------------------------------------------------------------
 
-    // The probe holds there; whether that is news of this document.
-    bool hold(std::uint32_t probe, std::uint32_t where, bool is_element) {
+    // The probe holds there; whether that is news of this document.  Where else it holds is kept
+    // only if it is to be `joined`, and only while there is room.
+    bool hold(std::uint32_t probe, std::uint32_t where, bool is_element, bool joined) {
         const bool is_news = !held_.has(probe);
         std::uint32_t next = NONE;
         if (is_news) {
             held_.add(probe);
         } else {
+            if (!joined || is_full()) return false;
             next = probe_hits_[probe];
         }
         probe_hits_[probe] = static_cast<std::uint32_t>(hits_.size());
@@ -120,6 +124,8 @@ public:
         return is_news;
     }
     bool holds(std::uint32_t probe) const { return held_.has(probe); }
+    // Whether not all places were kept, so that probes cannot be joined.
+    bool is_full() const { return hits_.size() > MOST_HITS; }
     std::uint32_t first_hit(std::uint32_t probe) const { return probe_hits_[probe]; }
     const Hit& hit(std::uint32_t number) const { return hits_[number]; }
 
@@ -136,6 +142,8 @@ public:
     std::vector<Element> elements;
 
 private:
+    static constexpr std::size_t MOST_HITS = std::size_t{1} << 22;
+
     std::uint32_t epoch_ = 0;
     std::uint32_t* answer_ = nullptr;
     std::uint32_t* answer_end_ = nullptr;

@@ -10,7 +10,7 @@
 //   probes of different patterns are one.
 // * A unit of one probe matches with it.  A unit of several is looked at when the rarest of its
 //   probes holds (its trigger), and matches when all hold at branches of the same nodes.
-// * A unit may be a necessary condition only (`exact`), where the pattern has `not`, positions or
+// * A unit may be a necessary condition only (`needs_check`), where the pattern has `not`, positions or
 //   the like; then the pattern's program is asked of the document.
 //
 // Cost of an update: proportional to the pattern.  `version` counts updates, and `test_version`
@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -59,6 +60,7 @@ struct Probe {
     std::uint32_t node;
     std::uint32_t accept;    // a list of patterns that match with this probe
     std::uint32_t triggers;  // a list of units to look at when this probe holds
+    std::uint32_t joined;    // some unit needs to know where it holds, not only whether
 };
 
 struct Trigger {
@@ -70,7 +72,7 @@ struct Trigger {
 struct Unit {
     std::uint32_t pattern;
     std::uint32_t begin, count;  // of its branches
-    std::uint32_t exact;         // only the pattern's program can tell
+    std::uint32_t needs_check;   // only the pattern's program can tell
 };
 
 struct Branch {
@@ -94,7 +96,7 @@ struct BranchPlan {
     std::uint32_t above;
 };
 struct UnitPlan {
-    bool exact;
+    bool needs_check;
     std::vector<BranchPlan> branches;
 };
 
@@ -170,8 +172,10 @@ public:
         return true;
     }
 
-    bool is_worth_rebuilding() const {
-        return subscribers.count() - living_ > living_ + 1000 || dead_patterns_ > living_ + 1000;
+    // Whether there is more that is dead than alive, or that many times more.
+    bool is_worth_rebuilding(std::uint32_t patience = 1) const {
+        const std::uint64_t bearable = (std::uint64_t{living_} + 1000) * patience;
+        return subscribers.count() - living_ > bearable || dead_patterns_ > bearable;
     }
 
     // Become a copy of another index; `settle` has to follow.
@@ -195,6 +199,7 @@ public:
             if (other.subscribers[at].removed != NEVER_REMOVED) continue;
             const std::uint32_t old = other.subscribers[at].pattern;
             if (taken[old] == NONE) taken[old] = take_pattern(other, old);
+            if (taken[old] == NONE) throw std::runtime_error("the matcher holds a pattern that is damaged");
             subscribe(other.subscribers.key_of(at), taken[old]);
         }
         version_ = std::max(version_, other.version_) + 1;
@@ -207,7 +212,6 @@ public:
     std::uint64_t place_version(std::uint32_t place) const { return place_versions_[place]; }
     std::uint64_t root_version() const { return root_version_; }
     std::uint32_t living() const { return living_; }
-    std::uint32_t subscriber_count() const { return subscribers.count(); }
     std::uint32_t dead_patterns() const { return dead_patterns_; }
 
     const PatternEntry& pattern(std::uint32_t number) const { return patterns_[number]; }
@@ -345,7 +349,7 @@ private:
         if (known != NONE) return known;
         const std::uint64_t begin = texts_.append(predicate.data(), predicate.size());
         const std::uint32_t probe = probes_.add(
-            {begin, static_cast<std::uint32_t>(predicate.size()), node, NONE, NONE});
+            {begin, static_cast<std::uint32_t>(predicate.size()), node, NONE, NONE, 0});
         probe_slots_.add(hash, probe, [&](std::uint32_t other) {
             return probe_hash(probes_[other].node, predicate_of(probes_[other]));
         });
@@ -383,7 +387,7 @@ private:
         for (const BranchPlan& branch : plan.branches) {
             const std::uint32_t node = intern_node(branch.path);
             std::uint32_t probe = NONE;
-            if (branch.is_probe && plan.branches.size() == 1 && !plan.exact && branch.predicate.empty()) {
+            if (branch.is_probe && plan.branches.size() == 1 && !plan.needs_check && branch.predicate.empty()) {
                 accept_at(node, pattern);  // an alternative that is one path
             } else if (branch.is_probe) {
                 probes.push_back(probe = intern_probe(node, branch.predicate));
@@ -401,12 +405,18 @@ private:
         const std::uint32_t begin = static_cast<std::uint32_t>(
             branches_.append(branches.data(), branches.size()));
         const std::uint32_t unit = units_.add(
-            {pattern, begin, static_cast<std::uint32_t>(branches.size()), plan.exact});
+            {pattern, begin, static_cast<std::uint32_t>(branches.size()), plan.needs_check});
         if (probes.empty()) return;
-        if (probes.size() == 1 && !plan.exact) {
+        if (probes.size() == 1 && !plan.needs_check) {
             Probe& probe = probes_.edit(probes[0]);
             probe.accept = links_.add({pattern, probe.accept});
             return touch_probe(probe);
+        }
+        if (plan.branches.size() > 1 && !plan.needs_check) {
+            for (const std::uint32_t probe : probes) {
+                if (probes_[probe].joined == 0) touch_probe(probes_[probe]);
+                probes_.edit(probe).joined = 1;
+            }
         }
         std::sort(probes.begin(), probes.end(), [&](std::uint32_t one, std::uint32_t other) {
             return rarity(one) > rarity(other);
@@ -466,7 +476,7 @@ private:
         std::vector<UnitPlan> plans;
         for (std::uint32_t at = 0; at < compound.units_count; ++at) {
             const Unit& unit = other.units_[compound.units_begin + at];
-            UnitPlan plan{unit.exact != 0, {}};
+            UnitPlan plan{unit.needs_check != 0, {}};
             for (std::uint32_t number = 0; number < unit.count; ++number) {
                 const Branch& branch = other.branches(unit)[number];
                 const bool alone = unit.count == 1;

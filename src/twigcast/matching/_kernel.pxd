@@ -125,10 +125,10 @@ cdef extern from "_index.hpp" namespace "twigcast" nogil:
         bool is_probe
         uint32_t above
     cdef cppclass UnitPlan:
-        bool exact
+        bool needs_check
         vector[BranchPlan] branches
     cdef cppclass Index:
-        uint32_t subscriber_count() const
+        pass
 
 
 cdef extern from "_store.hpp" namespace "twigcast" nogil:
@@ -156,6 +156,11 @@ cdef extern from "_numbers.hpp" namespace "twigcast" nogil:
         size_t size() const
 
 
+cdef extern from "_session.hpp" namespace "twigcast" nogil:
+    cdef cppclass Session:
+        pass
+
+
 cdef extern from "_engine.hpp" namespace "twigcast" nogil:
     cdef cppclass Batch:
         shared_ptr[Index] index
@@ -176,7 +181,11 @@ cdef extern from "_engine.hpp" namespace "twigcast" nogil:
         Update add_known(string_view, string_view) except +
         Update add_compound(string_view, string_view, const Program&, const vector[UnitPlan]&) except +
         Update remove(string_view) except +
-        void match(const vector[Input]&, const Limits&, Batch&) except +
+        Session* start(Batch&) except +
+        void finish(Session*) except +
+        void match(Session&, const vector[Input]&, size_t, size_t, const Limits&, Batch&) except +
+        void pause() except +
+        void resume(bool) except +
         void expand(const Batch&, size_t, vector[uint32_t]&) except +
         void spell(const Index&, const vector[uint32_t]&, string&, vector[int64_t]&) except +
         size_t size()
@@ -229,3 +238,4 @@ cdef class NumberView:
 cdef class MatchEngine:
     cdef Engine* engine
     cdef object mapping
+    cdef object __weakref__

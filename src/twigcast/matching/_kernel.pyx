@@ -25,6 +25,7 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
 
 from cpython.pycapsule cimport PyCapsule_Import
 from cpython.buffer cimport PyBUF_WRITABLE
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.memory cimport shared_ptr
@@ -60,6 +61,7 @@ _STORE_TROUBLES = (
     "it is damaged",
 )
 cdef uint64_t _NOTHING = 0
+cdef size_t _BYTES_AT_ONCE = 8 << 20
 
 # A smaller document is checked so quickly that giving up the interpreter lock costs more.
 cdef size_t _NODES_WORTH_UNLOCKING = 20_000
@@ -203,14 +205,23 @@ cdef class Documents:
 
     def add_all(self, documents):
         """Add any number of them."""
-        for data in documents:
-            self.add(data)
+        for number, data in enumerate(documents):
+            if data is None:
+                self.refuse(DocumentError("there is no document here"))
+                continue
+            try:
+                self.add(data)
+            except TypeError as error:
+                raise TypeError(f"{error} (document {number} of the batch)") from None
 
-    def add_arrow(self, offsets, data, bool wide, size_t first, size_t count, is_valid):
+    def add_arrow(
+        self, offsets, data, bool wide, bool is_text, size_t first, size_t count, is_valid
+    ):
         """Add the elements of an Arrow array of binaries or strings, where they lie.
 
         ``offsets`` and ``data`` are its buffers, ``first`` its own offset into them, and
-        ``is_valid`` tells by position which are not null, or is None.
+        ``is_valid`` tells by position which are not null, or is None.  Text is UTF-8, whatever
+        encoding it declares.
         """
         cdef const unsigned char[::1] offset_bytes = memoryview(offsets).cast("B")
         cdef const unsigned char[::1] bytes_view
@@ -227,7 +238,7 @@ cdef class Documents:
         self.kept.append((offsets, data))
         for at in range(first, first + count):
             if is_valid is not None and not is_valid[at - first]:
-                self.refuse(DocumentError("there is no document: the element is null"))
+                self.refuse(DocumentError("there is no document here"))
                 continue
             if wide:
                 begin = (<const int64_t*> &offset_bytes[0])[at]
@@ -237,7 +248,10 @@ cdef class Documents:
                 end = (<const int32_t*> &offset_bytes[0])[at + 1]
             if begin < 0 or end < begin or <size_t> end > size:
                 raise ValueError("the array's offsets lead outside its data")
-            self.add_bytes(start + begin, end - begin, None)
+            if is_text and not is_plain(start + begin, end - begin, LONG_TAG):
+                self.prepare(start[begin:end].decode("utf-8", "surrogatepass"))
+            else:
+                self.add_bytes(start + begin, end - begin, None)
 
     cdef int add_bytes(self, const char* data, size_t size, owner) except -1:
         cdef Input input
@@ -293,7 +307,7 @@ cdef class Documents:
         limits = self.limits
         cdef bytes parsable = self.inputs[number].data[: self.inputs[number].size]
         if failure.trouble == Trouble.memory:
-            return MemoryError("no memory for the document")
+            raise MemoryError("no memory for the document")
         line, offset = failure.line, failure.column
         if failure.trouble == Trouble.malformed:
             return malformed(failure.code, line, offset, parsable, self.encodings.get(number))
@@ -309,254 +323,5 @@ cdef class Documents:
         return DocumentError("the document holds more nodes or text than 32 bits can number", *at)
 
 
-cdef class NumberView:
-    """An array of the kernel's, to be looked at as a memoryview; keeps its owner alive."""
-
-    def __getbuffer__(self, Py_buffer* buffer, int flags):
-        if flags & PyBUF_WRITABLE:
-            raise BufferError("the numbers cannot be changed")
-        buffer.buf = <void*> self.data
-        buffer.obj = self
-        buffer.len = self.count * self.width
-        buffer.readonly = 1
-        buffer.format = b"q" if self.width == 8 else b"I"
-        buffer.ndim = 1
-        buffer.shape = &self.count
-        buffer.strides = &self.width
-        buffer.suboffsets = NULL
-        buffer.itemsize = self.width
-        buffer.internal = NULL
-
-
-cdef object _view(owner, const void* data, size_t count, Py_ssize_t width):
-    cdef NumberView view = NumberView.__new__(NumberView)
-    view.owner = owner
-    view.data = data if count else <const void*> &_NOTHING
-    view.count = count
-    view.width = width
-    return memoryview(view)
-
-
-cdef class Answers:
-    """What the documents of a batch match, as numbers; subscribers are found when asked for."""
-
-    def __len__(self):
-        return self.batch.offsets.size() - 1
-
-    @property
-    def pattern_offsets(self):
-        return _view(self, self.batch.offsets.data(), self.batch.offsets.size(), 8)
-
-    @property
-    def pattern_ids(self):
-        return _view(self, self.batch.patterns.data(), self.batch.patterns.size(), 4)
-
-    @property
-    def offsets(self):
-        self.expand_all()
-        return _view(self, self.expanded_offsets.data(), self.expanded_offsets.size(), 8)
-
-    @property
-    def ids(self):
-        self.expand_all()
-        return _view(self, self.expanded.data(), self.expanded.size(), 4)
-
-    cdef int expand_all(self) except -1:
-        cdef size_t number
-        if self.expanded_offsets.size():
-            return 0
-        cdef vector[int64_t] offsets
-        offsets.push_back(0)
-        with nogil:
-            for number in range(self.batch.offsets.size() - 1):
-                self.engine.engine.expand(self.batch, number, self.expanded)
-                offsets.push_back(self.expanded.size())
-        self.expanded_offsets.swap(offsets)
-        return 0
-
-    def keys(self, size_t document):
-        """The keys of the subscriptions that one of the documents matches."""
-        if document + 1 >= self.batch.offsets.size():
-            raise IndexError(f"there are {len(self)} documents in the batch")
-        cdef vector[uint32_t] numbers
-        with nogil:
-            self.engine.engine.expand(self.batch, document, numbers)
-        return self.spell(numbers)
-
-    def key(self, uint32_t number):
-        """The key of a subscription that is among ``ids``."""
-        if number >= self.batch.index.get().subscriber_count():
-            raise IndexError(f"{number} is no number of a subscription")
-        cdef vector[uint32_t] numbers
-        numbers.push_back(number)
-        return self.spell(numbers)[0]
-
-    def all_keys(self):
-        """The keys of all ``ids``, one behind the other as UTF-8, and where each begins."""
-        self.expand_all()
-        cdef string keys
-        cdef vector[int64_t] ends
-        ends.push_back(0)
-        with nogil:
-            self.engine.engine.spell(self.batch.index.get()[0], self.expanded, keys, ends)
-        return keys.data()[: keys.size()], <bytes> (<char*> ends.data())[: ends.size() * 8]
-
-    cdef list spell(self, vector[uint32_t]& numbers):
-        cdef string keys
-        cdef vector[int64_t] ends
-        cdef int64_t begin = 0, end
-        with nogil:
-            self.engine.engine.spell(self.batch.index.get()[0], numbers, keys, ends)
-        spelled = []
-        for end in ends:
-            spelled.append(keys.data()[begin:end].decode("utf-8", "surrogatepass"))
-            begin = end
-        return spelled
-
-
-cdef str _key(const string& key):
-    return key.data()[: key.size()].decode("utf-8", "surrogatepass")
-
-
-cdef class MatchEngine:
-    """All subscriptions together; :class:`twigcast.Matcher` says what it does."""
-
-    def __cinit__(self, size_t cache_bytes, mapping=None):
-        cdef HashSecret secret
-        cdef const unsigned char[::1] view
-        cdef const char* data
-        cdef StoreTrouble trouble
-        cache_bytes = min(cache_bytes, _MOST)
-        if mapping is None:
-            secret.start = int.from_bytes(os.urandom(8), "little")
-            secret.factor = int.from_bytes(os.urandom(8), "little") | 1
-            self.engine = new Engine(_expat, secret, cache_bytes)
-            return
-        view = mapping
-        data = <const char*> &view[0]
-        self.mapping = mapping
-        self.engine = new Engine(_expat, Store.secret_of(data, len(mapping)), cache_bytes)
-        cdef size_t size = len(mapping)
-        with nogil:
-            trouble = self.engine.open(data, size)
-        if trouble != StoreTrouble.none:
-            raise ValueError(_STORE_TROUBLES[<int> trouble])
-
-    def __dealloc__(self):
-        del self.engine
-
-    def add_path(self, bytes key, bytes path):
-        """Subscribe to a pattern that is one path, given by its canonical text."""
-        cdef string_view key_view = _view_of(key), path_view = _view_of(path)
-        cdef Update update
-        with nogil:
-            update = self.engine.add_path(key_view, path_view)
-        return _UPDATES[<int> update]
-
-    def add_known(self, bytes key, bytes text):
-        """Subscribe to a pattern that is there already, if it is."""
-        cdef string_view key_view = _view_of(key), text_view = _view_of(text)
-        cdef Update update
-        with nogil:
-            update = self.engine.add_known(key_view, text_view)
-        return _UPDATES[<int> update]
-
-    def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units):
-        """Subscribe to any other pattern, with its units as ``plan`` lays them out."""
-        cdef string_view key_view = _view_of(key), text_view = _view_of(text)
-        cdef vector[UnitPlan] plans
-        cdef UnitPlan plan
-        cdef BranchPlan branch_plan
-        cdef Update update
-        for unit in units:
-            plan.exact = unit.exact
-            plan.branches.clear()
-            for branch in unit.branches:
-                branch_plan.path = branch.path
-                branch_plan.predicate = branch.predicate or b""
-                branch_plan.is_probe = branch.predicate is not None
-                branch_plan.above = _NOWHERE if branch.above is None else branch.above
-                plan.branches.push_back(branch_plan)
-            plans.push_back(plan)
-        with nogil:
-            update = self.engine.add_compound(key_view, text_view, pattern.program, plans)
-        return _UPDATES[<int> update]
-
-    def remove(self, bytes key):
-        """End a subscription."""
-        cdef string_view view = _view_of(key)
-        cdef Update update
-        with nogil:
-            update = self.engine.remove(view)
-        return _UPDATES[<int> update]
-
-    def match(self, Documents documents not None):
-        """What each of the documents matches."""
-        cdef Answers answers = Answers.__new__(Answers)
-        cdef Limits bounds = _bounds(documents.limits)
-        answers.engine = self
-        answers.errors = documents.errors
-        with nogil:
-            self.engine.match(documents.inputs, bounds, answers.batch)
-        for pair in answers.batch.failures:
-            answers.errors[pair.first] = documents.refusal(pair.first, pair.second)
-        return answers
-
-    def __len__(self):
-        cdef size_t size
-        with nogil:
-            size = self.engine.size()
-        return size
-
-    def __contains__(self, bytes key):
-        cdef string_view view = _view_of(key)
-        cdef bool found
-        with nogil:
-            found = self.engine.has(view)
-        return found
-
-    def text(self, bytes key):
-        """The canonical text of a subscription, or None."""
-        cdef string_view view = _view_of(key)
-        cdef string text
-        with nogil:
-            text = self.engine.text_of(view)
-        return _key(text) if text.size() else None
-
-    def keys(self):
-        """The keys of all subscriptions."""
-        cdef vector[string] keys
-        with nogil:
-            self.engine.list_keys(keys)
-        return [_key(key) for key in keys]
-
-    def statistics(self):
-        """Subscriptions, distinct patterns, trie nodes, bytes; cached paths and their bytes."""
-        cdef Statistics counted
-        with nogil:
-            counted = self.engine.statistics()
-        return (
-            counted.subscriptions,
-            counted.patterns,
-            counted.states,
-            counted.bytes,
-            counted.cached_paths,
-            counted.cached_bytes,
-        )
-
-    def write(self, write):
-        """Hand the pieces of a file, one after the other, to ``write``."""
-        cdef shared_ptr[Index] index
-        cdef Store* store
-        with nogil:
-            index = self.engine.copy()
-            store = new Store(index.get()[0])
-        try:
-            for piece in store.pieces:
-                write(<const unsigned char[: piece.size]> <const unsigned char*> piece.data)
-        finally:
-            del store
-
-
-cdef string_view _view_of(bytes text):
-    return string_view(<const char*> text, len(text))
+# Many subscriptions: answers, and the engine itself.
+include "_engine.pxi"

@@ -46,10 +46,11 @@ static_assert(sizeof(CachedTrigger) == 4 * sizeof(std::uint32_t));
 struct CachedProbe {
     std::uint32_t probe;
     std::uint32_t outcome;
+    bool joined;  // it matters where it holds
 };
 struct CachedEquality {
     std::uint64_t hash = 0;  // of the text
-    CachedProbe probe{NONE, 0};
+    CachedProbe probe{NONE, 0, false};
 };
 struct CachedInterval {
     double low, high, most;  // as in ValueIndex
@@ -130,7 +131,7 @@ public:
                 list.push_back(other);
                 ++counted.probes;
             }
-            for (std::uint32_t number = 0; unit.exact == 0 && number < unit.count; ++number) {
+            for (std::uint32_t number = 0; unit.needs_check == 0 && number < unit.count; ++number) {
                 if (branches[number].probe != NONE) continue;
                 list.push_back(index.watch_at(branches[number].node));
                 ++counted.watches;
@@ -228,7 +229,7 @@ private:
         const std::size_t before = lists_.size();
         copy_triggers(index, probe, lists_);
         lists_[begin + 1] = static_cast<std::uint32_t>(lists_.size() - before);
-        return {probe, begin};
+        return {probe, begin, index.probe(probe).joined != 0};
     }
 
     Lists& lists_;  // of the paths, where outcomes stand too

@@ -91,6 +91,7 @@ public:
                 if (trigger.other == NONE || hits_.holds(trigger.other)) find_unit(trigger.unit);
             }
         }
+        if (hits_.is_full()) exact_ = true;
         // A unit is found once for each path that its trigger holds on.
         std::sort(undecided_.begin(), undecided_.end());
         undecided_.erase(std::unique(undecided_.begin(), undecided_.end()), undecided_.end());
@@ -138,7 +139,7 @@ private:
         const Span accepted = paths_.list(path, PathCache::ACCEPTED);
         hits_.accept_all(accepted.begin(), accepted.end());
         for (const std::uint32_t probe : paths_.list(path, PathCache::PROBES)) {
-            hits_.hold(probe, number, false);
+            hits_.hold(probe, number, false, true);
         }
         watch(number);
         if (!paths_.list(path, PathCache::TRIGGERS).empty()) {
@@ -280,7 +281,7 @@ private:
     }
 
     void hold(const CachedProbe& cached, std::uint32_t element) {
-        if (!hits_.hold(cached.probe, element, true)) return;
+        if (!hits_.hold(cached.probe, element, true, cached.joined)) return;
         const Span counts = paths_.list(cached.outcome, 2);
         const std::uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
         hits_.accept_all(counts.end(), counts.end() + patterns);
@@ -290,8 +291,8 @@ private:
 
     // The same for a probe that no path has copied.
     void hold(std::uint32_t number, std::uint32_t element) {
-        if (!hits_.hold(number, element, true)) return;
         const Probe& probe = index_->probe(number);
+        if (!hits_.hold(number, element, true, probe.joined != 0)) return;
         for (std::uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
             hits_.accept(index_->link(at).value);
         }
@@ -334,7 +335,7 @@ private:
         const Unit& unit = index_->unit(number);
         if (hits_.is_accepted(unit.pattern)) return;
         const Branch* const branches = index_->branches(unit);
-        bool single = unit.exact == 0;
+        bool single = unit.needs_check == 0;
         for (std::uint32_t at = 0; at < unit.count; ++at) {
             const Branch& branch = branches[at];
             if (branch.probe != NONE) {
@@ -353,7 +354,7 @@ private:
     // All probes of the unit hold, but perhaps not together.
     void decide(const Unit& unit) {
         if (hits_.is_accepted(unit.pattern)) return;
-        if (unit.exact != 0 || exact_) {
+        if (unit.needs_check != 0 || exact_) {
             if (index_->pattern(unit.pattern).living != 0) asked_.push_back(unit.pattern);
         } else if (join_.holds(*index_, unit)) {
             hits_.accept(unit.pattern);

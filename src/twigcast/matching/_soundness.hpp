@@ -59,7 +59,10 @@ inline bool Index::settle(std::uint64_t version) {
     for (std::uint32_t at = 0; at < probes_.count(); ++at) {
         const Probe& probe = probes_[at];
         if (!fits(probe.predicate_begin, probe.predicate_length, texts_.size()) ||
-            probe.node >= trie.count() || !is_number(probe.accept, links_.size()) ||
+            !is_predicate(predicate_of(probe)) || probe.node >= trie.count() ||
+            trie[probe.node].extra == NONE ||
+            (probe.predicate_length != 0 && extras_[trie[probe.node].extra].place == NONE) ||
+            !is_number(probe.accept, links_.size()) ||
             !is_number(probe.triggers, triggers_.size())) {
             return false;
         }
@@ -85,11 +88,23 @@ inline bool Index::settle(std::uint64_t version) {
                 return false;
             }
             if (last ? branch.segment != NONE : branch.segment >= segments_.size()) return false;
+            if (last ? unit.count > 1 && branch.probe != NONE
+                     : segments_[branch.segment].from != branch.node ||
+                           segments_[branch.segment].to != branches_[unit.begin + branch.above].node) {
+                return false;
+            }
             if (branch.probe == NONE && unit.count > 1 &&
                 (trie[branch.node].extra == NONE || extras_[trie[branch.node].extra].watch == NONE)) {
                 return false;
             }
         }
+    }
+    for (std::uint32_t at = 0; at < triggers_.count(); ++at) {
+        const Unit& unit = units_[triggers_[at].unit];
+        if (unit.count == 1 && branches_[unit.begin].probe == NONE) return false;
+    }
+    for (std::uint32_t node = 1; node < trie.count(); ++node) {
+        if (trie[node].accept != NONE && !is_path(trie.spelling(node, tests))) return false;
     }
     for (std::uint32_t at = 0; at < segments_.count(); ++at) {
         std::uint32_t node = segments_[at].from;

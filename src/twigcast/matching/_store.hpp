@@ -133,7 +133,7 @@ public:
         index.each_array([&](auto& array) {
             using Element = typename std::remove_reference_t<decltype(array)>::Element;
             std::uint64_t place[2] = {0, 0};
-            if (size - entry >= sizeof place) std::memcpy(place, data + entry, sizeof place);
+            if (entry <= size && size - entry >= sizeof place) std::memcpy(place, data + entry, sizeof place);
             entry += sizeof place;
             good = good && place[0] % ALIGNMENT == 0 && place[0] <= size &&
                    place[1] <= size - place[0] && place[1] % sizeof(Element) == 0 && entry <= size;

@@ -93,8 +93,12 @@ public:
         for (std::size_t at = 0; at < words_.size(); ++at) {
             const Word& word = words_[at];
             if (word.begin > bytes_.size() || word.length > bytes_.size() - word.begin) return false;
-            for (const std::uint32_t test : word.tests) {
-                if (test != NONE && test >= tests_.size()) return false;
+            for (std::size_t place = 0; place < 6; ++place) {
+                if (word.tests[place] == NONE) continue;
+                if (word.tests[place] >= tests_.size()) return false;
+                const Test& test = tests_[word.tests[place]];
+                if (test.word != at || test.form == Form::any || test.kind == Kind::text) return false;
+                if (this->place(test.kind, test.form) != place) return false;
             }
         }
         for (std::size_t at = 0; at < tests_.size(); ++at) {

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
+import operator
 import os
-import tempfile
+import secrets
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, overload
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
@@ -24,6 +28,7 @@ from twigcast.matching.plan import make_units
 from twigcast.matching.program import encode, make_program
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
+_MOST_CACHE_BYTES = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,11 @@ class Matcher:
     remembers of the paths that it met in documents; with 0 nothing is kept between documents.
     """
 
-    __slots__ = ("_engine", "_limits")
+    __slots__ = ("__weakref__", "_cache_bytes", "_engine", "_limits")
 
     _engine: MatchEngine
     _limits: DocumentLimits
+    _cache_bytes: int
 
     def __init__(
         self,
@@ -69,11 +75,20 @@ class Matcher:
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
-        self._start(_new_engine(cache_bytes), limits)
+        self._start(limits, cache_bytes)
 
-    def _start(self, engine: MatchEngine, limits: DocumentLimits | None) -> None:
-        self._engine = engine
+    def _start(
+        self,
+        limits: DocumentLimits | None,
+        cache_bytes: int,
+        mapping: mmap.mmap | bytes | None = None,
+    ) -> None:
+        if operator.index(cache_bytes) < 0:
+            raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
         self._limits = limits or DEFAULT_LIMITS
+        self._cache_bytes = cache_bytes
+        self._engine = MatchEngine(min(cache_bytes, _MOST_CACHE_BYTES), mapping)
+        _engines.add(self._engine)
 
     # --- subscriptions --------------------------------------------------------------------------
 
@@ -89,16 +104,14 @@ class Matcher:
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
         key_bytes = _key_bytes(key)
-        if isinstance(subscription, Pattern):
-            path = linear_normal_form(str(subscription))
-        else:
-            path = linear_normal_form(subscription)
-            if path is None:
-                subscription = parse(subscription, namespaces)
+        if not isinstance(subscription, Pattern):
+            subscription = parse(subscription, namespaces)
+        elif namespaces is not None:
+            raise TypeError("namespaces go with an expression; a Pattern has them already")
+        path = linear_normal_form(str(subscription))
         if path is not None:
             outcome: str = self._engine.add_path(key_bytes, encode(path))
         else:
-            assert isinstance(subscription, Pattern)
             outcome = self._add_pattern(key_bytes, subscription)
         if outcome == "duplicate key":
             raise DuplicateKeyError(key)
@@ -146,7 +159,9 @@ class Matcher:
         Raises :class:`~twigcast.errors.DocumentError` for a document that is not well-formed or
         exceeds a limit.
         """
-        answers = self._ask((document,))
+        documents = Documents(self._limits)
+        documents.add(document)
+        answers = self._engine.match(documents)
         if answers.errors:
             raise answers.errors[0]
         return answers.keys(0)
@@ -158,9 +173,6 @@ class Matcher:
         (chunked or not), which is read where it lies.  A bad document gets an entry in the
         result's ``errors`` and does no harm to the others.
         """
-        return BatchMatches(self._ask(documents))
-
-    def _ask(self, documents: Any) -> Answers:
         prepared = Documents(self._limits)
         chunks = _arrow_chunks(documents)
         if chunks is None:
@@ -169,9 +181,10 @@ class Matcher:
             for chunk in chunks:
                 _, offsets, data = chunk.buffers()
                 is_valid = chunk.is_valid().to_pylist() if chunk.null_count else None
-                wide = str(chunk.type).startswith("large")
-                prepared.add_arrow(offsets, data, wide, chunk.offset, len(chunk), is_valid)
-        return self._engine.match(prepared)
+                kind = str(chunk.type)
+                wide, is_text = kind.startswith("large"), kind.endswith("string")
+                prepared.add_arrow(offsets, data, wide, is_text, chunk.offset, len(chunk), is_valid)
+        return BatchMatches(self._engine.match(prepared))
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -180,20 +193,23 @@ class Matcher:
 
         The file appears whole or not at all; one that is there is replaced, also if it is in use.
         """
-        target = Path(path)
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+        name = target.parent / f".twigcast-{secrets.token_hex(8)}"
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with os.fdopen(
+                os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb"
+            ) as file:
                 self._engine.write(file.write)
                 file.flush()
                 os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(name).chmod(0o666 & ~mask)
-            Path(name).replace(target)
+            name.replace(target)
         except BaseException:
             with suppress(FileNotFoundError):
-                Path(name).unlink()
+                name.unlink()
             raise
 
     @classmethod
@@ -215,13 +231,18 @@ class Matcher:
             if os.fstat(file.fileno()).st_size == 0:
                 raise MatcherFileError("it is empty", str(path))
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        matcher = cls.__new__(cls)
         try:
-            engine = _new_engine(cache_bytes, mapping)
+            matcher._start(limits, cache_bytes, mapping)
         except ValueError as error:
             raise MatcherFileError(str(error), str(path)) from None
-        matcher = cls.__new__(cls)
-        matcher._start(engine, limits)
         return matcher
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, also one in another process, has subscriptions of its own."""
+        pieces: list[bytes] = []
+        self._engine.write(lambda piece: pieces.append(bytes(piece)))
+        return _restored, (b"".join(pieces), self._limits, self._cache_bytes)
 
     # --- reports --------------------------------------------------------------------------------
 
@@ -231,7 +252,10 @@ class Matcher:
 
     def __repr__(self) -> str:
         stats = self.stats()
-        return f"<Matcher: {stats.subscriptions:,} subscriptions, {stats.patterns:,} distinct>"
+        ending = "" if stats.subscriptions == 1 else "s"
+        return (
+            f"<Matcher: {stats.subscriptions:,} subscription{ending}, {stats.patterns:,} distinct>"
+        )
 
 
 class BatchMatches(Sequence[list[str]]):
@@ -248,9 +272,9 @@ class BatchMatches(Sequence[list[str]]):
         self._answers = answers
 
     @property
-    def errors(self) -> dict[int, DocumentError]:
+    def errors(self) -> Mapping[int, DocumentError]:
         """Why a document could not be matched, by its position in the batch."""
-        return self._answers.errors
+        return MappingProxyType(self._answers.errors)
 
     @property
     def pattern_offsets(self) -> memoryview:
@@ -296,19 +320,46 @@ class BatchMatches(Sequence[list[str]]):
     def __getitem__(self, index: int | slice) -> list[str] | list[list[str]]:
         if isinstance(index, slice):
             return [self._answers.keys(number) for number in range(*index.indices(len(self)))]
+        index = operator.index(index)
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"there are {len(self)} documents in the batch")
         return self._answers.keys(number)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a BatchMatches belongs to its matcher; pass on list(batch) or to_arrow()")
+
     def __repr__(self) -> str:
         return f"<BatchMatches: {len(self):,} documents, {len(self.errors):,} of them bad>"
 
 
-def _new_engine(cache_bytes: int, mapping: mmap.mmap | None = None) -> MatchEngine:
-    if cache_bytes < 0:
-        raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
-    return MatchEngine(cache_bytes, mapping)
+_engines: weakref.WeakSet[MatchEngine] = weakref.WeakSet()
+_paused: list[MatchEngine] = []
+
+
+def _pause_all() -> None:
+    """A child process must not inherit a lock that one of its parent's threads held."""
+    for engine in list(_engines):
+        engine.pause()
+        _paused.append(engine)
+
+
+def _resume_all(is_child: bool) -> None:
+    while _paused:
+        _paused.pop().resume(is_child)
+
+
+os.register_at_fork(
+    before=_pause_all,
+    after_in_parent=lambda: _resume_all(False),
+    after_in_child=lambda: _resume_all(True),
+)
+
+
+def _restored(data: bytes, limits: DocumentLimits, cache_bytes: int) -> Matcher:
+    matcher = Matcher.__new__(Matcher)
+    matcher._start(limits, cache_bytes, data)
+    return matcher
 
 
 def _key_bytes(key: str) -> bytes:
@@ -319,13 +370,15 @@ def _key_bytes(key: str) -> bytes:
 
 def _arrow_chunks(documents: Any) -> Iterable[Any] | None:
     """The arrays of Arrow data; None for anything else."""
-    kind = type(documents)
-    if not kind.__module__.startswith("pyarrow"):
+    module = type(documents).__module__
+    if not module.startswith("pyarrow"):
         if isinstance(documents, (bytes, bytearray, memoryview, str)):
             raise TypeError("match_batch takes several documents; for one, call match")
+        if isinstance(documents, Mapping) or type(documents).__name__ == "DataFrame":
+            raise TypeError(f"documents are a sequence, not {type(documents).__name__}")
         return None
-    name = str(documents.type)
+    name = str(getattr(documents, "type", type(documents).__name__))
     if name not in ("binary", "large_binary", "string", "large_string"):
-        raise TypeError(f"documents are binaries or strings, not {name}")
+        raise TypeError(f"documents are an array of binaries or strings, not {name}; cast it first")
     chunks: Iterable[Any] = getattr(documents, "chunks", (documents,))
     return chunks

@@ -10,8 +10,8 @@ is a tree: a branch either ends at a node that must pass a predicate (perhaps an
 a point from which branches go on, all of them below the same node.
 
 What cannot be said so (``not``, positions, the first node of a path, an ``or`` with too many
-combinations) is left out, which makes the unit a necessary condition: it is marked ``exact`` and
-the engine asks the pattern's program of a document that fulfils it.
+combinations) is left out, which makes the unit a necessary condition: it ``needs_check``, and the
+engine asks the pattern's program of a document that fulfils it.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from twigcast.language import (
 from twigcast.matching.program import comparison_of, encode
 
 _MOST_COMBINATIONS: Final = 16
+_MOST_BRANCHES: Final = 10_000
 
 
 class Branch(NamedTuple):
@@ -51,13 +52,15 @@ class Branch(NamedTuple):
 class Unit(NamedTuple):
     """Branches that must hold together, each before the one that it hangs on."""
 
-    exact: bool
+    needs_check: bool
     branches: tuple[Branch, ...]
 
     @property
     def is_path(self) -> bool:
         """Whether this is one path and nothing else."""
-        return not self.exact and len(self.branches) == 1 and self.branches[0].predicate == b""
+        return (
+            not self.needs_check and len(self.branches) == 1 and self.branches[0].predicate == b""
+        )
 
 
 class _Demand(NamedTuple):
@@ -65,7 +68,7 @@ class _Demand(NamedTuple):
 
     tests: tuple[ValueTest, ...] = ()
     below: tuple[_Twig, ...] = ()
-    exact: bool = False
+    needs_check: bool = False
 
 
 class _Twig(NamedTuple):
@@ -76,7 +79,7 @@ class _Twig(NamedTuple):
 
 
 _NOTHING: Final = _Demand()
-_LEFT_OUT: Final = _Demand(exact=True)
+_LEFT_OUT: Final = _Demand(needs_check=True)
 
 
 def make_units(pattern: Pattern) -> tuple[Unit, ...]:
@@ -117,7 +120,9 @@ def _joined(first: _Demand, second: _Demand) -> _Demand:
     if first is _NOTHING:
         return second
     return _Demand(
-        first.tests + second.tests, first.below + second.below, first.exact or second.exact
+        first.tests + second.tests,
+        first.below + second.below,
+        first.needs_check or second.needs_check,
     )
 
 
@@ -144,11 +149,13 @@ def _demands(condition: Condition, path: str) -> list[_Demand]:
 def _unit(twig: _Twig) -> Unit:
     branches: list[Branch] = []
     _add_branches(twig, branches)
-    return Unit(_is_exact(twig), tuple(branches))
+    if len(branches) > _MOST_BRANCHES:
+        return Unit(True, (branches[0]._replace(above=None),))
+    return Unit(_needs_check(twig), tuple(branches))
 
 
-def _is_exact(twig: _Twig) -> bool:
-    return twig.demand.exact or any(map(_is_exact, twig.demand.below))
+def _needs_check(twig: _Twig) -> bool:
+    return twig.demand.needs_check or any(map(_needs_check, twig.demand.below))
 
 
 def _add_branches(twig: _Twig, branches: list[Branch]) -> int:

@@ -1,0 +1,282 @@
+cdef class NumberView:
+    """An array of the kernel's, to be looked at as a memoryview; keeps its owner alive."""
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("the numbers cannot be changed")
+        buffer.buf = <void*> self.data
+        buffer.obj = self
+        buffer.len = self.count * self.width
+        buffer.readonly = 1
+        buffer.format = b"q" if self.width == 8 else b"I"
+        buffer.ndim = 1
+        buffer.shape = &self.count
+        buffer.strides = &self.width
+        buffer.suboffsets = NULL
+        buffer.itemsize = self.width
+        buffer.internal = NULL
+
+
+cdef object _view(owner, const void* data, size_t count, Py_ssize_t width):
+    cdef NumberView view = NumberView.__new__(NumberView)
+    view.owner = owner
+    view.data = data if count else <const void*> &_NOTHING
+    view.count = count
+    view.width = width
+    return memoryview(view)
+
+
+cdef class Answers:
+    """What the documents of a batch match, as numbers; subscribers are found when asked for."""
+
+    def __len__(self):
+        return self.batch.offsets.size() - 1
+
+    @property
+    def pattern_offsets(self):
+        return _view(self, self.batch.offsets.data(), self.batch.offsets.size(), 8)
+
+    @property
+    def pattern_ids(self):
+        return _view(self, self.batch.patterns.data(), self.batch.patterns.size(), 4)
+
+    @property
+    def offsets(self):
+        self.expand_all()
+        return _view(self, self.expanded_offsets.data(), self.expanded_offsets.size(), 8)
+
+    @property
+    def ids(self):
+        self.expand_all()
+        return _view(self, self.expanded.data(), self.expanded.size(), 4)
+
+    cdef int expand_all(self) except -1:
+        cdef size_t number
+        cdef vector[int64_t] offsets
+        cdef vector[uint32_t] numbers
+        if self.expanded_offsets.size():
+            return 0
+        offsets.push_back(0)
+        with nogil:
+            for number in range(self.batch.offsets.size() - 1):
+                self.engine.engine.expand(self.batch, number, numbers)
+                offsets.push_back(numbers.size())
+        # Another thread may have done the same meanwhile, and have given out views of it.
+        if not self.expanded_offsets.size():
+            self.expanded.swap(numbers)
+            self.expanded_offsets.swap(offsets)
+        return 0
+
+    def keys(self, size_t document):
+        """The keys of the subscriptions that one of the documents matches."""
+        if document + 1 >= self.batch.offsets.size():
+            raise IndexError(f"there are {len(self)} documents in the batch")
+        cdef vector[uint32_t] numbers
+        with nogil:
+            self.engine.engine.expand(self.batch, document, numbers)
+        return self.spell(numbers)
+
+    def key(self, uint32_t number):
+        """The key of a subscription that is among ``ids``."""
+        cdef vector[uint32_t] numbers
+        numbers.push_back(number)
+        spelled = self.spell(numbers)
+        if not spelled:
+            raise IndexError(f"{number} is no number of a subscription")
+        return spelled[0]
+
+    def all_keys(self):
+        """The keys of all ``ids``, one behind the other as UTF-8, and where each begins."""
+        self.expand_all()
+        cdef string keys
+        cdef vector[int64_t] ends
+        ends.push_back(0)
+        with nogil:
+            self.engine.engine.spell(self.batch.index.get()[0], self.expanded, keys, ends)
+        return keys.data()[: keys.size()], <bytes> (<char*> ends.data())[: ends.size() * 8]
+
+    cdef list spell(self, vector[uint32_t]& numbers):
+        cdef string keys
+        cdef vector[int64_t] ends
+        cdef int64_t begin = 0, end
+        with nogil:
+            self.engine.engine.spell(self.batch.index.get()[0], numbers, keys, ends)
+        spelled = []
+        for end in ends:
+            spelled.append(keys.data()[begin:end].decode("utf-8", "surrogatepass"))
+            begin = end
+        return spelled
+
+
+cdef str _key(const string& key):
+    return key.data()[: key.size()].decode("utf-8", "surrogatepass")
+
+
+cdef class MatchEngine:
+    """All subscriptions together; :class:`twigcast.Matcher` says what it does."""
+
+    def __cinit__(self, size_t cache_bytes, mapping=None):
+        cdef HashSecret secret
+        cdef const unsigned char[::1] view
+        cdef const char* data
+        cdef StoreTrouble trouble
+        cache_bytes = min(cache_bytes, _MOST)
+        if mapping is None:
+            secret.start = int.from_bytes(os.urandom(8), "little")
+            secret.factor = int.from_bytes(os.urandom(8), "little") | 1
+            self.engine = new Engine(_expat, secret, cache_bytes)
+            return
+        view = mapping
+        data = <const char*> &view[0]
+        self.mapping = mapping
+        self.engine = new Engine(_expat, Store.secret_of(data, len(mapping)), cache_bytes)
+        cdef size_t size = len(mapping)
+        with nogil:
+            trouble = self.engine.open(data, size)
+        if trouble != StoreTrouble.none:
+            raise ValueError(_STORE_TROUBLES[<int> trouble])
+
+    def __dealloc__(self):
+        del self.engine
+
+    def pause(self):
+        """Before a fork: wait until no document is being matched, and let none begin."""
+        with nogil:
+            self.engine.pause()
+
+    def resume(self, bool is_child):
+        """After a fork, in the parent and in the child."""
+        self.engine.resume(is_child)
+
+    def add_path(self, bytes key, bytes path):
+        """Subscribe to a pattern that is one path, given by its canonical text."""
+        cdef string_view key_view = _view_of(key), path_view = _view_of(path)
+        cdef Update update
+        with nogil:
+            update = self.engine.add_path(key_view, path_view)
+        return _UPDATES[<int> update]
+
+    def add_known(self, bytes key, bytes text):
+        """Subscribe to a pattern that is there already, if it is."""
+        cdef string_view key_view = _view_of(key), text_view = _view_of(text)
+        cdef Update update
+        with nogil:
+            update = self.engine.add_known(key_view, text_view)
+        return _UPDATES[<int> update]
+
+    def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units):
+        """Subscribe to any other pattern, with its units as ``plan`` lays them out."""
+        cdef string_view key_view = _view_of(key), text_view = _view_of(text)
+        cdef vector[UnitPlan] plans
+        cdef UnitPlan plan
+        cdef BranchPlan branch_plan
+        cdef Update update
+        for unit in units:
+            plan.needs_check = unit.needs_check
+            plan.branches.clear()
+            for branch in unit.branches:
+                branch_plan.path = branch.path
+                branch_plan.predicate = branch.predicate or b""
+                branch_plan.is_probe = branch.predicate is not None
+                branch_plan.above = _NOWHERE if branch.above is None else branch.above
+                plan.branches.push_back(branch_plan)
+            plans.push_back(plan)
+        with nogil:
+            update = self.engine.add_compound(key_view, text_view, pattern.program, plans)
+        return _UPDATES[<int> update]
+
+    def remove(self, bytes key):
+        """End a subscription."""
+        cdef string_view view = _view_of(key)
+        cdef Update update
+        with nogil:
+            update = self.engine.remove(view)
+        return _UPDATES[<int> update]
+
+    def match(self, Documents documents not None):
+        """What each of the documents matches."""
+        cdef Answers answers = Answers.__new__(Answers)
+        cdef Limits bounds = _bounds(documents.limits)
+        answers.engine = self
+        answers.errors = documents.errors
+        cdef size_t begin = 0, end = 0, size, count = documents.inputs.size()
+        cdef Session* session
+        # Never wait for other threads with the interpreter lock held: they may be waiting for it.
+        with nogil:
+            session = self.engine.start(answers.batch)
+        try:
+            # Only between stretches of work can a signal, such as Ctrl-C, be noticed.
+            while begin < count:
+                with nogil:
+                    size = 0
+                    while end < count and size < _BYTES_AT_ONCE:
+                        size += documents.inputs[end].size
+                        end += 1
+                    self.engine.match(session[0], documents.inputs, begin, end, bounds, answers.batch)
+                begin = end
+                PyErr_CheckSignals()
+        finally:
+            with nogil:
+                self.engine.finish(session)
+        for pair in answers.batch.failures:
+            answers.errors[pair.first] = documents.refusal(pair.first, pair.second)
+        return answers
+
+    def __len__(self):
+        cdef size_t size
+        with nogil:
+            size = self.engine.size()
+        return size
+
+    def __contains__(self, bytes key):
+        cdef string_view view = _view_of(key)
+        cdef bool found
+        with nogil:
+            found = self.engine.has(view)
+        return found
+
+    def text(self, bytes key):
+        """The canonical text of a subscription, or None."""
+        cdef string_view view = _view_of(key)
+        cdef string text
+        with nogil:
+            text = self.engine.text_of(view)
+        return _key(text) if text.size() else None
+
+    def keys(self):
+        """The keys of all subscriptions."""
+        cdef vector[string] keys
+        with nogil:
+            self.engine.list_keys(keys)
+        return [_key(key) for key in keys]
+
+    def statistics(self):
+        """Subscriptions, distinct patterns, trie nodes, bytes; cached paths and their bytes."""
+        cdef Statistics counted
+        with nogil:
+            counted = self.engine.statistics()
+        return (
+            counted.subscriptions,
+            counted.patterns,
+            counted.states,
+            counted.bytes,
+            counted.cached_paths,
+            counted.cached_bytes,
+        )
+
+    def write(self, write):
+        """Hand the pieces of a file, one after the other, to ``write``."""
+        cdef shared_ptr[Index] index
+        cdef Store* store
+        with nogil:
+            index = self.engine.copy()
+            store = new Store(index.get()[0])
+        try:
+            for piece in store.pieces:
+                write(<const unsigned char[: piece.size]> <const unsigned char*> piece.data)
+        finally:
+            del store
+
+
+cdef string_view _view_of(bytes text):
+    return string_view(<const char*> text, len(text))

@@ -1,0 +1,155 @@
+"""A matcher goes on after a fork, can be copied and pickled, and lets itself be interrupted."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import resource
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from twigcast import Matcher
+from twigcast.documents import DocumentLimits
+
+DOCUMENT = b"<a><b x='1'>2</b></a>"
+
+
+def small_matcher() -> Matcher:
+    matcher = Matcher(limits=DocumentLimits(depth=3), cache_bytes=1_000)
+    matcher.add("path", "/a/b")
+    matcher.add("value", "//b[@x=1][. > 1]")
+    return matcher
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda matcher: pickle.loads(pickle.dumps(matcher))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_a_copy_has_subscriptions_of_its_own(duplicate: object) -> None:
+    matcher = small_matcher()
+    matcher.add("gone", "//b")
+    matcher.remove("gone")
+    assert callable(duplicate)
+    other = duplicate(matcher)
+    assert sorted(other) == ["path", "value"]
+    assert sorted(other.match(DOCUMENT)) == ["path", "value"]
+    other.remove("path")
+    matcher.add("more", "//@x")
+    assert sorted(matcher.match(DOCUMENT)) == ["more", "path", "value"]
+    assert other.match(DOCUMENT) == ["value"]
+    with pytest.raises(ValueError, match="depth"):
+        other.match(b"<a><a><a><a/></a></a></a>")
+
+
+def test_answers_cannot_be_pickled() -> None:
+    with pytest.raises(TypeError, match="to_arrow"):
+        pickle.dumps(small_matcher().match_batch([DOCUMENT]))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_a_child_process_goes_on_whatever_its_parent_was_doing() -> None:
+    matcher = small_matcher()
+    stop = threading.Event()
+
+    def update() -> None:
+        key = f"of {threading.get_ident()}"
+        while not stop.is_set():
+            matcher.add(key, "//c[d]")
+            matcher.remove(key)
+
+    def match() -> None:
+        while not stop.is_set():
+            matcher.match_batch([DOCUMENT] * 100)
+
+    with ThreadPoolExecutor(4) as pool:
+        try:
+            futures = [pool.submit(work) for work in (update, update, match, match)]
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)  # a child that hangs ends by it
+                    matcher.add("mine", "//b")
+                    found = set(matcher.match(DOCUMENT))
+                    os._exit(0 if found == {"path", "value", "mine"} else 1)
+                assert os.waitpid(child, 0)[1] == 0
+        finally:
+            stop.set()
+        for future in futures:
+            future.result()
+    assert set(matcher.match(DOCUMENT)) == {"path", "value"}
+
+
+def test_a_long_batch_can_be_interrupted() -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(number: int, frame: object) -> None:
+        raise StoppedError
+
+    matcher = small_matcher()
+    document = b"<a>" + b"<b x='1'>2</b>" * 70_000 + b"</a>"
+    batch = [document] * 400
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    start = time.process_time()
+    try:
+        with pytest.raises(StoppedError):
+            matcher.match_batch(batch)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.process_time() - start < 2
+    assert sorted(matcher.match(DOCUMENT)) == ["path", "value"]
+
+
+def test_threads_may_expand_one_answer_at_once() -> None:
+    matcher = Matcher()
+    for number in range(3_000):
+        matcher.add(str(number), "//a")
+    for _ in range(5):
+        batch = matcher.match_batch([b"<a/>"] * 200)
+        with ThreadPoolExecutor(4) as pool:
+            lengths = list(pool.map(lambda _, batch=batch: len(batch.ids), range(8)))
+        assert lengths == [600_000] * 8
+        assert batch.offsets[-1] == 600_000
+
+
+def test_what_is_dead_is_swept_out_though_some_batch_always_runs() -> None:
+    matcher = small_matcher()
+    stop = threading.Event()
+
+    def match() -> None:
+        while not stop.is_set():
+            matcher.match_batch([DOCUMENT] * 300)
+
+    with ThreadPoolExecutor(3) as pool:
+        try:
+            futures = [pool.submit(match) for _ in range(3)]
+            most = 0
+            for number in range(20_000):
+                matcher.add("k", f"//n{number}/m")
+                matcher.remove("k")
+                most = max(most, matcher.stats().states if number % 500 == 0 else 0)
+        finally:
+            stop.set()
+        for future in futures:
+            future.result()
+    assert most < 20_000
+    assert sorted(matcher.match(DOCUMENT)) == ["path", "value"]
+
+
+def test_many_predicates_that_hold_on_many_nodes_take_little_memory() -> None:
+    matcher = Matcher()
+    for number in range(3_000):
+        matcher.add(f"one {number}", f"//a[. > {number}]")
+        matcher.add(f"two {number}", f"/r[a > {number}][b]")
+    document = b"<r>" + b"<a>99999</a>" * 10_000 + b"<b/></r>"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert len(matcher.match(document)) == 6_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
