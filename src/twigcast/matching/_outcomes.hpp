@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "_index.hpp"
@@ -71,6 +71,42 @@ struct CachedValues {
     void expect(std::uint64_t hash) { filter[hash >> 62] |= std::uint64_t{1} << (hash >> 56 & 63); }
 };
 
+// The intervals of a place, sorted by lower end.  Those that hold a number end right before the
+// first that begins above it; how far back they may begin, `reaches` tells: the highest upper end of
+// an interval and all before it.  Mostly that is a step or two.  Where it is not, since a few reach
+// very far, the search goes by `most` instead.
+struct CopiedPlace {
+    const CachedInterval* intervals;
+    const double* lows;
+    const double* reaches;
+    std::size_t count;
+
+    // How many begin at or below the number, the last of them being on its way to the processor.
+    std::size_t begin_below(double sought) const {
+        const std::size_t below =
+            static_cast<std::size_t>(std::upper_bound(lows, lows + count, sought) - lows);
+        if (below != 0) {
+            __builtin_prefetch(&intervals[below - 1]);
+            __builtin_prefetch(&reaches[below - 1]);
+        }
+        return below;
+    }
+
+    // Visit the intervals that hold the number, given how many begin below it; some perhaps twice.
+    template <class Visit>
+    void search(double sought, std::size_t at, const Visit& visit) const {
+        constexpr int MOST_MISSES = 32;
+        int misses = 0;
+        while (at-- > 0 && reaches[at] >= sought) {
+            if (intervals[at].high >= sought) {
+                visit(intervals[at]);
+            } else if (++misses > MOST_MISSES) {
+                return search_intervals(intervals, 0, count, sought, visit);
+            }
+        }
+    }
+};
+
 class Outcomes {
 public:
     explicit Outcomes(Lists& lists) : lists_(lists) {}
@@ -79,6 +115,8 @@ public:
         values_ = {};
         equalities_ = {};
         intervals_ = {};
+        lows_ = {};
+        reaches_ = {};
         copies_ = {};
     }
 
@@ -142,9 +180,9 @@ public:
         }
     }
 
-    // The intervals of a place that is not small, laid out for search_intervals; none while it is
-    // not worth copying them: many, and changed not long ago.
-    std::pair<const CachedInterval*, std::size_t> intervals_of(const Index& index, std::uint32_t place) {
+    // The intervals of a place that is not small; none while it is not worth copying them: many, and
+    // changed not long ago.
+    CopiedPlace intervals_of(const Index& index, std::uint32_t place) {
         if (copies_.size() <= place) copies_.resize(index.values.place_count());
         PlaceCopy& copy = copies_[place];
         if (copy.built < index.place_version(place) || copy.begin == copy.end) {
@@ -152,15 +190,17 @@ public:
                 copy.seen = index.place_version(place);
                 copy.searches = 0;
             }
-            if (++copy.searches * PATIENCE < index.values.place(place).count) return {nullptr, 0};
+            if (++copy.searches * PATIENCE < index.values.place(place).count) return {};
             copy_place(index, place, copy);
         }
-        return {intervals_.data() + copy.begin, copy.end - copy.begin};
+        return {intervals_.data() + copy.begin, lows_.data() + copy.lows, reaches_.data() + copy.lows,
+                copy.end - copy.begin};
     }
 
     std::size_t byte_size() const {
         return values_.size() * sizeof(CachedValues) + equalities_.size() * sizeof(CachedEquality) +
-               intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(PlaceCopy);
+               intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(PlaceCopy) +
+               (lows_.size() + reaches_.size()) * sizeof(double);
     }
 
 private:
@@ -169,6 +209,7 @@ private:
 
     struct PlaceCopy {
         std::uint32_t begin = 0, end = 0;  // in intervals_
+        std::uint32_t lows = 0;            // in lows_ and reaches_
         std::uint32_t searches = 0;        // since the place was last seen to have changed
         std::uint64_t seen = 0, built = 0;
     };
@@ -184,6 +225,13 @@ private:
         copy.built = index.version();
         sort_intervals(copy.begin);
         set_most(intervals_.data() + copy.begin, 0, copy.end - copy.begin);
+        copy.lows = static_cast<std::uint32_t>(lows_.size());
+        double reach = -std::numeric_limits<double>::infinity();
+        for (std::uint32_t at = copy.begin; at < copy.end; ++at) {
+            reach = std::max(reach, intervals_[at].high);
+            lows_.push_back(intervals_[at].low);
+            reaches_.push_back(reach);
+        }
     }
 
     void sort_intervals(std::size_t begin) {
@@ -236,7 +284,8 @@ private:
     std::vector<CachedValues> values_;
     std::vector<CachedEquality> equalities_;
     std::vector<CachedInterval> intervals_;
-    std::vector<PlaceCopy> copies_;  // by place
+    std::vector<double> lows_, reaches_;  // of the intervals that are copies of places
+    std::vector<PlaceCopy> copies_;       // by place
     Lists large_, wanted_;
 };
 

@@ -120,6 +120,14 @@ private:
         std::size_t size;
     };
 
+    // A number that is to be sought among the intervals of a place.
+    struct Below {
+        std::uint32_t place;
+        std::uint32_t element;
+        std::size_t count;  // of those that begin at or below it
+        Value* value;
+    };
+
     static void prefetch(const void* memory) { __builtin_prefetch(memory); }
 
     // --- paths ----------------------------------------------------------------------------------
@@ -177,6 +185,8 @@ private:
         }
         found_.clear();
         for (std::size_t at = begin; at < end; ++at) test(tests_[at], values_[at - begin]);
+        for (const Below& below : below_) search_below(below);
+        below_.clear();
         for (const auto& [cached, element] : found_) hold(cached, element);
         test_candidates(begin, end);
     }
@@ -264,16 +274,23 @@ private:
         if (index_->values.place(place).blocks == NONE) return;
         const double number = value.number();
         if (number != number) return;
-        const auto [intervals, count] = paths_.outcomes.intervals_of(*index_, place);
-        if (count != 0) {
-            search_intervals(intervals, 0, count, number, [&](const CachedInterval& interval) {
-                if (interval.complete || passes(interval.probe.probe, value)) found(interval.probe, element);
-            });
+        const CopiedPlace copied = paths_.outcomes.intervals_of(*index_, place);
+        if (copied.count != 0) {
+            below_.push_back({place, element, copied.begin_below(number), &value});
         } else {
             index_->values.search_numbers(place, number, [&](std::uint32_t probe, bool complete) {
                 if (complete || passes(probe, value)) hold(probe, element);
             });
         }
+    }
+
+    void search_below(const Below& below) {
+        const CopiedPlace copied = paths_.outcomes.intervals_of(*index_, below.place);
+        copied.search(below.value->number(), below.count, [&](const CachedInterval& interval) {
+            if (interval.complete || passes(interval.probe.probe, *below.value)) {
+                found(interval.probe, below.element);
+            }
+        });
     }
 
     bool passes(std::uint32_t probe, Value& value) const {
@@ -370,6 +387,7 @@ private:
     std::vector<Test> tests_;
     std::string texts_;  // of attributes that wait to be tested
     std::vector<Value> values_;
+    std::vector<Below> below_;
     Walked walked_;
     std::vector<std::pair<std::uint32_t, std::size_t>> candidates_;  // probes, and which test
     std::vector<std::pair<CachedProbe, std::uint32_t>> found_;

@@ -103,8 +103,8 @@ inline bool Index::settle(std::uint64_t version) {
         const Unit& unit = units_[triggers_[at].unit];
         if (unit.count == 1 && branches_[unit.begin].probe == NONE) return false;
     }
-    for (std::uint32_t node = 1; node < trie.count(); ++node) {
-        if (trie[node].accept != NONE && !is_path(trie.spelling(node, tests))) return false;
+    for (std::uint32_t test = 0; test < tests.count(); ++test) {
+        if (!is_path("/" + tests.spelling(test))) return false;
     }
     for (std::uint32_t at = 0; at < segments_.count(); ++at) {
         std::uint32_t node = segments_[at].from;
