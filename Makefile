@@ -1,7 +1,7 @@
 # Everything a developer runs. Each target sets up what it needs first.
 
 VENV := .venv/bin
-KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi cpp hpp,$(wildcard src/twigcast/matching/*.$(suffix)))
+KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi cpp hpp,$(wildcard src/twigcast/*/*.$(suffix)))
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 # A DTD of the world outside, where the folder of real data is beside this checkout.
@@ -48,5 +48,5 @@ constraints: setup ## pin the newest versions that install together, in constrai
 
 clean: ## remove everything that the other targets make
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf src/twigcast.egg-info src/twigcast/matching/*.so
+	rm -rf src/twigcast.egg-info src/twigcast/*/*.so
 	find src tests tools -name __pycache__ -type d -exec rm -rf {} +

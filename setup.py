@@ -1,4 +1,4 @@
-"""Build the compiled matching kernel; all other facts of the package stand in pyproject.toml."""
+"""Build the compiled kernels; all other facts of the package stand in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -7,21 +7,32 @@ from pathlib import Path
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-FOLDER = Path("src/twigcast/matching")
+SOURCES = Path("src/twigcast")
 
-kernel = Extension(
-    "twigcast.matching._kernel",
-    sources=[str(FOLDER / "_kernel.pyx")],
-    # A change to any of these compiles the kernel again, and a source archive holds them.
-    depends=[
-        str(path)
-        for pattern in ("*.pyx", "*.pxd", "*.pxi", "*.hpp")
-        for path in FOLDER.glob(pattern)
-    ],
-    include_dirs=[str(FOLDER)],
-    language="c++",
-    extra_compile_args=["-std=c++17", "-O3"],
-)
+
+def kernel(package: str, module: str) -> Extension:
+    """The compiled module of a package, made from the C++ and Cython in its folder."""
+    folder = SOURCES / package
+    return Extension(
+        f"twigcast.{package}.{module}",
+        sources=[str(folder / f"{module}.pyx")],
+        # A change to any of these compiles the kernel again, and a source archive holds them.
+        depends=[
+            str(path)
+            for pattern in ("*.pyx", "*.pxd", "*.pxi", "*.hpp")
+            for path in folder.glob(pattern)
+        ],
+        include_dirs=[str(folder)],
+        language="c++",
+        extra_compile_args=["-std=c++17", "-O3"],
+    )
+
 
 # The generated C++ goes under build/, so that the source folder holds only what people wrote.
-setup(ext_modules=cythonize([kernel], build_dir="build/cython", language_level=3))
+setup(
+    ext_modules=cythonize(
+        [kernel("matching", "_kernel"), kernel("covering", "_cover")],
+        build_dir="build/cython",
+        language_level=3,
+    )
+)

@@ -110,6 +110,28 @@ class SchemaError(TwigcastError, ValueError):
     """A DTD that cannot be read, or whose root element is not known."""
 
 
+class CoveringBudgetError(TwigcastError):
+    """Whether ``p`` covers ``q`` was not decided with ``budget`` models.
+
+    ``p`` and ``q`` are the texts of the patterns; ``reason`` says what was in the way and
+    ``remedy`` what to do about it.
+    """
+
+    def __init__(self, p: str, q: str, budget: int, reason: str, remedy: str) -> None:
+        self.p = p
+        self.q = q
+        self.budget = budget
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(p, q, budget, reason, remedy)
+
+    def __str__(self) -> str:
+        return (
+            f"whether {self.p} covers {self.q} was not decided with a budget of {self.budget} "
+            f"models: {self.reason}; {self.remedy}"
+        )
+
+
 class WorkloadError(TwigcastError, ValueError):
     """A workload that cannot be generated: impossible parameters, or no more distinct ones."""
 

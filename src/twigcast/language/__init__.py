@@ -21,7 +21,13 @@ The language itself is specified in ``docs/language.md``.
 
 from __future__ import annotations
 
-from twigcast.language.implication import compare_numbers, implies, passes, value_implies
+from twigcast.language.implication import (
+    compare_numbers,
+    implies,
+    passes,
+    position_implies,
+    value_implies,
+)
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
 from twigcast.language.linear import linear_normal_form
 from twigcast.language.nodes import (
@@ -71,6 +77,7 @@ __all__ = [
     "number_text",
     "parse",
     "passes",
+    "position_implies",
     "read_subscriptions",
     "require_pattern",
     "restore_pattern",

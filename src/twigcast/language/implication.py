@@ -10,6 +10,9 @@ Cost: each pair of steps is looked at once in one question, so |given| × |asked
 
 from __future__ import annotations
 
+import re
+from math import nextafter
+
 from twigcast.language.nodes import (
     CHILD,
     DESCENDANT,
@@ -19,11 +22,15 @@ from twigcast.language.nodes import (
     Either,
     FirstNode,
     Negation,
+    NodeTest,
     Position,
     Step,
     ValueTest,
 )
 from twigcast.language.numbers import to_number
+
+# What may stand within a number: every piece of one is some of these in this order.
+_PART_OF_NUMBER = re.compile(r"[ \t\r\n]*-?[0-9]*\.?[0-9]*[eE]?[+-]?[0-9]*[ \t\r\n]*")
 
 
 def implies(given: Condition, asked: Condition) -> bool:
@@ -84,7 +91,7 @@ class _Question:
         """Whether the node that ``given`` finds is one that ``asked`` accepts."""
         return (
             asked.test.covers(given.test)
-            and _position_implies(given, asked)
+            and position_implies(given.position, given.test, asked.position, asked.test)
             and all(
                 any(self.implies(known, wanted) for known in given.conditions)
                 for wanted in asked.conditions
@@ -120,12 +127,15 @@ def slide(step: Step) -> Step | None:
     return Step(DESCENDANT, step.test, None, (below,))
 
 
-def _position_implies(given: Step, asked: Step) -> bool:
-    if asked.position is None:
+def position_implies(
+    given: Position | None, given_test: NodeTest, asked: Position | None, asked_test: NodeTest
+) -> bool:
+    """Whether a node at a place among siblings of one test is at the asked one of another test."""
+    if asked is None:
         return True
-    if given.position is None or given.test != asked.test:
+    if given is None or given_test != asked_test:
         return False
-    return _positions_within(given.position, asked.position)
+    return _positions_within(given, asked)
 
 
 def _positions_within(given: Position, asked: Position) -> bool:
@@ -149,7 +159,9 @@ def value_implies(given: ValueTest, asked: ValueTest) -> bool:
     if given.operator == "=" and isinstance(given.operand, str):
         return passes(given.operand, asked)
     if isinstance(given.operand, str):
-        return isinstance(asked.operand, str) and _string_implies(given, asked, given.operand)
+        if isinstance(asked.operand, str):
+            return _string_implies(given, asked, given.operand)
+        return given.is_function and asked.operator == "!=" and not _in_number(given.operand)
     if isinstance(asked.operand, str):
         return _excludes(given, asked)
     return _number_implies(given.operator, given.operand, asked.operator, asked.operand)
@@ -196,6 +208,11 @@ def _string_implies(given: ValueTest, asked: ValueTest, known: str) -> bool:
     return False
 
 
+def _in_number(part: str) -> bool:
+    """Whether the part may stand within the text of a number; if not, that text is NaN."""
+    return _PART_OF_NUMBER.fullmatch(part) is not None
+
+
 def _excludes(given: ValueTest, asked: ValueTest) -> bool:
     """A numeric test implies ``. != "text"`` where that text would not pass it."""
     return asked.operator == "!=" and not passes(str(asked.operand), given)
@@ -212,6 +229,9 @@ def _number_implies(given: str, known: float, asked: str, wanted: float) -> bool
         return False
     if given == asked or given in ("<", ">"):
         stricter = (known < wanted) if given[0] == "<" else (known > wanted)
-        return known == wanted or stricter
+        if known == wanted or stricter:
+            return True
+        # Between a double and the next there is none: `.<5` is `.<=` the one before 5.
+        return given != asked and nextafter(known, wanted) == wanted
     # `<=` asked for as `<` (or `>=` as `>`): the bound itself must be left out.
     return (known < wanted) if given[0] == "<" else (known > wanted)

@@ -1,0 +1,61 @@
+"""Covering and merging: which subscription makes which other one superfluous.
+
+p *covers* q when every document that matches q matches p.  A router that has p upstream need not
+tell of q; so tables stay small, and what is told is still exactly what is wanted.
+
+    Pattern ──twigs──► what is given, what is asked
+                              │
+                              ▼
+                   homomorphism: one into the other ──► covers, equivalent ──models──► exact=True
+                              │
+                              ▼
+              factorization tree (compiled) ──► PatternSearch ──┬──► CoverIndex      keys
+                                                                └──► CoveringTable   forwarded set
+                                                                          │
+              SubscriptionTree: the whole order                       MergedSet: mergers instead,
+              as a tree, to look at                                   D counted from a Schema
+
+A pattern is taken apart into twigs, trees without ``or`` (:mod:`~twigcast.covering.twigs`).  One
+covers the other where each twig of the latter has one of the former mapped into it.  Runs of
+``*`` are lengths of edges there, which makes the answer exact on paths.  On trees it is sound, and
+``exact=True`` goes on with canonical documents (:mod:`~twigcast.covering.canonical`).
+
+Over sets, a tree of all paths gives the candidates, and the same mapping, compiled, compares those
+that have several paths.  A :class:`CoveringTable` keeps the maximal patterns of a changing set; a
+:class:`MergedSet` replaces groups of them by slightly wider ones.
+
+Invariants: every covering reported is true; on linear expressions none is missed; searches find
+what ``covers`` finds pair by pair.  Cost: some tens of microseconds for two patterns, a few once
+they are taken apart; a search of 100,000 tree patterns takes a fraction of a millisecond, an
+addition or removal some tens of microseconds.
+"""
+
+from __future__ import annotations
+
+from twigcast.covering.baselines import LinearSearch, PublishedSearch
+from twigcast.covering.counting import PathCounter
+from twigcast.covering.index import CoverIndex, CoverIndexStats
+from twigcast.covering.merged_set import MergedSet, Merger, merge
+from twigcast.covering.pairwise import covers, equivalent, overlaps
+from twigcast.covering.search import PatternSearch, Search
+from twigcast.covering.subscription_tree import SubscriptionTree
+from twigcast.covering.table import Change, CoveringTable
+
+__all__ = [
+    "Change",
+    "CoverIndex",
+    "CoverIndexStats",
+    "CoveringTable",
+    "LinearSearch",
+    "MergedSet",
+    "Merger",
+    "PathCounter",
+    "PatternSearch",
+    "PublishedSearch",
+    "Search",
+    "SubscriptionTree",
+    "covers",
+    "equivalent",
+    "merge",
+    "overlaps",
+]

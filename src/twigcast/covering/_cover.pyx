@@ -1,0 +1,256 @@
+# distutils: language = c++
+"""The compiled part of covering: a set of patterns and the searches over it.
+
+Twigs come in as steps of a pattern tree and are numbered here: labels and atoms by dictionaries,
+nodes in the order parents first.  The numbers that ``add`` returns name the patterns.
+"""
+
+from cython.operator cimport dereference
+from libc.stdint cimport uint16_t, uint32_t
+from libcpp.utility cimport move
+from libcpp.vector cimport vector
+
+from twigcast.covering.twigs import as_branch
+from twigcast.covering.values import with_consequences
+from twigcast.language import Axis, FirstNode, Kind, Step, ValueTest, to_number, value_implies
+
+cdef object CHILD = Axis.CHILD
+cdef object ELEMENT_KIND = Kind.ELEMENT
+cdef dict KINDS = {Kind.ELEMENT: 0, Kind.ATTRIBUTE: 1, Kind.TEXT: 2}
+cdef dict OPERATORS = {
+    "=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5, "contains": 6, "starts-with": 7,
+}
+cdef dict POSITIONS = {"=": 8, "!=": 9, "<=": 10, ">=": 11}
+cdef object NOT_ZERO = ValueTest("!=", 0.0)
+
+# Twigs are walked by recursion.  What is parsed is far below this; a pattern built by hand may not.
+cdef uint32_t DEEPEST = 1_000
+cdef size_t MOST_ATOMS = 65_535
+
+
+cdef class _Encoder:
+    """Numbers for names, labels and atoms, and twigs made of them."""
+
+    cdef Terms* terms
+    cdef dict names
+    cdef dict labels
+    cdef dict atoms
+
+    cdef void start(self, Terms* terms):
+        self.terms = terms
+        self.names = {None: 0}
+        self.labels = {}
+        self.atoms = {}
+
+    cdef uint32_t name(self, object text):
+        cdef object found = self.names.get(text)
+        if found is None:
+            found = self.names[text] = len(self.names)
+        return found
+
+    cdef uint32_t label(self, object test) except? 0:
+        cdef object found = self.labels.get(test)
+        if found is None:
+            found = self.labels[test] = self.terms.label(
+                KINDS[test.kind], self.name(test.namespace), self.name(test.local)
+            )
+        return found
+
+    cdef uint32_t value(self, object test) except? 0:
+        cdef Atom atom
+        cdef object found = self.atoms.get(test)
+        if found is None:
+            atom.operation = OPERATORS[test.operator]
+            operand = test.operand
+            if isinstance(operand, str):
+                atom.is_text = True
+                atom.text = operand.encode("utf-8", "surrogatepass")
+                atom.number = to_number(operand)
+                atom.is_no_number = test.is_function and value_implies(test, NOT_ZERO)
+            else:
+                atom.number = operand
+            found = self.atoms[test] = self.terms.atom(atom)
+        return found
+
+    cdef uint32_t position(self, object position, object test) except? 0:
+        cdef Atom atom
+        cdef object key = (position, test)
+        cdef object found = self.atoms.get(key)
+        if found is None:
+            atom.operation = POSITIONS[position.operator]
+            atom.number = position.value
+            atom.test = self.label(test)
+            found = self.atoms[key] = self.terms.atom(atom)
+        return found
+
+    cdef int twigs(self, object steps, vector[Twig]& twigs) except -1:
+        """Encode twigs, less those that no document holds."""
+        cdef Twig twig
+        for step in steps:
+            twig = Twig()
+            if self.step(step, 0, 1, False, twig):
+                twig.finish(dereference(self.terms))
+                twigs.push_back(move(twig))
+        return 0
+
+    cdef bint step(
+        self, object step, uint32_t parent, uint32_t depth, bint only_given, Twig& twig
+    ) except -1:
+        """Append a branch; False where its comparisons contradict each other."""
+        cdef GivenNode node
+        cdef uint32_t place
+        cdef object values = None
+        cdef object test = step.test
+        cdef tuple conditions = step.conditions
+        if depth > DEEPEST:
+            raise ValueError(f"a pattern can be {DEEPEST} steps deep at most to be searched")
+        if parent == 0 and test.kind is not ELEMENT_KIND:
+            node.parent = 0
+            node.only_given = only_given
+            twig.nodes.push_back(node)
+            parent = <uint32_t>(twig.nodes.size() - 1)
+        node.parent = parent
+        node.label = self.label(test)
+        node.exact = step.axis is CHILD
+        node.only_given = only_given
+        node.atoms = <uint32_t>twig.atoms.size()
+        for condition in conditions:
+            kind = type(condition)
+            if kind is ValueTest:
+                if values is None:
+                    values = []
+                values.append(condition)
+                twig.atoms.push_back(self.value(condition))
+            elif kind is not Step:
+                node.others = not only_given
+        if step.position is not None:
+            twig.atoms.push_back(self.position(step.position, test))
+        node.asked_atom_count = <uint16_t>(twig.atoms.size() - node.atoms)
+        if values is not None and len(values) > 1:
+            known = with_consequences(values)
+            if known is None:
+                return False
+            for one in known:
+                if one not in values:
+                    twig.atoms.push_back(self.value(one))
+        if twig.atoms.size() - node.atoms > MOST_ATOMS:
+            raise ValueError(f"one step can have {MOST_ATOMS} comparisons at most to be searched")
+        node.atom_count = <uint16_t>(twig.atoms.size() - node.atoms)
+        twig.nodes.push_back(node)
+        place = <uint32_t>(twig.nodes.size() - 1)
+        for condition in conditions:
+            kind = type(condition)
+            if kind is Step:
+                if not self.step(condition, place, depth + 1, only_given, twig):
+                    return False
+            elif kind is FirstNode:
+                if not self.step(as_branch(condition), place, depth + 1, True, twig):
+                    return False
+        return True
+
+
+cdef list _numbers(vector[uint32_t]& found):
+    cdef list numbers = []
+    for one in found:
+        numbers.append(one)
+    return numbers
+
+
+cdef class SearchKernel(_Encoder):
+    """The set of CoverIndex; see _coverindex.hpp."""
+
+    cdef CoverIndex* index
+
+    def __cinit__(self):
+        self.index = new CoverIndex()
+        self.start(&self.index.terms())
+
+    def __dealloc__(self):
+        del self.index
+
+    @property
+    def places(self):
+        return self.index.places()
+
+    @property
+    def terms_known(self):
+        return self.terms.size()
+
+    def add(self, steps):
+        cdef vector[Twig] twigs
+        self.twigs(steps, twigs)
+        return self.index.add(twigs)
+
+    def remove(self, uint32_t number):
+        self.index.remove(number)
+
+    def covered(self, steps, bint linear=False):
+        cdef vector[Twig] twigs
+        cdef Found found
+        self.twigs(steps, twigs)
+        if linear:
+            self.index.linear_covered(twigs, found)
+        else:
+            self.index.covered(twigs, found)
+        return _numbers(found.certain), _numbers(found.possible)
+
+    def covering(self, steps, bint linear=False):
+        cdef vector[Twig] twigs
+        cdef Found found
+        self.twigs(steps, twigs)
+        if linear:
+            self.index.linear_covering(twigs, found)
+        else:
+            self.index.covering(twigs, found)
+        return _numbers(found.certain), _numbers(found.possible)
+
+    def value_implies(self, given, asked):
+        return self.terms.implies(self.value(given), self.value(asked))
+
+
+cdef class PublishedKernel(_Encoder):
+    """The set of PublishedIndex; see _published.hpp.  A pattern is one twig here."""
+
+    cdef Terms own
+    cdef PublishedSearch* search
+
+    def __cinit__(self):
+        self.search = new PublishedSearch(self.own)
+        self.start(&self.own)
+
+    def __dealloc__(self):
+        del self.search
+
+    @property
+    def places(self):
+        return self.search.places()
+
+    cdef int tree(self, object step, Twig& twig) except -1:
+        """Encode a tree; what the published algorithm has no word for would be lost."""
+        cdef bint is_possible = self.step(step, 0, 1, False, twig)
+        for node in twig.nodes:
+            if node.others:
+                raise ValueError(f"the published algorithm takes no not() and the like: {step.text}")
+        if not is_possible:
+            raise ValueError(f"the published algorithm takes no pattern that never matches: {step.text}")
+        return 0
+
+    def add(self, uint32_t number, step):
+        cdef Twig twig
+        self.tree(step, twig)
+        self.search.add(number, twig)
+
+    def remove(self, uint32_t number):
+        self.search.remove(number)
+
+    def covered(self, step):
+        cdef Twig twig
+        self.tree(step, twig)
+        cdef vector[uint32_t] found = self.search.covered(twig)
+        return _numbers(found)
+
+    def covering(self, step):
+        cdef Twig twig
+        self.tree(step, twig)
+        cdef vector[uint32_t] found = self.search.covering(twig)
+        return _numbers(found)

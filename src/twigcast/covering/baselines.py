@@ -1,0 +1,81 @@
+"""Two other ways to search a set for coverings, kept for measurement and tests.
+
+:class:`LinearSearch` compares with one pattern after the other, as XNET did before XSEARCH.
+:class:`PublishedSearch` is XSEARCH as Chand and Felber printed it, with the negation that one text
+of their paper drops.  Both offer what :class:`~twigcast.covering.search.PatternSearch` offers.
+"""
+
+from __future__ import annotations
+
+from twigcast.covering._cover import PublishedKernel
+from twigcast.covering.pairwise import Prepared
+from twigcast.covering.twigs import split
+from twigcast.language import Pattern, Step
+
+
+class LinearSearch:
+    """``covers`` with each pattern of the set."""
+
+    def __init__(self) -> None:
+        self._set: dict[Pattern, Prepared] = {}
+
+    def add(self, pattern: Pattern) -> None:
+        """Put a pattern in; it must not be there."""
+        self._set[pattern] = Prepared(pattern)
+
+    def remove(self, pattern: Pattern) -> None:
+        """Take a pattern out; it must be there."""
+        del self._set[pattern]
+
+    def covered_by(self, pattern: Pattern) -> list[Pattern]:
+        """The patterns of the set that the given one covers."""
+        asking = Prepared(pattern)
+        return [other for other, prepared in self._set.items() if asking.covers(prepared)]
+
+    def covering(self, pattern: Pattern) -> list[Pattern]:
+        """The patterns of the set that cover the given one."""
+        giving = Prepared(pattern)
+        return [other for other, prepared in self._set.items() if prepared.covers(giving)]
+
+
+class PublishedSearch:
+    """The published algorithm, for patterns without ``or``, ``|``, ``not()`` and the like.
+
+    What it reports is true; it misses some coverings, since it orders ``*`` below ``//``.
+    """
+
+    def __init__(self) -> None:
+        self._kernel = PublishedKernel()
+        self._numbers: dict[Pattern, int] = {}
+        self._patterns: list[Pattern] = []
+
+    @property
+    def places(self) -> int:
+        """The nodes of the factorization tree."""
+        return self._kernel.places
+
+    def add(self, pattern: Pattern) -> None:
+        """Put a pattern in; it must not be there."""
+        step = _only_twig(pattern)
+        self._numbers[pattern] = len(self._patterns)
+        self._kernel.add(len(self._patterns), step)
+        self._patterns.append(pattern)
+
+    def remove(self, pattern: Pattern) -> None:
+        """Take a pattern out; it must be there."""
+        self._kernel.remove(self._numbers.pop(pattern))
+
+    def covered_by(self, pattern: Pattern) -> list[Pattern]:
+        """The patterns of the set that the given one covers, as far as it finds them."""
+        return [self._patterns[number] for number in self._kernel.covered(_only_twig(pattern))]
+
+    def covering(self, pattern: Pattern) -> list[Pattern]:
+        """The patterns of the set that cover the given one, as far as it finds them."""
+        return [self._patterns[number] for number in self._kernel.covering(_only_twig(pattern))]
+
+
+def _only_twig(pattern: Pattern) -> Step:
+    twigs = split(pattern)
+    if len(twigs) != 1:
+        raise ValueError(f"the published algorithm takes one tree, not {pattern}")
+    return twigs[0]

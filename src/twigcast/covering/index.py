@@ -1,0 +1,110 @@
+"""A set of subscriptions under keys, asked for coverings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from twigcast.covering.search import PatternSearch
+from twigcast.covering.subscribers import Subscribers, as_pattern
+from twigcast.language import Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class CoverIndexStats:
+    """How large an index is."""
+
+    subscriptions: int
+    patterns: int
+    """Distinct ones: what is searched, however many keys each has."""
+    places: int
+    """The nodes of the factorization tree: steps of all patterns, shared beginnings once."""
+
+
+class CoverIndex:
+    """Subscriptions under keys, and which of them a pattern covers or is covered by.
+
+    >>> index = CoverIndex()
+    >>> index.add("alice", "//Stock[Price > 15]")
+    >>> index.add("bob", "/Quotes/Stock[Price > 20]/Symbol")
+    >>> index.covering("/Quotes/Stock[Price > 30]")
+    ['alice']
+    >>> sorted(index.covered_by("//Stock"))
+    ['alice', 'bob']
+
+    The answers are those of :func:`twigcast.covers`, pair by pair: always true, and on linear
+    expressions complete.  A pattern covers itself.  One thread at a time may use an index.
+    """
+
+    __slots__ = ("_search", "_subscribers")
+
+    def __init__(self) -> None:
+        self._search = PatternSearch()
+        self._subscribers = Subscribers()
+
+    def add(
+        self,
+        key: str,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add a subscription under a key of its own.
+
+        Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
+        :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
+        """
+        pattern = as_pattern(subscription, namespaces)
+        if self._subscribers.add(key, pattern):
+            self._search.add(pattern)
+
+    def remove(self, key: str) -> None:
+        """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
+        pattern, is_gone = self._subscribers.remove(key)
+        if is_gone:
+            self._search.remove(pattern)
+
+    def covered_by(
+        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """The keys of the subscriptions that the given one covers, in no order."""
+        pattern = as_pattern(subscription, namespaces)
+        return self._subscribers.keys_of_all(self._search.covered_by(pattern))
+
+    def covering(
+        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """The keys of the subscriptions that cover the given one, in no order."""
+        pattern = as_pattern(subscription, namespaces)
+        return self._subscribers.keys_of_all(self._search.covering(pattern))
+
+    def stats(self) -> CoverIndexStats:
+        """How large the index is."""
+        return CoverIndexStats(len(self._subscribers), len(self._search), self._search.places)
+
+    def __len__(self) -> int:
+        """The number of subscriptions."""
+        return len(self._subscribers)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._subscribers
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, as they are at the start."""
+        return iter(self._subscribers)
+
+    def __getitem__(self, key: str) -> Pattern:
+        """The pattern of a subscription."""
+        return self._subscribers[key]
+
+    def __repr__(self) -> str:
+        return f"<CoverIndex of {len(self):,} subscriptions, {len(self._search):,} patterns>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (tuple((key, self[key]) for key in self),)
+
+
+def _restored(subscriptions: tuple[tuple[str, Pattern], ...]) -> CoverIndex:
+    index = CoverIndex()
+    for key, pattern in subscriptions:
+        index.add(key, pattern)
+    return index

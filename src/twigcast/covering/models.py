@@ -1,0 +1,168 @@
+"""Small documents made to tell two patterns apart, and whether a pattern matches one.
+
+A model is a document as XPath sees it, in parallel lists: node n has a kind, a name, a parent and a
+value.  Node 0 is the document node; nodes come in document order, attributes right behind their
+element.  Text nodes may be neighbours, since in a document a comment can keep them apart::
+
+    <a x="1">5<b/></a>      0 document   1 a   2 @x   3 text   4 b
+                  parent        -        0     1      1        1
+                  value         -       "5"   "1"    "5"       ""
+
+Sets of nodes are integers.  A pattern is evaluated from its leaves up, each step once for the whole
+model: the set of nodes that fit it, then the set of nodes that have one of those below.
+
+Cost of an evaluation: steps × nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from twigcast.language import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    Step,
+    ValueTest,
+    passes,
+)
+
+Name = tuple[str, str]
+"""A namespace and a local name."""
+
+DOCUMENT = 0
+_NO_NAME = ("", "")
+
+
+class Model:
+    """A document that is built in document order and then asked."""
+
+    __slots__ = ("above", "kinds", "names", "parents", "values")
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind | None] = [None]
+        self.names: list[Name] = [_NO_NAME]
+        self.parents: list[int] = [-1]
+        self.above: list[int] = [0]
+        self.values: list[str] = [""]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def add_element(self, parent: int, name: Name) -> int:
+        """Put an element behind what is in its parent already."""
+        return self._add(parent, Kind.ELEMENT, name, "")
+
+    def add_text(self, parent: int, text: str) -> int:
+        """Put a text, which is not empty, behind what is in its parent already."""
+        above = parent
+        while above != DOCUMENT:
+            self.values[above] += text
+            above = self.parents[above]
+        return self._add(parent, Kind.TEXT, _NO_NAME, text)
+
+    def add_attribute(self, owner: int, name: Name, value: str) -> bool:
+        """Give the newest element an attribute; False where it has another value already."""
+        for node in range(owner + 1, len(self.kinds)):
+            if self.kinds[node] is Kind.ATTRIBUTE and self.names[node] == name:
+                return self.values[node] == value
+        self._add(owner, Kind.ATTRIBUTE, name, value)
+        return True
+
+    def _add(self, parent: int, kind: Kind, name: Name, value: str) -> int:
+        self.kinds.append(kind)
+        self.names.append(name)
+        self.parents.append(parent)
+        self.above.append(self.above[parent] | 1 << parent)
+        self.values.append(value)
+        return len(self.kinds) - 1
+
+    def has_one_of(self, twigs: Iterable[Step]) -> bool:
+        """Whether one of the twigs, each a branch from the document node, is in the document."""
+        return any(self._having(twig) >> DOCUMENT & 1 for twig in twigs)
+
+    def _having(self, step: Step) -> int:
+        """The nodes at which the step holds: those with a fitting node below."""
+        found = 0
+        for node in members(self._fitting(step)):
+            found |= self.above[node] if step.axis is Axis.DESCENDANT else 1 << self.parents[node]
+        return found
+
+    def _fitting(self, step: Step) -> int:
+        """The nodes that pass all that a step asks, wherever they are."""
+        found = 0
+        counts: dict[int, int] = {}
+        kind, accepts, position = step.test.kind, step.test.accepts, step.position
+        for node, name in enumerate(self.names):
+            if self.kinds[node] is not kind or (kind is not Kind.TEXT and not accepts(*name)):
+                continue
+            if position is not None:
+                parent = self.parents[node]
+                counts[parent] = counts.get(parent, 0) + 1
+                if not position.accepts(counts[parent]):
+                    continue
+            found |= 1 << node
+        for condition in step.conditions:
+            if not found:
+                break
+            found = self._holding(condition, found)
+        return found
+
+    def _holding(self, condition: Condition, among: int) -> int:
+        """The nodes of a set at which a condition holds."""
+        if isinstance(condition, Step):
+            return among & self._having(condition)
+        if isinstance(condition, ValueTest):
+            return self._passing(condition, among)
+        if isinstance(condition, Negation):
+            return among & ~self._holding(condition.condition, among)
+        if isinstance(condition, Either):
+            found = 0
+            for member in condition.members:
+                found |= self._holding(member, among)
+            return found
+        if isinstance(condition, Both):
+            for member in condition.members:
+                among = self._holding(member, among)
+            return among
+        assert isinstance(condition, FirstNode)
+        return self._first_passing(condition, among)
+
+    def _passing(self, test: ValueTest, among: int) -> int:
+        found = 0
+        for node in members(among):
+            if passes(self.values[node], test):
+                found |= 1 << node
+        return found
+
+    def _first_passing(self, condition: FirstNode, among: int) -> int:
+        fitting = [(step.axis, self._fitting(step)) for step in condition.path]
+        found = 0
+        for start in members(among):
+            selected = 1 << start
+            for axis, candidates in fitting:
+                selected = self._reached(axis, candidates, selected)
+            # Document order is the order of the numbers.
+            if selected and self._passing(condition.test, selected & -selected):
+                found |= 1 << start
+        return found
+
+    def _reached(self, axis: Axis, candidates: int, starts: int) -> int:
+        found = 0
+        for node in members(candidates):
+            above = self.above[node] if axis is Axis.DESCENDANT else 1 << self.parents[node]
+            if above & starts:
+                found |= 1 << node
+        return found
+
+
+def members(nodes: int) -> Iterator[int]:
+    """The nodes of a set, in order."""
+    while nodes:
+        bit = nodes & -nodes
+        yield bit.bit_length() - 1
+        nodes ^= bit

@@ -1,0 +1,82 @@
+"""Which keys stand behind which pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from twigcast.errors import DuplicateKeyError, UnknownKeyError
+from twigcast.language import Pattern, parse
+
+
+def as_pattern(subscription: str | Pattern, namespaces: Mapping[str, str] | None) -> Pattern:
+    """The pattern of an expression, or the pattern itself."""
+    if not isinstance(subscription, Pattern):
+        return parse(subscription, namespaces)
+    if namespaces is not None:
+        raise TypeError("namespaces go with an expression; a Pattern has them already")
+    return subscription
+
+
+class Subscribers:
+    """Patterns by key, and the keys of each pattern, in the order in which they came."""
+
+    __slots__ = ("_keys", "_patterns")
+
+    def __init__(self) -> None:
+        self._patterns: dict[str, Pattern] = {}
+        self._keys: dict[Pattern, dict[str, None]] = {}
+
+    def add(self, key: str, pattern: Pattern) -> bool:
+        """Put a key behind a pattern; whether it is the first."""
+        if not isinstance(key, str):
+            raise TypeError(f"a key is a str, not {type(key).__name__}")
+        if key in self._patterns:
+            raise DuplicateKeyError(key)
+        self._patterns[key] = pattern
+        keys = self._keys.get(pattern)
+        if keys is None:
+            self._keys[pattern] = {key: None}
+            return True
+        keys[key] = None
+        return False
+
+    def remove(self, key: str) -> tuple[Pattern, bool]:
+        """Take a key away; the pattern it stood behind, and whether nobody else does."""
+        pattern = self._patterns.pop(key, None)
+        if pattern is None:
+            raise UnknownKeyError(key)
+        keys = self._keys[pattern]
+        del keys[key]
+        if keys:
+            return pattern, False
+        del self._keys[pattern]
+        return pattern, True
+
+    def keys_of(self, pattern: Pattern) -> list[str]:
+        """The keys behind a pattern."""
+        return list(self._keys.get(pattern, ()))
+
+    def keys_of_all(self, patterns: Iterable[Pattern]) -> list[str]:
+        """The keys behind any of the patterns."""
+        keys = self._keys
+        return [key for pattern in patterns for key in keys[pattern]]
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The distinct patterns."""
+        return tuple(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._patterns)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._patterns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._patterns))
+
+    def __getitem__(self, key: str) -> Pattern:
+        pattern = self._patterns.get(key)
+        if pattern is None:
+            raise UnknownKeyError(key)
+        return pattern

@@ -1,0 +1,134 @@
+"""What the twigs of a pattern ask, gathered from all their corners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from twigcast.language import (
+    Axis,
+    Both,
+    Condition,
+    Either,
+    FirstNode,
+    Kind,
+    Negation,
+    NodeTest,
+    Step,
+    ValueTest,
+)
+
+
+class Survey:
+    """The twigs with what they compare, deny and name; ``or`` and ``not()`` are looked into."""
+
+    def __init__(self, twigs: Sequence[Step]) -> None:
+        self.twigs = twigs
+        self.conditions = [c for twig in twigs for c in _walk(twig)]
+        self.steps = [c for c in self.conditions if isinstance(c, Step)]
+
+    @cached_property
+    def compared(self) -> list[tuple[NodeTest, tuple[ValueTest, ...]]]:
+        """The node tests whose nodes are compared, and with what."""
+        found = [(step.test, tests_at(step)) for step in self.steps]
+        found += [
+            (condition.path[-1].test, (condition.test,))
+            for condition in self.conditions
+            if isinstance(condition, FirstNode)
+        ]
+        return [(test, tests) for test, tests in found if tests]
+
+    def tests_of(self, kind: Kind, name: tuple[str, str]) -> list[ValueTest]:
+        """The comparisons that may be made of a node of that kind and name."""
+        return [
+            each
+            for test, tests in self.compared
+            if test.kind is kind and (kind is Kind.TEXT or test.accepts(*name))
+            for each in tests
+        ]
+
+    @cached_property
+    def asks_for_text(self) -> bool:
+        """Whether ``text()`` is among the steps."""
+        return any(step.test.kind is Kind.TEXT for step in self.steps)
+
+    @cached_property
+    def denied(self) -> list[Step]:
+        """The branches that must not be there."""
+        return [
+            condition.condition
+            for condition in self.conditions
+            if isinstance(condition, Negation) and isinstance(condition.condition, Step)
+        ]
+
+    @cached_property
+    def longest_run(self) -> int:
+        """How many ``*`` follow one another at most, each a child of the one before."""
+        runs: dict[int, int] = {}
+        for step in reversed(self.steps):  # below comes before above
+            runs[id(step)] = 0
+            if step.test.is_wildcard:
+                runs[id(step)] = 1 + max(
+                    (runs[id(below)] for below in _branches(step) if below.axis is Axis.CHILD),
+                    default=0,
+                )
+        return max(runs.values(), default=0)
+
+    @cached_property
+    def doubt(self) -> str | None:
+        """What makes the documents of a pattern more than those that hold its branches."""
+        for condition in self.conditions:
+            if isinstance(condition, Step) and condition.position is not None:
+                return "a position"
+            if isinstance(condition, FirstNode):
+                return f"{condition.test.operator}() of the first node of a path"
+            if isinstance(condition, ValueTest) and condition.is_function:
+                return f"{condition.operator}()"
+            if isinstance(condition, Negation) and not isinstance(condition.condition, ValueTest):
+                return "not()"
+        return None
+
+
+def tests_at(step: Step) -> tuple[ValueTest, ...]:
+    """The comparisons of the step's own node, in ``or`` and ``not()`` too."""
+    found: list[ValueTest] = []
+    waiting: list[Condition] = list(step.conditions)
+    while waiting:
+        condition = waiting.pop()
+        if isinstance(condition, ValueTest):
+            found.append(condition)
+        elif not isinstance(condition, Step):
+            waiting.extend(_parts(condition))
+    return tuple(found)
+
+
+def _walk(top: Step) -> Iterator[Condition]:
+    """Every condition, each before those within it."""
+    waiting: list[Condition] = [top]
+    while waiting:
+        condition = waiting.pop()
+        yield condition
+        waiting.extend(_parts(condition))
+        if isinstance(condition, FirstNode):
+            waiting.extend(condition.path)
+
+
+def _branches(step: Step) -> Iterator[Step]:
+    """The steps right below a step, in ``or`` and ``not()`` too."""
+    waiting: list[Condition] = list(step.conditions)
+    while waiting:
+        condition = waiting.pop()
+        if isinstance(condition, Step):
+            yield condition
+        else:
+            waiting.extend(_parts(condition))
+
+
+def _parts(condition: Condition) -> Sequence[Condition]:
+    if isinstance(condition, Step):
+        return condition.conditions
+    if isinstance(condition, (Either, Both)):
+        return condition.members
+    if isinstance(condition, Negation):
+        return (condition.condition,)
+    return ()

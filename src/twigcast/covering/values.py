@@ -1,0 +1,134 @@
+"""What the comparisons of one node say together.
+
+Two comparisons may say more than each alone: ``[. >= 5][. <= 5]`` is ``. = 5``, and
+``[. = 1][. = 2]`` never holds.  :func:`with_consequences` puts in what follows, so that afterwards
+it is enough to look at one at a time (:func:`twigcast.language.value_implies`)::
+
+    [.>=5][.<=9][.!=5][.!=7][.!="x"]     ──►     .>5   .<=9   .!=7   .!="x"
+
+Among comparisons with ``=``, ``!=``, ``<``, ``<=``, ``>`` and ``>=`` this is complete: what all of
+them imply, one of those returned implies, and None comes back exactly where no text passes them
+all.  Numbers are IEEE doubles, as in XPath 1.0, so every bound can be read as one that is included,
+and nothing lies between a double and the next.  With ``contains`` and ``starts-with`` it is sound:
+what is called impossible is so.
+
+Cost: linear in the tests, and in the holes that lie side by side at a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isfinite, nextafter
+
+from twigcast.language import (
+    Both,
+    Condition,
+    Either,
+    Negation,
+    ValueTest,
+    implies,
+    passes,
+    value_implies,
+)
+
+_LOWER = (">", ">=")
+_UPPER = ("<", "<=")
+_NOT_ZERO = ValueTest("!=", 0.0)
+
+
+def with_consequences(tests: Sequence[ValueTest]) -> tuple[ValueTest, ...] | None:
+    """The tests of one node and what follows from them together; None where they never hold."""
+    if len(tests) < 2:
+        return tuple(tests)
+    for test in tests:
+        if test.operator == "=" and isinstance(test.operand, str):
+            return (test,) if all(passes(test.operand, each) for each in tests) else None
+    numbers = [test for test in tests if isinstance(test.operand, float)]
+    texts = tuple(test for test in tests if not isinstance(test.operand, float))
+    if all(test.operator == "!=" for test in numbers):
+        return tuple(tests) if _beginnings_agree(texts) else None
+    if not _beginnings_agree(texts) or not all(map(_may_hold_of_a_number, texts)):
+        return None
+    interval = _interval(numbers)
+    return None if interval is None else (*interval, *texts)
+
+
+def _interval(tests: Sequence[ValueTest]) -> tuple[ValueTest, ...] | None:
+    """Numeric tests as a lower bound, an upper bound and the holes between; or as one number."""
+    low, high = -inf, inf
+    lower: ValueTest | None = None
+    upper: ValueTest | None = None
+    holes: set[float] = set()
+    for test in tests:
+        operator, bound = test.operator, test.operand
+        assert isinstance(bound, float)
+        if operator == "!=":
+            holes.add(bound)
+            continue
+        if operator == "=" or operator in _LOWER:
+            first = nextafter(bound, inf) if operator == ">" else bound
+            if first > low:
+                low, lower = first, test
+        if operator == "=" or operator in _UPPER:
+            last = nextafter(bound, -inf) if operator == "<" else bound
+            if last < high:
+                high, upper = last, test
+    while low in holes:
+        lower = ValueTest(">", low)
+        low = nextafter(low, inf)
+    while high in holes:
+        upper = ValueTest("<", high)
+        high = nextafter(high, -inf)
+    if low > high:
+        return None
+    if low == high and isfinite(low):
+        return (ValueTest("=", low),)
+    between = tuple(ValueTest("!=", hole) for hole in sorted(holes) if low < hole < high)
+    return (*(bound for bound in (lower, upper) if bound is not None), *between)
+
+
+def _beginnings_agree(tests: Sequence[ValueTest]) -> bool:
+    """Whether one text can start with all that ``starts-with`` asks for."""
+    beginnings = [str(test.operand) for test in tests if test.operator == "starts-with"]
+    longest = max(beginnings, key=len, default="")
+    return all(longest.startswith(beginning) for beginning in beginnings)
+
+
+def _may_hold_of_a_number(test: ValueTest) -> bool:
+    # Of texts with given parts, only those that are no numbers are all known to differ from one.
+    return not test.is_function or not value_implies(test, _NOT_ZERO)
+
+
+def other_is_implied(
+    values: Sequence[ValueTest], others: Sequence[Condition], asked: Condition
+) -> bool:
+    """Whether a condition that is no branch is known to hold at a node.
+
+    ``values`` are the node's comparisons with their consequences, ``others`` what else is known
+    that is no branch.
+    """
+    if isinstance(asked, ValueTest):
+        return any(implies(known, asked) for known in values)
+    if any(implies(known, asked) for known in others):
+        return True
+    if isinstance(asked, Negation):
+        # What contradicts a known comparison does not hold.
+        return (
+            isinstance(asked.condition, ValueTest)
+            and with_consequences((*values, asked.condition)) is None
+        )
+    if isinstance(asked, Either):
+        return any(other_is_implied(values, others, member) for member in asked.members)
+    if isinstance(asked, Both):
+        return all(other_is_implied(values, others, member) for member in asked.members)
+    return False
+
+
+def contradict(conditions: Sequence[Condition]) -> bool:
+    """Whether one of the conditions of a node is denied by another: ``[b/c][not(b)]``."""
+    for denied in conditions:
+        if isinstance(denied, Negation) and any(
+            known is not denied and implies(known, denied.condition) for known in conditions
+        ):
+            return True
+    return False
