@@ -56,9 +56,8 @@ class PublishedSearch:
 
     def add(self, pattern: Pattern) -> None:
         """Put a pattern in; it must not be there."""
-        step = _only_twig(pattern)
+        self._kernel.add(len(self._patterns), _only_twig(pattern))
         self._numbers[pattern] = len(self._patterns)
-        self._kernel.add(len(self._patterns), step)
         self._patterns.append(pattern)
 
     def remove(self, pattern: Pattern) -> None:

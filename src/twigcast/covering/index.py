@@ -55,7 +55,8 @@ class CoverIndex:
         """
         pattern = as_pattern(subscription, namespaces)
         if self._subscribers.add(key, pattern):
-            self._search.add(pattern)
+            with self._subscribers.undone_on_error(key):
+                self._search.add(pattern)
 
     def remove(self, key: str) -> None:
         """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""

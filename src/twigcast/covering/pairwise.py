@@ -40,20 +40,30 @@ class Prepared:
         """The twigs in the role of what is covered."""
         return [given(twig) for twig in self.twigs]
 
+    @property
+    def possible(self) -> list[Step]:
+        """The twigs that some document may hold."""
+        return [twig for twig, _ in self._given]
+
     @cached_property
     def _asked(self) -> Sequence[AskedTwig]:
         return [AskedTwig(nodes) for nodes in self.asked]
 
     @cached_property
-    def _given(self) -> Sequence[GivenTwig]:
-        return [GivenTwig(known) for known in self.given]
+    def _given(self) -> Sequence[tuple[Step, GivenTwig]]:
+        """The twigs that some document may hold; nothing is asked of the others."""
+        return [
+            (twig, GivenTwig(known))
+            for twig, known in zip(self.twigs, self.given, strict=True)
+            if not known.impossible
+        ]
 
     def covers(self, other: Prepared) -> bool:
         """Whether every document that matches the other pattern is known to match this one."""
         if self.pattern == other.pattern:
             return True
         asked = self._asked
-        for known in other._given:
+        for _, known in other._given:
             for wanted in asked:
                 if fits(wanted, known):
                     break
@@ -67,7 +77,7 @@ class Prepared:
             return []
         return [
             twig
-            for twig, known in zip(other.twigs, other._given, strict=True)
+            for twig, known in other._given
             if not any(fits(wanted, known) for wanted in self._asked)
         ]
 
@@ -106,16 +116,7 @@ def overlaps(p: Pattern, q: Pattern) -> bool:
     """
     require_pattern(p)
     require_pattern(q)
-    return some_twigs_meet(_possible(_prepared(p)), _possible(_prepared(q)))
-
-
-def _possible(prepared: Prepared) -> list[Step]:
-    """The twigs that some document may hold."""
-    return [
-        twig
-        for twig, known in zip(prepared.twigs, prepared.given, strict=True)
-        if not known.impossible
-    ]
+    return some_twigs_meet(_prepared(p).possible, _prepared(q).possible)
 
 
 # Callers compare one pattern with many; as many are kept as a few comparisons of unions need.

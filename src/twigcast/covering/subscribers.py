@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from twigcast.errors import DuplicateKeyError, UnknownKeyError
 from twigcast.language import Pattern, parse
@@ -39,6 +40,15 @@ class Subscribers:
             return True
         keys[key] = None
         return False
+
+    @contextmanager
+    def undone_on_error(self, key: str) -> Iterator[None]:
+        """Take the key away again where what follows its addition fails."""
+        try:
+            yield
+        except BaseException:
+            self.remove(key)
+            raise
 
     def remove(self, key: str) -> tuple[Pattern, bool]:
         """Take a key away; the pattern it stood behind, and whether nobody else does."""

@@ -13,7 +13,8 @@ forwarded pattern goes, those right below it look for another witness, and the o
 return (Chand and Felber, section 3; Li, Hou and Jacobsen, section 4.1).
 
 Invariant: the forwarded patterns are the maximal ones of the table, one for each class of
-equivalent ones, and nothing else.  Cost: one or two searches of the forwarded set for an addition,
+equivalent ones, and nothing else, as far as ``covers`` sees it; where that misses a covering on
+trees, a pattern too many may be forwarded, never one too few.  Cost: one or two searches of the forwarded set for an addition,
 as many for each pattern right below one that is removed; a pattern looks for a new witness each
 time that one goes, which in a random order is seldom.
 """
@@ -75,7 +76,8 @@ class CoveringTable:
         pattern = as_pattern(subscription, namespaces)
         if not self._subscribers.add(key, pattern):
             return _NOTHING
-        withdrawn = self._place(pattern)
+        with self._subscribers.undone_on_error(key):
+            withdrawn = self._place(pattern)
         return _NOTHING if withdrawn is None else Change((pattern,), tuple(withdrawn))
 
     def remove(self, key: str) -> Change:
@@ -96,14 +98,17 @@ class CoveringTable:
         del self._forwarded[pattern]
         self._search.remove(pattern)
         returning: dict[Pattern, None] = {}
+        withdrawn = [pattern]
         # Short ones first: they tend to cover the others.
         for orphan in sorted(below, key=_length):
-            withdrawn = self._place(orphan)
-            if withdrawn is not None:
+            covered = self._place(orphan)
+            if covered is not None:
                 returning[orphan] = None
-                for other in withdrawn:
+                # Where ``covers`` misses a covering, one forwarded before may be among them.
+                withdrawn += [other for other in covered if other not in returning]
+                for other in covered:
                     returning.pop(other, None)
-        return Change(tuple(returning), (pattern,))
+        return Change(tuple(returning), tuple(withdrawn))
 
     def _place(self, pattern: Pattern) -> list[Pattern] | None:
         """Hang a pattern below a witness, or forward it; then, what is withdrawn for it."""
@@ -112,11 +117,11 @@ class CoveringTable:
             self._hang({pattern: None}, witnesses[0])
             return None
         covered = self._search.covered_by(pattern)
+        self._search.add(pattern)
         for other in covered:
             self._search.remove(other)
             del self._forwarded[other]
         self._hang(dict.fromkeys(covered), pattern)
-        self._search.add(pattern)
         self._witness[pattern] = None
         self._forwarded[pattern] = None
         return covered
