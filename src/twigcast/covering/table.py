@@ -14,9 +14,9 @@ return (Chand and Felber, section 3; Li, Hou and Jacobsen, section 4.1).
 
 Invariant: the forwarded patterns are the maximal ones of the table, one for each class of
 equivalent ones, and nothing else, as far as ``covers`` sees it; where that misses a covering on
-trees, a pattern too many may be forwarded, never one too few.  Cost: one or two searches of the forwarded set for an addition,
-as many for each pattern right below one that is removed; a pattern looks for a new witness each
-time that one goes, which in a random order is seldom.
+trees, a pattern too many may be forwarded, never one too few.  Cost: one or two searches of the
+forwarded set for an addition, as many for each pattern right below one that is removed; a pattern
+looks for a new witness each time that one goes, which in a random order is seldom.
 """
 
 from __future__ import annotations
