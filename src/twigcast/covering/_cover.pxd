@@ -6,6 +6,13 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 
+cdef extern from *:
+    """
+    static inline void prefetch(const void* at) { __builtin_prefetch(at); }
+    """
+    void prefetch(const void*) nogil
+
+
 cdef extern from "_terms.hpp" namespace "twigcast" nogil:
     cdef cppclass Atom:
         Atom()

@@ -5,6 +5,9 @@ Twigs come in as steps of a pattern tree and are numbered here: labels and atoms
 nodes in the order parents first.  The numbers that ``add`` returns name the patterns.
 """
 
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cython.operator cimport dereference
 from libc.stdint cimport uint16_t, uint32_t
 from libcpp.utility cimport move
@@ -12,7 +15,16 @@ from libcpp.vector cimport vector
 
 from twigcast.covering.twigs import as_branch
 from twigcast.covering.values import with_consequences
-from twigcast.language import Axis, FirstNode, Kind, Step, ValueTest, to_number, value_implies
+from twigcast.language import (
+    Axis,
+    FirstNode,
+    Kind,
+    Step,
+    ValueTest,
+    node_test,
+    to_number,
+    value_implies,
+)
 
 cdef object CHILD = Axis.CHILD
 cdef object ELEMENT_KIND = Kind.ELEMENT
@@ -34,12 +46,14 @@ cdef class _Encoder:
     cdef Terms* terms
     cdef dict names
     cdef dict labels
+    cdef dict paths  # labels by the names in linear expressions
     cdef dict atoms
 
     cdef void start(self, Terms* terms):
         self.terms = terms
         self.names = {None: 0}
         self.labels = {}
+        self.paths = {}
         self.atoms = {}
 
     cdef uint32_t name(self, object text):
@@ -86,11 +100,37 @@ cdef class _Encoder:
     cdef int twigs(self, object steps, vector[Twig]& twigs) except -1:
         """Encode twigs, less those that no document holds."""
         cdef Twig twig
+        if type(steps) is str:
+            twig = Twig()
+            self.path(steps, twig)
+            twig.finish(dereference(self.terms))
+            twigs.push_back(move(twig))
+            return 0
         for step in steps:
             twig = Twig()
             if self.step(step, 0, 1, False, twig):
                 twig.finish(dereference(self.terms))
                 twigs.push_back(move(twig))
+        return 0
+
+    cdef int path(self, str text, Twig& twig) except -1:
+        """Append the nodes of a linear expression in normal form."""
+        cdef GivenNode node
+        cdef bint exact = True
+        cdef object label
+        for name in text.split("/")[1:]:
+            if not name:
+                exact = False
+                continue
+            label = self.paths.get(name)
+            if label is None:
+                test = node_test(ELEMENT_KIND, "", name) if name != "*" else node_test(ELEMENT_KIND)
+                label = self.paths[name] = self.label(test)
+            node.parent = <uint32_t>(twig.nodes.size() - 1)
+            node.label = label
+            node.exact = exact
+            twig.nodes.push_back(node)
+            exact = True
         return 0
 
     cdef bint step(
@@ -160,9 +200,11 @@ cdef class SearchKernel(_Encoder):
     """The set of CoverIndex; see _coverindex.hpp."""
 
     cdef CoverIndex* index
+    cdef list items
 
     def __cinit__(self):
         self.index = new CoverIndex()
+        self.items = []
         self.start(&self.index.terms())
 
     def __dealloc__(self):
@@ -176,13 +218,25 @@ cdef class SearchKernel(_Encoder):
     def terms_known(self):
         return self.terms.size()
 
-    def add(self, steps):
+    def add(self, steps, item):
         cdef vector[Twig] twigs
+        cdef uint32_t number
         self.twigs(steps, twigs)
-        return self.index.add(twigs)
+        number = self.index.add(twigs)
+        if number == <uint32_t>len(self.items):
+            self.items.append(None)
+        self.items[number] = item
+        return number
 
     def remove(self, uint32_t number):
         self.index.remove(number)
+        self.items[number] = None
+
+    def replace(self, uint32_t number, item):
+        self.items[number] = item
+
+    def item(self, uint32_t number):
+        return self.items[number]
 
     def covered(self, steps, bint linear=False):
         cdef vector[Twig] twigs
@@ -192,7 +246,7 @@ cdef class SearchKernel(_Encoder):
             self.index.linear_covered(twigs, found)
         else:
             self.index.covered(twigs, found)
-        return _numbers(found.certain), _numbers(found.possible)
+        return self.items_of(found.certain), _numbers(found.possible)
 
     def covering(self, steps, bint linear=False):
         cdef vector[Twig] twigs
@@ -202,7 +256,20 @@ cdef class SearchKernel(_Encoder):
             self.index.linear_covering(twigs, found)
         else:
             self.index.covering(twigs, found)
-        return _numbers(found.certain), _numbers(found.possible)
+        return self.items_of(found.certain), _numbers(found.possible)
+
+    cdef list items_of(self, vector[uint32_t]& numbers):
+        """The items of those numbers, which lie scattered: they are fetched ahead."""
+        cdef list found = []
+        cdef PyObject* item
+        for number in numbers:
+            prefetch(PyList_GET_ITEM(self.items, number))
+        for number in numbers:
+            item = <PyObject*>PyList_GET_ITEM(self.items, number)
+            if PyTuple_CheckExact(<object>item) and PyTuple_GET_SIZE(<object>item) > 0:
+                prefetch(PyTuple_GET_ITEM(<object>item, 0))
+            found.append(<object>item)
+        return found
 
     def value_implies(self, given, asked):
         return self.terms.implies(self.value(given), self.value(asked))

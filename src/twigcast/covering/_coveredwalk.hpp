@@ -72,7 +72,7 @@ private:
         }
         void count(const PathTrie& trie) {
             cost = sure.size() + perhaps.size();
-            for (const std::uint32_t place : places) cost += trie.at(place).passing;
+            for (const std::uint32_t place : places) cost += trie.passing(place);
         }
     };
 

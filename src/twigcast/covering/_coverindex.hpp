@@ -41,7 +41,8 @@ public:
             const std::uint32_t id = take(free_twigs_, twigs_);
             traits_.resize(twigs_.size());
             one.others |= twig.others;
-            traits_[id] = {twig.asked_names, 0, entry, paths_of(twig) == 1, twigs.size() == 1};
+            traits_[id] = {twig.asked_names,     0,          entry,
+                           paths_of(twig) == 1, twigs.size() == 1, twig.others};
             twigs_[id].twig = std::move(twig);
             twigs_[id].entry = entry;
             trie_.add(id);
@@ -99,9 +100,7 @@ public:
                 const Traits& traits = traits_[candidate.twig];
                 if ((traits.asked_names & ~twig.given_names) != 0) continue;
                 if (candidate.has_path && traits.is_path) {
-                    if (progress(traits.entry) == step) {
-                        advance(traits.entry, step, giving.size(), found);
-                    }
+                    report_covering(candidate.twig, step, giving.size(), found);
                 } else {
                     __builtin_prefetch(&twigs_[candidate.twig]);
                     compared_.push_back(candidate.twig);
@@ -111,9 +110,8 @@ public:
                 __builtin_prefetch(twigs_[id].twig.asked.data());
             }
             for (const std::uint32_t id : compared_) {
-                const std::uint32_t entry = twigs_[id].entry;
-                if (progress(entry) == step && mapper_.maps(terms_, twigs_[id].twig, twig)) {
-                    advance(entry, step, giving.size(), found);
+                if (mapper_.maps(terms_, twigs_[id].twig, twig)) {
+                    report_covering(id, step, giving.size(), found);
                 }
             }
         }
@@ -149,6 +147,7 @@ private:
         std::uint32_t entry;
         bool is_path;
         bool is_alone;  // the only twig of its pattern
+        bool others;
     };
     struct Entry {
         std::vector<std::uint32_t> twigs;
@@ -212,6 +211,17 @@ private:
             if (++entry.count < entry.twigs.size()) return;
         }
         (asks_more_ ? found.possible : found.certain).push_back(traits.entry);
+    }
+
+    // One of a pattern's twigs covers the one at `step`; a pattern must have one at each.
+    void report_covering(std::uint32_t id, std::uint32_t step, std::size_t steps, Found& found) {
+        const Traits& traits = traits_[id];
+        if (traits.is_alone && steps == 1) {
+            // A twig stands in one place as asked, so it is found once.
+            (traits.others ? found.possible : found.certain).push_back(traits.entry);
+        } else if (progress(traits.entry) == step) {
+            advance(traits.entry, step, steps, found);
+        }
     }
 
     void advance(std::uint32_t entry, std::uint32_t step, std::size_t steps,

@@ -25,7 +25,7 @@ public:
     using Set = std::uint64_t;
 
     CoverWalk(const Terms& terms, const PathTrie& trie, const Twig& given)
-        : terms_(terms), trie_(trie), given_(given) {
+        : terms_(terms), trie_(trie), given_(given), missing_(~given.given_names) {
         const std::size_t count = given.nodes.size();
         children_.assign(count, 0);
         below_.assign(count, 0);
@@ -55,11 +55,16 @@ public:
     // is not at its end, the path goes on in a tail.
     template <class Found>
     void run(Found found) {
-        // Level by level, so that a place has come into the cache when its turn is.
-        states_.push_back({PathTrie::ROOT, 1, 0, true});
+        // Level by level: when its turn is, an edge or a place has come into the cache.
+        states_.push_back({0, PathTrie::ROOT, 0, 1, true});
         for (std::size_t at = 0; at < states_.size(); ++at) {
-            const State state = states_[at];
-            visit(state, found);
+            State state = states_[at];
+            if (state.place != NONE) {
+                visit(state, found);
+            } else if ((state.place = trie_.child(state.edge)) != NONE) {
+                trie_.prefetch(state.place);
+                states_.push_back(state);
+            }
         }
     }
 
@@ -70,9 +75,10 @@ private:
         Set nodes;
     };
     struct State {
-        std::uint32_t place;
-        Set from;
+        std::uint64_t edge;
+        std::uint32_t place;   // NONE while it is only known by which edge it is reached
         std::uint32_t length;  // steps of `*` since
+        Set from;
         bool exact;
     };
 
@@ -118,7 +124,7 @@ private:
     void visit(const State& state, Found& found) {
         const std::uint32_t place = state.place;
         const Place& here = trie_.at(place);
-        if (here.asking == 0) return;
+        if (here.asking == 0 || here.needed & missing_) return;
         trie_.for_asked(place, found);
         if (valued_ && (here.first_atom != NONE || here.first_equal != NONE)) {
             visit_atoms(place, state, found);
@@ -131,22 +137,25 @@ private:
         const Set near = state.exact ? reached(state.from, length, true) : far;
         for (const Label& name : names_) {
             if (name.nodes & near && here.near_names & name.bit) {
-                go_to(trie_.child(place, name.label, EXACT), name.nodes & near, 0, true);
+                go_on(place, name.label, EXACT, {0, NONE, 0, name.nodes & near, true});
             }
             if (name.nodes & far && here.far_names & name.bit) {
-                go_to(trie_.child(place, name.label, FAR), name.nodes & far, 0, true);
+                go_on(place, name.label, FAR, {0, NONE, 0, name.nodes & far, true});
             }
         }
         const std::uint64_t star = Twig::bit_of(ANY_ELEMENT);
         if (!((here.near_names | here.far_names) & star) || !reaches_down(state.from, length)) return;
-        go_to(trie_.child(place, ANY_ELEMENT, EXACT), state.from, length, state.exact);
-        go_to(trie_.child(place, ANY_ELEMENT, FAR), state.from, length, false);
+        if (here.near_names & star) {
+            go_on(place, ANY_ELEMENT, EXACT, {0, NONE, length, state.from, state.exact});
+        }
+        if (here.far_names & star) {
+            go_on(place, ANY_ELEMENT, FAR, {0, NONE, length, state.from, false});
+        }
     }
 
-    void go_to(std::uint32_t place, Set from, std::uint32_t length, bool exact) {
-        if (place == NONE) return;
-        trie_.prefetch(place);
-        states_.push_back({place, from, length, exact});
+    void go_on(std::uint32_t place, std::uint32_t label, std::uint8_t edge, State state) {
+        state.edge = trie_.start_to_child(place, label, edge);
+        states_.push_back(state);
     }
 
     template <class Found>
@@ -191,6 +200,7 @@ private:
     std::vector<Set> children_, below_, deeper_;
     std::vector<std::uint32_t> height_, depth_;
     Set elements_ = 0, valued_ = 0;
+    std::uint64_t missing_;  // names that no given node has, folded
 };
 
 }  // namespace twigcast

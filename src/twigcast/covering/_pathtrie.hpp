@@ -43,6 +43,8 @@ public:
         }
     }
 
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[home(key)]); }
+
     void add(std::uint64_t key, std::uint32_t value) {
         if (++used_ * 2 > slots_.size()) {
             std::vector<Slot> wider(slots_.size() * 2);
@@ -96,17 +98,16 @@ enum EdgeKind : std::uint8_t { FAR, EXACT, ATOM };
 struct alignas(64) Place {
     std::uint64_t near_names = 0;  // of the children by child edges there are or were, folded
     std::uint64_t far_names = 0;   // of those by descendant edges
+    std::uint64_t needed = 0;      // names that all twigs asking at it or below have asked for
     std::uint32_t asking = 0;
     std::uint32_t asked_here = 0;
     std::uint32_t asked_first = NONE;  // one of those, so that most places need no list
-    std::uint32_t tail_twig = NONE;    // the only twig here, not unfolded, and its node
-    std::uint32_t tail_node = 0;
+    std::uint32_t tail_twig = NONE;    // the only twig here, not unfolded
     std::uint32_t first_child = NONE;
     std::uint32_t first_atom = NONE;  // comparisons other than `=` with a text
     std::uint32_t first_equal = NONE;
     std::uint32_t next = NONE;
     std::uint32_t label = ANY_ELEMENT;  // of an atom, the atom
-    std::uint32_t passing = 0;
     std::uint8_t edge = EXACT;
 
     bool is_tail() const { return tail_twig != NONE; }
@@ -122,6 +123,8 @@ struct Link {
 // The rest.
 struct Upkeep {
     std::uint64_t lineage = 0;  // the names of the place and those above it, folded
+    std::uint32_t passing = 0;
+    std::uint32_t tail_node = 0;  // where its twig goes on
     std::uint32_t previous = NONE;
     std::uint32_t posting = 0;  // where it stands among the places of its label
 };
@@ -182,6 +185,7 @@ public:
 
     const Place& at(std::uint32_t place) const { return places_[place]; }
     void prefetch(std::uint32_t place) const { __builtin_prefetch(&places_[place]); }
+    std::uint32_t passing(std::uint32_t place) const { return upkeep_[place].passing; }
     const Link& link_at(std::uint32_t place) const { return links_[place]; }
     std::size_t size() const { return places_.size() - free_.size() - 1; }
     std::size_t capacity() const { return places_.size(); }
@@ -189,6 +193,14 @@ public:
     std::uint32_t child(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) const {
         return edges_.find(key_of(parent, label, edge));
     }
+
+    // The same in two steps, so that others can be taken in between.
+    std::uint64_t start_to_child(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) const {
+        const std::uint64_t key = key_of(parent, label, edge);
+        edges_.prefetch(key);
+        return key;
+    }
+    std::uint32_t child(std::uint64_t key) const { return edges_.find(key); }
 
     // The twigs with a path that ends at the place, or goes on from there in a tail.
     template <class Found>
@@ -251,7 +263,7 @@ private:
             return;
         }
         if (places_[place].is_tail()) unfold(place);
-        ++places_[place].passing;
+        ++upkeep_[place].passing;
         put_below(id, node, place);
     }
 
@@ -263,7 +275,7 @@ private:
             const std::uint32_t label = twig.atoms[twig.nodes[node].atoms + atom];
             std::uint32_t below = child(place, label, ATOM);
             if (below == NONE) below = link(place, label, ATOM);
-            ++places_[below].passing;
+            ++upkeep_[below].passing;
             given_[below].push_back(id);
         }
     }
@@ -282,17 +294,17 @@ private:
         for (std::uint32_t atom = 0; atom < one.atom_count; ++atom) {
             const std::uint32_t below = child(place, twig.atoms[one.atoms + atom], ATOM);
             take_out(given_[below], id);
-            if (--places_[below].passing == 0) unlink(below);
+            if (--upkeep_[below].passing == 0) unlink(below);
         }
-        if (--places_[place].passing == 0) unlink(place);
+        if (--upkeep_[place].passing == 0) unlink(place);
     }
 
     // Make a new place the tail of a twig from a node on.
     void hang(std::uint32_t id, std::uint32_t node, std::uint32_t place) {
         std::vector<GivenNode>& nodes = twigs_[id].twig.nodes;
-        places_[place].passing = 1;
+        upkeep_[place].passing = 1;
         places_[place].tail_twig = id;
-        places_[place].tail_node = node;
+        upkeep_[place].tail_node = node;
         nodes[node].place = place;
         const std::uint64_t lineage = upkeep_[place].lineage;
         for_children(nodes, node, [&](std::uint32_t below) { hide(id, below, lineage); });
@@ -300,7 +312,7 @@ private:
 
     // Give the node of a tail its place for itself; what is below it hangs there anew.
     void unfold(std::uint32_t place) {
-        const std::uint32_t id = places_[place].tail_twig, node = places_[place].tail_node;
+        const std::uint32_t id = places_[place].tail_twig, node = upkeep_[place].tail_node;
         StoredTwig& stored = twigs_[id];
         places_[place].tail_twig = NONE;
         stored.twig.nodes[node].place = NONE;
@@ -308,9 +320,7 @@ private:
         put_below(id, node, place);
         if (stored.key != place) return;
         stored.key = end_of(stored);
-        for (std::uint32_t at = stored.key; at != place; at = links_[at].parent) {
-            ++places_[at].asking;
-        }
+        for (std::uint32_t at = stored.key; at != place; at = links_[at].parent) ask(at, stored.twig);
         stand_as_asked(id);
     }
 
@@ -350,7 +360,7 @@ private:
                 stored.key_node = node;
                 stored.key_atom = atoms == 0 ? NONE : atom;
                 const std::uint32_t place = end_of(stored);
-                const std::uint64_t cost = std::uint64_t{places_[place].passing} << 16 |
+                const std::uint64_t cost = std::uint64_t{upkeep_[place].passing} << 16 |
                                            (0xFFFF - std::min<std::uint32_t>(depth_of(nodes, node), 0xFFFF));
                 if (cost < best) {
                     best = cost;
@@ -365,9 +375,15 @@ private:
         stored.key_atom = chosen.key_atom;
         stand_as_asked(id);
         for (std::uint32_t place = stored.key;; place = links_[place].parent) {
-            ++places_[place].asking;
+            ask(place, stored.twig);
             if (place == ROOT) break;
         }
+    }
+
+    // What is needed only shrinks while anybody asks, so it may say too little, never too much.
+    void ask(std::uint32_t place, const Twig& twig) {
+        Place& here = places_[place];
+        here.needed = here.asking++ == 0 ? twig.asked_names : here.needed & twig.asked_names;
     }
 
     void stand_as_asked(std::uint32_t id) {

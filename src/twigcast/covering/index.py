@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
-from twigcast.covering.search import PatternSearch
+from twigcast.covering.search import ItemSearch
 from twigcast.covering.subscribers import Subscribers, as_pattern
 from twigcast.language import Pattern
+
+_FEW = 4
+_Keys = tuple[str, ...] | dict[str, None]
+"""The keys of a pattern: a few in a tuple, which is close together, many as they are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class CoverIndex:
     __slots__ = ("_search", "_subscribers")
 
     def __init__(self) -> None:
-        self._search = PatternSearch()
+        self._search: ItemSearch[_Keys] = ItemSearch()
         self._subscribers = Subscribers()
 
     def add(
@@ -56,27 +61,35 @@ class CoverIndex:
         pattern = as_pattern(subscription, namespaces)
         if self._subscribers.add(key, pattern):
             with self._subscribers.undone_on_error(key):
-                self._search.add(pattern)
+                self._search.put(pattern, self._keys_of(pattern))
+        else:
+            self._search.replace(pattern, self._keys_of(pattern))
 
     def remove(self, key: str) -> None:
         """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
         pattern, is_gone = self._subscribers.remove(key)
         if is_gone:
             self._search.remove(pattern)
+        else:
+            self._search.replace(pattern, self._keys_of(pattern))
+
+    def _keys_of(self, pattern: Pattern) -> _Keys:
+        keys = self._subscribers.keys_of(pattern)
+        return tuple(keys) if len(keys) <= _FEW else keys
 
     def covered_by(
         self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
     ) -> list[str]:
         """The keys of the subscriptions that the given one covers, in no order."""
         pattern = as_pattern(subscription, namespaces)
-        return self._subscribers.keys_of_all(self._search.covered_by(pattern))
+        return list(chain.from_iterable(self._search.covered_by(pattern)))
 
     def covering(
         self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
     ) -> list[str]:
         """The keys of the subscriptions that cover the given one, in no order."""
         pattern = as_pattern(subscription, namespaces)
-        return self._subscribers.keys_of_all(self._search.covering(pattern))
+        return list(chain.from_iterable(self._search.covering(pattern)))
 
     def stats(self) -> CoverIndexStats:
         """How large the index is."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from twigcast.covering._cover import SearchKernel
 from twigcast.covering.pairwise import Prepared
 from twigcast.covering.twigs import split
-from twigcast.language import Pattern, require_pattern
+from twigcast.language import Pattern, Step, linear_normal_form, require_pattern
 
 _SPARE_TERMS = 10_000
+
+Item = TypeVar("Item")
 
 
 class Search(Protocol):
@@ -28,24 +30,19 @@ class Search(Protocol):
         """The patterns of the set that cover the given one."""
 
 
-class PatternSearch:
-    """The set in a factorization tree; coverings are those that ``covers`` finds pair by pair.
+class ItemSearch(Generic[Item]):
+    """Patterns in a factorization tree, each with an item that searches return for it.
 
-    With ``linear`` the compiled comparison runs over the whole set instead, for measurement.
+    Coverings are those that ``covers`` finds pair by pair.  With ``linear`` the compiled comparison
+    runs over the whole set instead, for measurement.
     """
 
     def __init__(self, *, linear: bool = False) -> None:
         self._linear = linear
         self._numbers: dict[Pattern, int] = {}
         self._patterns: dict[int, Pattern] = {}
-        self._build()
-
-    def _build(self) -> None:
         self._kernel = SearchKernel()
-        for pattern in self._numbers:
-            self._numbers[pattern] = self._kernel.add(split(pattern))
-        self._patterns = {number: pattern for pattern, number in self._numbers.items()}
-        self._most_terms = 2 * self._kernel.terms_known + _SPARE_TERMS
+        self._most_terms = _SPARE_TERMS
 
     @property
     def places(self) -> int:
@@ -58,12 +55,15 @@ class PatternSearch:
     def __contains__(self, pattern: object) -> bool:
         return pattern in self._numbers
 
-    def add(self, pattern: Pattern) -> None:
-        """Put a pattern in; it must not be there."""
-        require_pattern(pattern)
-        number = self._ready().add(split(pattern))
+    def put(self, pattern: Pattern, item: Item) -> None:
+        """Put a pattern in with its item; it must not be there."""
+        number = self._ready().add(_twigs(pattern), item)
         self._numbers[pattern] = number
         self._patterns[number] = pattern
+
+    def replace(self, pattern: Pattern, item: Item) -> None:
+        """Give a pattern that is there another item."""
+        self._kernel.replace(self._numbers[pattern], item)
 
     def remove(self, pattern: Pattern) -> None:
         """Take a pattern out; it must be there."""
@@ -71,26 +71,26 @@ class PatternSearch:
         del self._patterns[number]
         self._kernel.remove(number)
 
-    def covered_by(self, pattern: Pattern) -> list[Pattern]:
-        """The patterns of the set that the given one covers."""
-        require_pattern(pattern)
-        certain, possible = self._ready().covered(split(pattern), self._linear)
-        found = [self._patterns[number] for number in certain]
+    def covered_by(self, pattern: Pattern) -> list[Item]:
+        """The items of the patterns that the given one covers."""
+        kernel = self._ready()
+        found, possible = kernel.covered(_twigs(pattern), self._linear)
         if possible:
             asking = Prepared(pattern)
-            others = map(self._patterns.__getitem__, possible)
-            found += [other for other in others if asking.covers(Prepared(other))]
+            for number in possible:
+                if asking.covers(Prepared(self._patterns[number])):
+                    found.append(kernel.item(number))
         return found
 
-    def covering(self, pattern: Pattern) -> list[Pattern]:
-        """The patterns of the set that cover the given one."""
-        require_pattern(pattern)
-        certain, possible = self._ready().covering(split(pattern), self._linear)
-        found = [self._patterns[number] for number in certain]
+    def covering(self, pattern: Pattern) -> list[Item]:
+        """The items of the patterns that cover the given one."""
+        kernel = self._ready()
+        found, possible = kernel.covering(_twigs(pattern), self._linear)
         if possible:
             giving = Prepared(pattern)
-            others = map(self._patterns.__getitem__, possible)
-            found += [other for other in others if Prepared(other).covers(giving)]
+            for number in possible:
+                if Prepared(self._patterns[number]).covers(giving):
+                    found.append(kernel.item(number))
         return found
 
     def _ready(self) -> SearchKernel:
@@ -99,5 +99,23 @@ class PatternSearch:
         Patterns that were removed, or only searched for, leave theirs behind.
         """
         if self._kernel.terms_known > self._most_terms:
-            self._build()
+            before, self._kernel = self._kernel, SearchKernel()
+            for pattern, number in self._numbers.items():
+                self._numbers[pattern] = self._kernel.add(_twigs(pattern), before.item(number))
+            self._patterns = {number: pattern for pattern, number in self._numbers.items()}
+            self._most_terms = 2 * self._kernel.terms_known + _SPARE_TERMS
         return self._kernel
+
+
+def _twigs(pattern: Pattern) -> tuple[Step, ...] | str:
+    """The twigs of a pattern, or the text of a linear one, which is read much quicker."""
+    require_pattern(pattern)
+    return linear_normal_form(str(pattern)) or split(pattern)
+
+
+class PatternSearch(ItemSearch[Pattern]):
+    """The same where the patterns themselves are what is searched for."""
+
+    def add(self, pattern: Pattern) -> None:
+        """Put a pattern in; it must not be there."""
+        self.put(pattern, pattern)

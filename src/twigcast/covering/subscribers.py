@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from twigcast.errors import DuplicateKeyError, UnknownKeyError
@@ -62,14 +62,9 @@ class Subscribers:
         del self._keys[pattern]
         return pattern, True
 
-    def keys_of(self, pattern: Pattern) -> list[str]:
-        """The keys behind a pattern."""
-        return list(self._keys.get(pattern, ()))
-
-    def keys_of_all(self, patterns: Iterable[Pattern]) -> list[str]:
-        """The keys behind any of the patterns."""
-        keys = self._keys
-        return [key for pattern in patterns for key in keys[pattern]]
+    def keys_of(self, pattern: Pattern) -> dict[str, None]:
+        """The keys behind a pattern, which change with additions and removals."""
+        return self._keys.get(pattern, {})
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:

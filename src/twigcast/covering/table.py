@@ -155,7 +155,7 @@ class CoveringTable:
 
     def keys_of(self, pattern: Pattern) -> list[str]:
         """The keys of the subscriptions to exactly this pattern."""
-        return self._subscribers.keys_of(pattern)
+        return list(self._subscribers.keys_of(pattern))
 
     def __len__(self) -> int:
         """The number of subscriptions."""
