@@ -304,7 +304,8 @@ def test_the_command_prints_json_and_stores_results(
     names = ["goals.png", "goals.svg", "growth.png", "growth.svg", "results.json"]
     assert sorted(path.name for path in folder.iterdir()) == names
     stored = json.loads((folder / "results.json").read_text())
-    assert set(stored) == {"workload", "machine", "foundation", "matching", "growth"}
+    parts = {"foundation", "matching", "growth", "covering", "covering-growth"}
+    assert set(stored) == {"workload", "machine"} | parts
     assert {"processor", "cores", "python", "expat"} <= set(stored["machine"])
     assert stored["workload"]["sizes"]["paths"] == 200
     assert stored["workload"]["dtd"] == "news.dtd"
@@ -350,20 +351,25 @@ def test_the_table_tells_what_is_missed_and_that_it_was_quick(
     assert "news.dtd, seed 1" in shown
 
 
-def test_without_a_name_both_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_all_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
 
     def note(what: str, *arguments: object, **options: object) -> list[object]:
         done.append(what)
         return []
 
+    def covering(run: object) -> tuple[list[object], list[object]]:
+        return note("covering_speed"), []
+
     for what in ("foundation_speed", "matching_speed", "matching_growth"):
         monkeypatch.setattr(COMMAND, what, partial(note, what))
+    monkeypatch.setattr(COMMAND, "covering_speed", covering)
     news = ["--dtd", str(EXAMPLES / "news.dtd")]
     for names, expected in (
-        ([], ["foundation_speed", "matching_speed", "matching_growth"]),
+        ([], ["foundation_speed", "matching_speed", "matching_growth", "covering_speed"]),
         (["foundation"], ["foundation_speed"]),
         (["matching"], ["matching_speed", "matching_growth"]),
+        (["covering"], ["covering_speed"]),
     ):
         done.clear()
         assert CliRunner().invoke(app, ["bench", *names, *news]).exit_code == 0

@@ -19,6 +19,8 @@ from twigcast import __version__
 from twigcast.cli.advertise import advertise
 from twigcast.cli.bench import bench
 from twigcast.cli.console import complain
+from twigcast.cli.cover import cover
+from twigcast.cli.experiment import experiment
 from twigcast.cli.generate import generate
 from twigcast.cli.match import match
 from twigcast.errors import TwigcastError
@@ -32,8 +34,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(match)
+app.command()(cover)
 app.command()(advertise)
 app.add_typer(generate)
+app.command()(experiment)
 app.command()(bench)
 
 

@@ -10,34 +10,37 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import complain, output, print_json
+from twigcast.cli.console import complain, print_json, showing_work, wide_output
 from twigcast.experiments import (
+    FULL_COVERING,
     FULL_SIZES,
+    QUICK_COVERING,
     QUICK_SIZES,
+    CoveringBench,
+    CoveringSizes,
     GrowthPoint,
     MatchingBench,
     Measurement,
     Result,
     Sizes,
     can_draw,
+    covering_speed,
     draw_goals,
     draw_growth,
+    draw_search_times,
     foundation_speed,
     machine_facts,
     matching_growth,
     matching_speed,
     readable,
 )
-from twigcast.experiments.measure import Progress
 from twigcast.schema import Schema
 
 _SHARED_DOCUMENTS: Final = Path("../shared/data/documents")
 _QUICK: Final = "quick run: smaller sizes than those that the goals are about"
-_NARROWEST: Final = 110
 _VERDICTS: Final = {"met": "green", "missed": "bold red", "": ""}
 
 
@@ -46,6 +49,7 @@ class _Name(StrEnum):
 
     FOUNDATION = "foundation"
     MATCHING = "matching"
+    COVERING = "covering"
 
 
 @dataclass(slots=True)
@@ -54,21 +58,26 @@ class _Report:
 
     workload: dict[str, object]
     sizes: Sizes
+    covering_sizes: CoveringSizes
     machine: dict[str, str | int | float] = field(default_factory=machine_facts)
     foundation: list[Measurement] = field(default_factory=list)
     matching: list[Result] = field(default_factory=list)
     growth: list[GrowthPoint] = field(default_factory=list)
+    covering: list[Result] = field(default_factory=list)
+    covering_growth: list[GrowthPoint] = field(default_factory=list)
 
     @property
     def is_quick(self) -> bool:
         """Whether figures with goals come from smaller sizes."""
-        return bool(self.matching) and self.sizes.name != FULL_SIZES.name
+        return bool(self.matching or self.covering) and self.sizes.name != FULL_SIZES.name
 
     def parts(self) -> dict[str, list[dict[str, object]]]:
         return {
             "foundation": [asdict(one) for one in self.foundation],
             "matching": [one.as_json() for one in self.matching],
             "growth": [one.as_json() for one in self.growth],
+            "covering": [one.as_json() for one in self.covering],
+            "covering-growth": [one.as_json() for one in self.covering_growth],
         }
 
 
@@ -83,7 +92,7 @@ def bench(
     seed: Annotated[int, typer.Option(help="The seed of the workload.")] = 1,
     rounds: Annotated[int, typer.Option(min=2, help="How often each way is timed.")] = 7,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller sizes: half a minute instead of seven.")
+        bool, typer.Option("--quick", help="Smaller sizes: a minute instead of ten.")
     ] = False,
     documents: Annotated[
         list[Path] | None,
@@ -112,6 +121,7 @@ def bench(
     folders = _real_folders(documents)
     schema = Schema.from_dtd(dtd, root)
     sizes = QUICK_SIZES if quick else FULL_SIZES
+    covering_sizes = QUICK_COVERING if quick else FULL_COVERING
     report = _Report(
         {
             "dtd": Path(dtd).name,
@@ -120,20 +130,24 @@ def bench(
             "rounds": rounds,
             "real documents": [path.name for path in folders],
             "sizes": asdict(sizes),
+            "covering sizes": asdict(covering_sizes),
         },
         sizes,
+        covering_sizes,
     )
-    # Its thread takes processor time, so it draws seldom.
-    with Console(stderr=True).status("starting", refresh_per_second=2) as status:
-        progress: Progress = status.update
-        if name is not _Name.MATCHING:
+    with showing_work() as progress:
+        if name in (None, _Name.FOUNDATION):
             report.foundation += foundation_speed(
                 schema, seed=seed, rounds=rounds, progress=progress
             )
-        if name is not _Name.FOUNDATION:
+        if name in (None, _Name.MATCHING):
             run = MatchingBench(schema, sizes, seed=seed, rounds=rounds, progress=progress)
             report.matching += matching_speed(run, folders)
             report.growth += matching_growth(run)
+        if name in (None, _Name.COVERING):
+            report.covering, report.covering_growth = covering_speed(
+                CoveringBench(schema, covering_sizes, seed=seed, rounds=rounds, progress=progress)
+            )
         if folder is not None:
             progress("drawing")
             _store(report, folder)
@@ -165,6 +179,9 @@ def _store(report: _Report, folder: Path) -> None:
     if report.matching:
         draw_goals(report.matching, folder, note)
         draw_growth(report.growth, folder, note)
+    if report.covering:
+        draw_goals(report.covering, folder, note, "covering-goals")
+        draw_search_times(report.covering_growth, folder, note)
 
 
 def _machine_line(report: _Report) -> str:
@@ -178,19 +195,31 @@ def _machine_line(report: _Report) -> str:
 
 
 def _print_tables(report: _Report) -> None:
-    console = output()
-    console.width = max(console.width, _NARROWEST)
+    console = wide_output()
+    title = _QUICK if report.is_quick else None
     if report.foundation:
         console.print(_foundation_table(report.foundation))
     if report.matching:
-        console.print(_matching_table(report.matching, _QUICK if report.is_quick else None))
-        console.print(_growth_table(report.growth))
-        judged = [result.verdict for result in report.matching if result.verdict]
+        console.print(_results_table(report.matching, "matches", title))
         console.print(
-            f"{judged.count('met')} goals met, {judged.count('missed')} missed; matches are "
-            "subscriptions a document"
+            _growth_table(report.growth, "subscriptions", "a document", "expat", "matches")
+        )
+        console.print(f"{_verdicts(report.matching)}; matches are subscriptions a document")
+    if report.covering:
+        console.print(_results_table(report.covering, "coverings", title))
+        console.print(
+            _growth_table(report.covering_growth, "patterns", "a search", "ours", "coverings")
+        )
+        console.print(
+            f"{_verdicts(report.covering)}; coverings are patterns found by a search, equal for "
+            "ours and for Linear on every query that both were asked"
         )
     console.print(Text(_machine_line(report)))
+
+
+def _verdicts(results: Sequence[Result]) -> str:
+    judged = [result.verdict for result in results if result.verdict]
+    return f"{judged.count('met')} goals met, {judged.count('missed')} missed"
 
 
 def _foundation_table(measurements: Sequence[Measurement]) -> Table:
@@ -212,14 +241,14 @@ def _foundation_table(measurements: Sequence[Measurement]) -> Table:
     return table
 
 
-def _matching_table(results: Sequence[Result], title: str | None) -> Table:
-    table = Table("work", "figure", "spread", "goal", "met?", "matches", title=title)
+def _results_table(results: Sequence[Result], found: str, title: str | None) -> Table:
+    table = Table("work", "figure", "spread", "goal", "met?", found, title=title)
     for place in (2, 3, 5):
         table.columns[place].justify = "right"
     for result in results:
         table.add_row(
             Text(result.work),
-            Text(f"{readable(result.value)} {result.unit}"),
+            Text(result.figure),
             f"±{result.spread / 2:.0%}" if result.spread else "",
             "" if result.goal is None else str(result.goal),
             Text(result.verdict, style=_VERDICTS[result.verdict]),
@@ -228,8 +257,10 @@ def _matching_table(results: Sequence[Result], title: str | None) -> Table:
     return table
 
 
-def _growth_table(points: Sequence[GrowthPoint]) -> Table:
-    table = Table("subscriptions", "by", "time a document", "÷ expat", "matches")
+def _growth_table(
+    points: Sequence[GrowthPoint], what: str, piece: str, yardstick: str, found: str
+) -> Table:
+    table = Table(what, "by", f"time {piece}", f"÷ {yardstick}", found)
     for place in (0, 2, 3, 4):
         table.columns[place].justify = "right"
     last = 0

@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 _Item = TypeVar("_Item")
+_NARROWEST = 110
 
 
 def output() -> Console:
     """The console for results."""
     return Console(highlight=False, soft_wrap=False)
+
+
+def wide_output() -> Console:
+    """The console for tables of figures, which a narrow one would cut."""
+    console = output()
+    console.width = max(console.width, _NARROWEST)
+    return console
 
 
 def complain(message: str) -> None:
@@ -57,6 +66,40 @@ def with_progress(
         for item in items:
             yield item
             progress.advance(task)
+
+
+class WorkShown(Protocol):
+    """Called with what is being done at the moment and, where that is known, how much of it."""
+
+    def __call__(self, work: str, done: int = 0, total: int = 0) -> None: ...
+
+
+@contextmanager
+def showing_work() -> Iterator[WorkShown]:
+    """A line on standard error that tells what is being done, with a bar; on a terminal only.
+
+    Its thread takes processor time, so it draws seldom: what is measured meanwhile counts.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn())
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        refresh_per_second=2,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def show(work: str, done: int = 0, total: int = 0) -> None:
+            description = f"{work}: {done:,} of {total:,}" if total else work
+            # A bar without a total moves to and fro.
+            progress.update(
+                task, description=escape(description), completed=done, total=total or None
+            )
+
+        yield show
 
 
 def read_bytes(name: str) -> bytes:

@@ -9,7 +9,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from twigcast.documents import read_document
-from twigcast.experiments.measure import Measurement, Progress, measure
+from twigcast.experiments.measure import Measurement, Progress, measure, quiet
 from twigcast.language import Pattern, parse
 from twigcast.matching import CompactDocument, compile_pattern
 from twigcast.schema import Schema
@@ -33,7 +33,7 @@ def foundation_speed(
     size: int = 4_000,
     seed: int = 1,
     rounds: int = 7,
-    progress: Progress = lambda work: None,
+    progress: Progress = quiet,
 ) -> Iterator[Measurement]:
     """Measure on subscriptions and documents generated from the schema.
 

@@ -10,17 +10,16 @@ less, and those of the clock where threads or files are measured.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from typing import Final
 from xml.parsers import expat
 
-from twigcast.errors import WorkloadError
-from twigcast.experiments.measure import Measurement, Progress, measure
+from twigcast.experiments.generated import Generated
+from twigcast.experiments.measure import Measurement, Progress, measure, quiet
 from twigcast.experiments.results import Detail, Goal, Result, ratio_result
-from twigcast.language import Pattern
 from twigcast.matching import Matcher
 from twigcast.schema import Schema
 from twigcast.workload import (
@@ -42,9 +41,6 @@ EXPAT: Final = "expat alone"
 
 _QUICK_ROUNDS: Final = 3
 """A way that takes milliseconds a round is timed so many times as often as asked."""
-_STEP: Final = 2_000
-_PATIENCE: Final = 5.0
-"""Seconds for a step of new subscriptions; a schema that needs more has few that are left."""
 _AT_ONCE: Final = 50
 
 
@@ -124,19 +120,20 @@ class MatchingBench:
         *,
         seed: int,
         rounds: int,
-        progress: Progress = lambda work: None,
+        progress: Progress = quiet,
     ) -> None:
         self.sizes = sizes
         self.seed = seed
         self.rounds = rounds
         self.progress = progress
         self._documents = generate_documents(schema, DOCUMENTS, seed=seed)
-        self._paths = _Sequence("paths", generate_subscriptions(schema, PATHS, seed=seed))
+        self._paths = Generated("paths", map(str, generate_subscriptions(schema, PATHS, seed=seed)))
         # Two generators: one that draws values half of the time runs out of plain trees sooner, and
         # then gives ever fewer of them.
         plain = generate_subscriptions(schema, TREES, seed=seed)
         valued = generate_subscriptions(schema, TREES, seed=seed, values=VALUES)
-        self._trees = _Sequence("trees", chain.from_iterable(zip(plain, valued, strict=False)))
+        both = chain.from_iterable(zip(plain, valued, strict=False))
+        self._trees = Generated("trees", map(str, both))
 
     @cached_property
     def documents(self) -> list[bytes]:
@@ -195,39 +192,6 @@ class MatchingBench:
         return ratio_result(
             name, work, measurements, OURS, goal=goal, matches=matches, details=details
         )
-
-
-class _Sequence:
-    """The texts of generated subscriptions, made as far as needed."""
-
-    def __init__(self, kind: str, patterns: Iterator[Pattern]) -> None:
-        self._kind = kind
-        self._patterns = patterns
-        self._texts: list[str] = []
-
-    def take(self, count: int, progress: Progress) -> list[str]:
-        texts = self._texts
-        while len(texts) < count:
-            progress(f"making {count:,} {self._kind}: {len(texts):,} so far")
-            wanted = min(_STEP, count - len(texts))
-            if not self._make(wanted):
-                # The schema has no more, or hardly any; rows tell how many they used.
-                self._patterns = iter(())
-                break
-        return texts[:count]
-
-    def _make(self, count: int) -> bool:
-        """Make so many more; whether that came to its end, and in good time."""
-        before = len(self._texts)
-        end = time.process_time() + _PATIENCE
-        try:
-            for pattern in islice(self._patterns, count):
-                self._texts.append(str(pattern))
-                if time.process_time() > end:
-                    break
-        except WorkloadError:
-            return False
-        return len(self._texts) - before == count
 
 
 def fill(texts: Iterable[str]) -> Matcher:

@@ -11,11 +11,11 @@ from typing import Final
 
 from twigcast.experiments.matching_bench import MatchingBench, mean_matches
 from twigcast.experiments.measure import spread
+from twigcast.experiments.population import Population
 from twigcast.experiments.results import Goal, Result
 from twigcast.matching import Matcher
 
 _BETWEEN_DOCUMENTS: Final = 20
-_ABSENT_SHARE: Final = 50
 
 
 def updates(bench: MatchingBench) -> Iterator[Result]:
@@ -28,7 +28,7 @@ def updates(bench: MatchingBench) -> Iterator[Result]:
     texts = bench.paths(bench.sizes.paths)
     random = Random(bench.seed)
     matcher = bench.fill(texts)
-    population = _Population(texts, random)
+    population = Population(texts, random)
     for key in population.absent:
         matcher.remove(key)
     matches = mean_matches(matcher, bench.documents)
@@ -88,23 +88,3 @@ def _timed_match(matcher: Matcher, batch: list[bytes]) -> float:
     start = time.process_time()
     matcher.match_batch(batch)
     return time.process_time() - start
-
-
-class _Population:
-    """Who is subscribed and who is not, by key."""
-
-    def __init__(self, texts: list[str], random: Random) -> None:
-        self._text_of = {f"s{number}": text for number, text in enumerate(texts)}
-        self._random = random
-        keys = list(self._text_of)
-        random.shuffle(keys)
-        outside = max(1, len(keys) // _ABSENT_SHARE)
-        self.absent, self._present = keys[:outside], keys[outside:]
-
-    def exchange(self) -> tuple[str, str, str]:
-        """The key of one who leaves, and the key and expression of one who comes instead."""
-        leaving = self._random.randrange(len(self._present))
-        coming = self._random.randrange(len(self.absent))
-        gone, come = self._present[leaving], self.absent[coming]
-        self._present[leaving], self.absent[coming] = come, gone
-        return gone, come, self._text_of[come]

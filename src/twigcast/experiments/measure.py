@@ -5,13 +5,33 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-Progress = Callable[[str], None]
-"""Called with what is being done at the moment."""
+_Item = TypeVar("_Item")
+_REPORTS = 100
 
 Clock = Callable[[], float]
+
+
+class Progress(Protocol):
+    """Called with what is being done at the moment and, where that is known, how much of it."""
+
+    def __call__(self, work: str, done: int = 0, total: int = 0) -> None: ...
+
+
+def quiet(work: str, done: int = 0, total: int = 0) -> None:
+    """Progress that nobody wants to see."""
+
+
+def followed(items: Sequence[_Item], work: str, progress: Progress) -> Iterator[_Item]:
+    """The items, with progress told a hundred times on the way."""
+    every = max(1, len(items) // _REPORTS)
+    for done, item in enumerate(items):
+        if done % every == 0:
+            progress(work, done, len(items))
+        yield item
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,14 @@ from twigcast.experiments.measure import Measurement
 Detail = float | int | str
 
 
+def readable(value: float) -> str:
+    """A figure with three digits that count, and no more than two places after the point."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.3f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """A bound on a figure: at most, or with ``least``, at least."""
@@ -43,7 +51,7 @@ class Result:
     """The interquartile range of the rounds, as a share of the value; 0 where it is one reading."""
     goal: Goal | None = None
     matches: float | None = None
-    """Subscriptions that match a document, on average, where documents are matched."""
+    """Subscriptions that match a document, or coverings that a search finds, on average."""
     details: Mapping[str, Detail] = field(default_factory=dict)
     """What else was seen: times, sizes, the makings of the workload."""
 
@@ -54,6 +62,11 @@ class Result:
             return ""
         return "met" if self.goal.is_met(self.value) else "missed"
 
+    @property
+    def figure(self) -> str:
+        """The value with its unit, for people."""
+        return f"{readable(self.value)} {self.unit}".rstrip()
+
     def as_json(self) -> dict[str, object]:
         """The result as a JSON object."""
         goal = None if self.goal is None else str(self.goal)
@@ -62,15 +75,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """The time of one way to match a document with that many subscriptions."""
+    """The time of one way to do a piece of work, a document or a search, with a set so large."""
 
     way: str
     subscriptions: int
     seconds: float
     spread: float
     ratio: float
-    """The time as a multiple of that of bare expat in the same rounds."""
+    """The time as a multiple of the yardstick's in the same rounds."""
     matches: float
+    """What is found, on average: subscriptions that match, or coverings."""
 
     def as_json(self) -> dict[str, object]:
         """The point as a JSON object."""

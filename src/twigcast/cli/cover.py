@@ -1,0 +1,253 @@
+"""``twigcast cover``: the subscriptions that stand for all, and who covers whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from twigcast.cli.console import output, print_json, showing_work, with_progress
+from twigcast.covering import CoveringTable, MergedSet, Merger, PathCounter, SubscriptionTree
+from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
+from twigcast.language import Pattern, read_subscriptions
+from twigcast.schema import Schema
+
+_MOST_ROWS: Final = 40
+_MOST_NAMED: Final = 5
+_MOST_IN_TREE: Final = 1_000
+"""Patterns up to which the whole order is drawn; of more, one covering pattern for each."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found out about a file of subscriptions."""
+
+    table: CoveringTable
+    forwarded: list[Pattern]
+    """In the order of the file."""
+    mergers: list[Merger] = field(default_factory=list)
+    merged: list[Pattern] | None = None
+    """What is forwarded after merging, if that was asked for."""
+
+    def top(self, pattern: Pattern) -> Pattern:
+        """The forwarded pattern that stands for one."""
+        above = self.table.witness(pattern)
+        while above is not None:
+            pattern, above = above, self.table.witness(above)
+        return pattern
+
+    def covered_keys(self) -> Iterable[tuple[str, Pattern, Pattern]]:
+        """The keys behind patterns that are not forwarded, with these and what covers them."""
+        for key in self.table:
+            pattern = self.table[key]
+            if self.table.witness(pattern) is not None:
+                yield key, pattern, self.top(pattern)
+
+
+def cover(
+    subscriptions: Annotated[
+        str, typer.Argument(help="A file of subscriptions: text, .csv or .parquet; - reads text.")
+    ],
+    dtd: Annotated[
+        str | None, typer.Option(help="The DTD from whose paths the degree of mergers is counted.")
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(help="The root element, where the DTD leaves it open.")
+    ] = None,
+    merge: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Merge what is left, up to this degree: the share of a merger's paths that none "
+            "of its members matches.  0 merges without false positives.  Needs --dtd.",
+        ),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object with everything instead of tables.")
+    ] = False,
+    svg: Annotated[Path | None, typer.Option(help="A file for a drawing of the order.")] = None,
+    dot: Annotated[
+        Path | None, typer.Option(help="A file for the order in the language of Graphviz.")
+    ] = None,
+) -> None:
+    """Tell which subscriptions stand for all of them, and who covers whom.
+
+    One subscription covers another when every document that matches the other matches it.
+    """
+    if merge is not None and dtd is None:
+        raise typer.BadParameter("--merge counts the paths of a DTD; name one with --dtd")
+    if dtd is not None and merge is None:
+        raise typer.BadParameter("--dtd goes with --merge; for example --merge 0")
+    if root is not None and dtd is None:
+        raise typer.BadParameter("--root goes with --dtd")
+    schema = None if dtd is None else Schema.from_dtd(dtd, root)
+    found = _cover(subscriptions)
+    if schema is not None and merge is not None:
+        _merge(found, schema, merge)
+    _draw(found.table, svg, dot)
+    if json:
+        print_json(_as_json(found))
+    else:
+        _print_tables(found)
+
+
+def _cover(file: str) -> _Found:
+    table = CoveringTable()
+    for subscription in with_progress(read_subscriptions(file), "covering"):
+        table.add(subscription.key, subscription.pattern)
+    forwarded = [pattern for pattern in table.patterns if table.witness(pattern) is None]
+    return _Found(table, forwarded)
+
+
+def _merge(found: _Found, schema: Schema, degree: float) -> None:
+    merged = MergedSet(PathCounter(schema), degree)
+    merged.update(found.forwarded, ())
+    with showing_work() as show:
+        merged.merge(lambda done, total: show("merging", done, total))
+    found.mergers = sorted(merged.mergers(), key=lambda one: (-len(one.members), str(one.pattern)))
+    left = merged.forwarded
+    order = dict.fromkeys((*(one.pattern for one in found.mergers), *found.forwarded))
+    found.merged = [pattern for pattern in order if pattern in left]
+
+
+def _draw(table: CoveringTable, svg: Path | None, dot: Path | None) -> None:
+    if svg is None and dot is None:
+        return
+    order: SubscriptionTree | _OneAbove = _OneAbove(table)
+    if len(table.patterns) <= _MOST_IN_TREE:
+        order = SubscriptionTree()
+        for key in with_progress(table, "arranging", len(table)):
+            order.add(key, table[key])
+    if svg is not None:
+        svg.write_text(order.to_svg(), encoding="utf-8")
+    if dot is not None:
+        dot.write_text(order.to_dot(), encoding="utf-8")
+
+
+class _OneAbove:
+    """The order as far as a covering table knows it, drawn as a subscription tree is."""
+
+    def __init__(self, table: CoveringTable) -> None:
+        self._table = table
+
+    def to_svg(self) -> str:
+        return to_svg(_diagram(self._table))
+
+    def to_dot(self) -> str:
+        return to_dot(_diagram(self._table))
+
+
+def _diagram(table: CoveringTable) -> Diagram:
+    """Each pattern below one that covers it; the order has more than that."""
+    numbers = {pattern: number for number, pattern in enumerate(table.patterns)}
+    edges = []
+    for pattern, number in numbers.items():
+        above = table.witness(pattern)
+        if above is not None:
+            edges.append((numbers[above], number))
+    return Diagram(
+        [
+            DiagramNode(number, str(pattern), f"{len(table.keys_of(pattern)):,}")
+            for pattern, number in numbers.items()
+        ],
+        edges,
+        caption="pattern and number of subscriptions; each is below one that covers it",
+    )
+
+
+def _as_json(found: _Found) -> dict[str, Any]:
+    table = found.table
+    told: dict[str, Any] = {
+        "subscriptions": len(table),
+        "patterns": len(table.patterns),
+        "forwarded": [
+            {"pattern": str(pattern), "keys": table.keys_of(pattern)} for pattern in found.forwarded
+        ],
+        "covered": [
+            {"key": key, "pattern": str(pattern), "by": table.keys_of(top)}
+            for key, pattern, top in found.covered_keys()
+        ],
+    }
+    if found.merged is not None:
+        told["merged"] = [str(pattern) for pattern in found.merged]
+        told["mergers"] = [
+            {
+                "pattern": str(one.pattern),
+                "degree": float(one.degree),
+                "rule": one.rule.value,
+                "members": sorted(map(str, one.members)),
+            }
+            for one in found.mergers
+        ]
+    return told
+
+
+def _print_tables(found: _Found) -> None:
+    console = output()
+    table = found.table
+    below: dict[Pattern, int] = {}
+    for pattern in table.patterns:
+        top = found.top(pattern)
+        below[top] = below.get(top, -1) + 1
+    rows = [
+        (Text(str(pattern)), _named(table.keys_of(pattern)), f"{below[pattern]:,}")
+        for pattern in found.forwarded[:_MOST_ROWS]
+    ]
+    _print_rows(("forwarded", "keys", "stands for"), rows, len(found.forwarded))
+    covered = list(found.covered_keys())
+    if covered:
+        shown = [
+            (Text(key), Text(str(pattern)), _named(table.keys_of(top)))
+            for key, pattern, top in covered[:_MOST_ROWS]
+        ]
+        _print_rows(("key", "covered", "by"), shown, len(covered))
+    if found.mergers:
+        merged = [
+            (
+                Text(str(one.pattern)),
+                _named(sorted(map(str, one.members)), "\n"),
+                f"{float(one.degree):.3g}",
+                one.rule.value,
+            )
+            for one in found.mergers[:_MOST_ROWS]
+        ]
+        _print_rows(("merger", "members", "degree", "rule"), merged, len(found.mergers))
+    console.print(_summary(found))
+
+
+def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[Text | str]], total: int) -> None:
+    table = Table(*columns)
+    for column in table.columns:
+        column.overflow = "fold"
+        if column.header in ("stands for", "degree"):
+            column.justify = "right"
+    for row in rows:
+        table.add_row(*row)
+    output().print(table)
+    if total > len(rows):
+        output().print(f"… and {total - len(rows):,} more")
+
+
+def _named(names: Sequence[str], between: str = ", ") -> Text:
+    """As many names as people read."""
+    text = Text(between.join(names[:_MOST_NAMED]))
+    if len(names) > _MOST_NAMED:
+        text.append(f"{between.strip(',')}… and {len(names) - _MOST_NAMED:,} more", style="dim")
+    return text
+
+
+def _summary(found: _Found) -> str:
+    parts = [
+        f"{len(found.table):,} subscriptions",
+        f"{len(found.table.patterns):,} distinct",
+        f"{len(found.forwarded):,} forwarded",
+    ]
+    if found.merged is not None:
+        parts.append(f"{len(found.merged):,} after merging")
+    return ", ".join(parts)

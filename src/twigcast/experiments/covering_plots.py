@@ -1,0 +1,45 @@
+"""The time of a search against the size of the set, beside what the paper printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from twigcast.experiments.charts import Line, Panel, draw_panels
+from twigcast.experiments.covering_bench import MODE_WORDS, MODES, WAYS
+from twigcast.experiments.published import SEARCH_AT_MOST, SEARCH_MILLISECONDS, XSEARCH
+from twigcast.experiments.results import GrowthPoint
+
+
+def search_panels(points: Sequence[GrowthPoint]) -> list[Panel]:
+    """The time of a search against the size of the set, a panel for each mode."""
+    panels = []
+    for mode in MODES:
+        lines = [
+            Line(
+                way,
+                [
+                    (point.subscriptions, point.seconds * 1e3)
+                    for point in points
+                    if point.way == f"{way}, {mode}"
+                ],
+                style,
+            )
+            for style, way in enumerate(WAYS)
+        ]
+        printed = [*SEARCH_MILLISECONDS[mode].items()]
+        lines.append(Line(f"{XSEARCH}, Table 1", printed, 4, published=True))
+        bound = [*SEARCH_AT_MOST.items()]
+        lines.append(Line(f"{XSEARCH}, Figure 4 (less than)", bound, 5, published=True))
+        title = f"{mode}: {MODE_WORDS[mode]}"
+        panels.append(
+            Panel(
+                title, "patterns", "milliseconds a search", lines, log_across=True, log_upward=True
+            )
+        )
+    return panels
+
+
+def draw_search_times(points: Sequence[GrowthPoint], folder: Path, note: str = "") -> list[Path]:
+    """The time of a search against the size of the set, both logarithmic, beside the paper's."""
+    return draw_panels(search_panels(points), folder, "covering-growth", note)

@@ -1,0 +1,98 @@
+"""The time of a search against the size of the set: Table 1 and Figure 4 of Chand and Felber."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from twigcast.experiments.covering_bench import (
+    COMPILED,
+    FULL_COVERING,
+    LOOP,
+    MODES,
+    OURS,
+    PUBLISHED,
+    CoveringBench,
+)
+from twigcast.experiments.covering_plots import search_panels
+from twigcast.experiments.covering_search import SearchFigures, search_figures
+from twigcast.experiments.outcomes import Cell, Experiment, Outcome, Setting, Sheet
+from twigcast.experiments.published import SEARCH_AT_MOST, SEARCH_MILLISECONDS, XSEARCH
+
+_FULL: Final = replace(
+    FULL_COVERING, patterns=(1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+)
+_QUICK: Final = replace(
+    FULL_COVERING, name="quick", patterns=(1_000, 2_000, 5_000, 10_000), looped=10
+)
+
+
+def xsearch_time(setting: Setting) -> Outcome:
+    """Search sets of growing size in both modes, by four ways."""
+    bench = CoveringBench(
+        setting.schema,
+        _FULL if setting.full else _QUICK,
+        seed=setting.seed,
+        rounds=setting.rounds,
+        progress=setting.progress,
+    )
+    figures = [one for count in bench.counts for one in search_figures(bench, count)]
+    sheets = [_sheet(mode, [one for one in figures if one.mode == mode]) for mode in MODES]
+    points = [point for one in figures for point in one.points()]
+    asked = figures[0]
+    return Outcome(
+        sheets,
+        search_panels(points),
+        [
+            (
+                f"Mean milliseconds a search: ours over {asked.queries:,} queries, {PUBLISHED} and "
+                f"{COMPILED} over {asked.sampled:,} of them, {LOOP} over {asked.looped:,}."
+            ),
+            (
+                "The paper's times are of another machine and another time; its algorithm, "
+                f"compiled here, is '{PUBLISHED}'."
+            ),
+            (
+                f"The answers of {OURS} and {COMPILED} were compared and are equal; "
+                f"{PUBLISHED} misses some."
+            ),
+        ],
+    )
+
+
+def _sheet(mode: str, figures: list[SearchFigures]) -> Sheet:
+    rows: list[list[Cell]] = []
+    for one in figures:
+        published, compiled, loop = (one.times[way] for way in (PUBLISHED, COMPILED, LOOP))
+        limit = SEARCH_AT_MOST.get(one.count)
+        printed: Cell = SEARCH_MILLISECONDS[mode].get(one.count)
+        rows.append(
+            [
+                one.count,
+                printed if limit is None else f"< {limit:g}",
+                one.index.mean * 1e3,
+                *(way.seconds * 1e3 for way in (published, compiled, loop)),
+                published.ratio,
+                loop.ratio,
+                one.found / one.sampled,
+                one.missed * 100,
+            ]
+        )
+    columns = (
+        "patterns",
+        "paper, ms",
+        *(f"{way}, ms" for way in (OURS, PUBLISHED, COMPILED, LOOP)),
+        "published ÷ ours",
+        "loop ÷ ours",
+        "coverings",
+        "published misses, %",
+    )
+    return Sheet(f"xsearch-{mode.replace('_', '-')}", f"Table 1, {mode}", columns, rows)
+
+
+EXPERIMENT: Final = Experiment(
+    "xsearch-time",
+    "the time of a search for coverings as the set grows",
+    f"{XSEARCH}, Table 1 and Figure 4",
+    xsearch_time,
+)
