@@ -150,13 +150,15 @@ def test_an_unknown_pattern_is_refused(name: str) -> None:
         getattr(tree_of("//a"), name)(parse("//b"))
 
 
-def test_a_text_that_was_not_parsed_is_refused() -> None:
+def test_subscriptions_may_be_texts_and_keys_are_texts() -> None:
     tree = SubscriptionTree()
-    with pytest.raises(TypeError, match="parse"):
-        tree.add("a", "//a")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="string"):
+    tree.add("a", "//p:a", {"p": "urn:p"})
+    assert tree["a"] == parse("//Q{urn:p}a")
+    assert tree.covering("/Q{urn:p}a/b") == ["a"]
+    assert tree.covered_by("/*") == ["a"]
+    with pytest.raises(TypeError, match="key"):
         tree.add(1, parse("//a"))  # type: ignore[arg-type]
-    assert len(tree) == 0
+    assert list(tree) == ["a"]
 
 
 # --- the order -------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 from twigcast.covering.search import ItemSearch
-from twigcast.covering.subscribers import Subscribers, as_pattern
+from twigcast.covering.subscribers import SubscriptionSet, as_pattern
 from twigcast.language import Pattern
 
 _FEW = 4
@@ -26,7 +26,7 @@ class CoverIndexStats:
     """The nodes of the factorization tree: steps of all patterns, shared beginnings once."""
 
 
-class CoverIndex:
+class CoverIndex(SubscriptionSet):
     """Subscriptions under keys, and which of them a pattern covers or is covered by.
 
     >>> index = CoverIndex()
@@ -41,11 +41,11 @@ class CoverIndex:
     expressions complete.  A pattern covers itself.  One thread at a time may use an index.
     """
 
-    __slots__ = ("_search", "_subscribers")
+    __slots__ = ("_search",)
 
     def __init__(self) -> None:
+        super().__init__()
         self._search: ItemSearch[_Keys] = ItemSearch()
-        self._subscribers = Subscribers()
 
     def add(
         self,
@@ -94,21 +94,6 @@ class CoverIndex:
     def stats(self) -> CoverIndexStats:
         """How large the index is."""
         return CoverIndexStats(len(self._subscribers), len(self._search), self._search.places)
-
-    def __len__(self) -> int:
-        """The number of subscriptions."""
-        return len(self._subscribers)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._subscribers
-
-    def __iter__(self) -> Iterator[str]:
-        """The keys, as they are at the start."""
-        return iter(self._subscribers)
-
-    def __getitem__(self, key: str) -> Pattern:
-        """The pattern of a subscription."""
-        return self._subscribers[key]
 
     def __repr__(self) -> str:
         return f"<CoverIndex of {len(self):,} subscriptions, {len(self._search):,} patterns>"

@@ -85,3 +85,27 @@ class Subscribers:
         if pattern is None:
             raise UnknownKeyError(key)
         return pattern
+
+
+class SubscriptionSet:
+    """What all sets of subscriptions under keys have in common: they are read like a mapping."""
+
+    __slots__ = ("_subscribers",)
+
+    def __init__(self) -> None:
+        self._subscribers = Subscribers()
+
+    def __len__(self) -> int:
+        """The number of subscriptions."""
+        return len(self._subscribers)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._subscribers
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, as they are at the start."""
+        return iter(self._subscribers)
+
+    def __getitem__(self, key: str) -> Pattern:
+        """The pattern of a subscription."""
+        return self._subscribers[key]

@@ -37,13 +37,13 @@ Not for several threads at once while one of them adds or removes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from twigcast.covering.drawing import Diagram, DiagramNode, shorten, to_dot, to_svg
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared
-from twigcast.errors import DuplicateKeyError, UnknownKeyError
+from twigcast.covering.subscribers import SubscriptionSet, as_pattern
 from twigcast.language import Pattern, parse
 
 _LINES = 100
@@ -103,7 +103,7 @@ class _Node:
         del other.pointed_by[self]
 
 
-class SubscriptionTree:
+class SubscriptionTree(SubscriptionSet):
     """Subscriptions under keys, arranged by which pattern covers which.
 
     ``covers`` is the test of covering to use, any sound one.  ``comparisons`` counts how often it
@@ -111,68 +111,52 @@ class SubscriptionTree:
     """
 
     def __init__(self, covers: Callable[[Prepared, Prepared], bool] = Prepared.covers) -> None:
+        super().__init__()
         self.comparisons = 0
         self._test = covers
         self._top: dict[_Node, None] = {}
         self._node_of: dict[Pattern, _Node] = {}
-        self._node_with: dict[str, _Node] = {}
 
     # --- the set ---------------------------------------------------------------------------
 
-    def add(self, key: str, pattern: Pattern) -> None:
+    def add(
+        self,
+        key: str,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
         """Add a subscription under a key of its own.
 
-        Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken.
+        Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
+        :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        if not isinstance(key, str):
-            raise TypeError(f"a key is a string, not {type(key).__name__}")
-        if key in self._node_with:
-            raise DuplicateKeyError(key)
-        node = self._node_of.get(pattern)
-        if node is None:
-            node = self._make(pattern)
-            self._insert(node)
+        pattern = as_pattern(subscription, namespaces)
+        if self._subscribers.add(key, pattern):
+            with self._subscribers.undone_on_error(key):
+                node = self._make(pattern)
+                node.keys = self._subscribers.keys_of(pattern)
+                self._insert(node)
             self._node_of[pattern] = node
-        node.keys[key] = None
-        self._node_with[key] = node
 
     def remove(self, key: str) -> None:
-        """Remove a subscription.
-
-        Raises :class:`~twigcast.errors.UnknownKeyError` if there is none under the key.
-        """
-        node = self._node_with.pop(key, None)
-        if node is None:
-            raise UnknownKeyError(key)
-        del node.keys[key]
-        if not node.keys:
-            del self._node_of[node.pattern]
-            self._take_out(node)
-
-    def __len__(self) -> int:
-        return len(self._node_with)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._node_with
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._node_with)
-
-    def __getitem__(self, key: str) -> Pattern:
-        node = self._node_with.get(key)
-        if node is None:
-            raise UnknownKeyError(key)
-        return node.pattern
+        """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
+        pattern, is_gone = self._subscribers.remove(key)
+        if is_gone:
+            self._take_out(self._node_of.pop(pattern))
 
     # --- questions -------------------------------------------------------------------------
 
-    def covering(self, pattern: Pattern) -> list[str]:
+    def covering(
+        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+    ) -> list[str]:
         """The keys of all subscriptions that cover a pattern, itself included if it is there."""
-        return _keys(self._all_covering(self._make(pattern)))
+        return _keys(self._all_covering(self._make(as_pattern(subscription, namespaces))))
 
-    def covered_by(self, pattern: Pattern) -> list[str]:
+    def covered_by(
+        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+    ) -> list[str]:
         """The keys of all subscriptions that a pattern covers, itself included if it is there."""
-        asked = self._make(pattern)
+        asked = self._make(as_pattern(subscription, namespaces))
         start = next(iter(_lowest(self._all_covering(asked))), None)
         found: dict[_Node, None] = {}
         highest = self._highest_covered(asked, start)

@@ -21,11 +21,11 @@ looks for a new witness each time that one goes, which in a random order is seld
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from twigcast.covering.search import PatternSearch, Search
-from twigcast.covering.subscribers import Subscribers, as_pattern
+from twigcast.covering.subscribers import SubscriptionSet, as_pattern
 from twigcast.language import Pattern
 
 
@@ -41,7 +41,7 @@ class Change:
         return bool(self.forward or self.withdraw)
 
 
-class CoveringTable:
+class CoveringTable(SubscriptionSet):
     """Subscriptions under keys, and the patterns that stand for all of them upstream.
 
     >>> table = CoveringTable()
@@ -56,8 +56,8 @@ class CoveringTable:
     """
 
     def __init__(self, search: Search | None = None) -> None:
+        super().__init__()
         self._search: Search = PatternSearch() if search is None else search
-        self._subscribers = Subscribers()
         self._witness: dict[Pattern, Pattern | None] = {}
         self._below: dict[Pattern, dict[Pattern, None]] = {}
         self._forwarded: dict[Pattern, None] = {}
@@ -156,21 +156,6 @@ class CoveringTable:
     def keys_of(self, pattern: Pattern) -> list[str]:
         """The keys of the subscriptions to exactly this pattern."""
         return list(self._subscribers.keys_of(pattern))
-
-    def __len__(self) -> int:
-        """The number of subscriptions."""
-        return len(self._subscribers)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._subscribers
-
-    def __iter__(self) -> Iterator[str]:
-        """The keys, as they are at the start."""
-        return iter(self._subscribers)
-
-    def __getitem__(self, key: str) -> Pattern:
-        """The pattern of a subscription."""
-        return self._subscribers[key]
 
     def __repr__(self) -> str:
         return (
