@@ -198,6 +198,16 @@ def test_a_threshold_is_the_decimal_number_it_looks_like() -> None:
             MergedSet(counter, wrong)
 
 
+def test_weights_tell_which_mergers_are_perfect_in_practice() -> None:
+    group = parsed(["/r/s/a", "/r/s/b"])
+    seen = {("r", "s", "a"): 5, ("r", "s", "b"): 3, ("r", "a"): 9}
+    counter = PathCounter(CHILDREN, weights=seen)
+    (merger,) = merge(group, counter)
+    assert merger.pattern == parse("/r/s/*")
+    assert merge(group, PathCounter(CHILDREN, weights={**seen, ("r", "s", "c"): 2}), 0.19) == []
+    assert merge(group, PathCounter(CHILDREN)) == []
+
+
 def test_the_perfect_merger_is_chosen_first() -> None:
     group = parsed(["/r/s/a", "/r/s/b", "/r/s/c", "/r/s/d", "/r/a"])
     found = {str(each.pattern) for each in merge(group, PathCounter(CHILDREN), 0.5)}
@@ -329,7 +339,7 @@ class Upstream:
         return {path for path in self.paths if any(selects(each, path) for each in spelled)}
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     small_dtds(),
     st.lists(expressions(4), min_size=2, max_size=14, unique=True),
@@ -361,7 +371,7 @@ def test_whatever_comes_and_goes_the_invariants_hold(
 def test_merging_twice_changes_nothing_more(shared_data: Path) -> None:
     schema = Schema.from_dtd(shared_data / "dtd" / "nitf-2-5.dtd", root="nitf")
     parameters = PathParameters(length=10)
-    patterns = list(islice(generate_subscriptions(schema, parameters, seed=1), 1500))
+    patterns = list(islice(generate_subscriptions(schema, parameters, seed=1), 1000))
     merged = MergedSet(PathCounter(schema), 0.1)
     merged.update(patterns, ())
     reports: list[tuple[int, int]] = []
@@ -375,3 +385,29 @@ def test_merging_twice_changes_nothing_more(shared_data: Path) -> None:
         assert all(covers(merger.pattern, member) for member in merger.members)
     merged.update((), patterns)
     assert not merged.forwarded
+
+
+def test_patterns_that_cannot_be_counted_are_left_as_they_are() -> None:
+    schema = Schema.from_dtd("<!ELEMENT a ANY><!ELEMENT b ANY>", root="a")
+    merged = MergedSet(PathCounter(schema, 20), 0.9)
+    costly = parsed(["//a/*/*/*/*/*/*/*/*/b", "//a/*/*/*/*/*/*/*/*/c", "//a/*/*/*/*/*/*/*/a/b"])
+    merged.update(costly, ())
+    assert not merged.merge()
+    assert merged.forwarded == frozenset(costly)
+
+
+def test_merging_that_was_broken_off_is_taken_up_again() -> None:
+    class EnoughError(Exception):
+        pass
+
+    def give_up(done: int, total: int) -> None:
+        raise EnoughError
+
+    group = parsed(["/r/s/a", "/r/s/b", "/r/s/c", "/r/s/d"])
+    merged = MergedSet(PathCounter(CHILDREN))
+    merged.update(group, ())
+    with pytest.raises(EnoughError):
+        merged.merge(give_up)
+    assert merged.forwarded == frozenset(group)
+    assert told(merged.merge()) == ({"/r/s/*"}, texts(group))
+    assert repr(merged) == "<MergedSet of 4 patterns, 1 forwarded, 1 of them mergers>"

@@ -16,6 +16,7 @@ from schema_oracle import NAMES, SmallDtd, selects, small_dtds
 from twigcast import Schema, decompose, parse
 from twigcast.covering import counting
 from twigcast.covering.counting import PathCounter
+from twigcast.errors import CountingBudgetError
 from twigcast.workload import PathParameters, generate_subscriptions
 
 _STEPS = st.tuples(st.sampled_from(("/", "/", "//")), st.sampled_from((*NAMES, "*", "zoo")))
@@ -135,8 +136,10 @@ def test_depth_bounds_the_paths_of_a_recursive_schema() -> None:
         1,
         59,
     ]
-    with pytest.raises(ValueError, match="depth is 0"):
-        PathCounter(schema, 0)
+    assert PathCounter(schema, 200).count([parse("/a/a")]) == 199
+    for depth in (0, 201):
+        with pytest.raises(ValueError, match=f"depth is {depth}"):
+            PathCounter(schema, depth)
 
 
 def test_where_namespaces_are_open_perfect_is_perfect_in_all_of_them() -> None:
@@ -181,6 +184,26 @@ def test_a_real_schema_agrees_with_enumeration(shared_data: Path) -> None:
     for group in (patterns[place : place + 3] for place in range(0, len(patterns), 3)):
         expected = len(matched([str(pattern) for pattern in group], paths))
         assert counter.count(group) == expected, group
+
+
+def test_a_count_that_needs_too_many_states_is_refused_and_harms_nothing() -> None:
+    schema = Schema.from_dtd("<!ELEMENT a ANY><!ELEMENT b ANY>", root="a")
+    # Which of the last eleven elements were an a must be known: 2048 states.
+    pattern = parse("//a/*/*/*/*/*/*/*/*/*/*/b")
+    counter = PathCounter(schema, 16)
+    with pytest.raises(CountingBudgetError, match="budget of 60 states") as caught:
+        counter.count([pattern], budget=60)
+    assert caught.value.patterns == (str(pattern),)
+    for _ in range(2):
+        with pytest.raises(CountingBudgetError):
+            counter.degree(parse("/a"), [pattern], budget=60)
+        with pytest.raises(CountingBudgetError):
+            counter.degree(pattern, [], budget=60)
+        assert not counter.exceeds(parse("/a"), [pattern], Fraction(0), budget=60)
+    assert counter.count([parse("/a/b")], budget=60) == 2**15 - 1
+    assert counter.degree(pattern, []) == 1
+    assert counter.exceeds(parse("/a"), [pattern], Fraction(0))
+    assert counter.count([pattern]) == PathCounter(schema, 16).count([pattern])
 
 
 def test_what_is_remembered_is_bounded_and_may_be_forgotten(

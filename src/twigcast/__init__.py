@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from twigcast.documents import DocumentLimits, PathPublication, decompose
     from twigcast.errors import (
         AdvertisementError,
+        CountingBudgetError,
         CoveringBudgetError,
         DocumentError,
         DuplicateKeyError,
@@ -58,6 +59,7 @@ _HOMES = {
     "AdvertisementError": "errors",
     "BatchMatches": "matching",
     "Change": "covering",
+    "CountingBudgetError": "errors",
     "CoverIndex": "covering",
     "CoverIndexStats": "covering",
     "CoveringBudgetError": "errors",
@@ -93,6 +95,7 @@ __all__ = [
     "AdvertisementError",
     "BatchMatches",
     "Change",
+    "CountingBudgetError",
     "CoverIndex",
     "CoverIndexStats",
     "CoveringBudgetError",

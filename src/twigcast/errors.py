@@ -132,6 +132,25 @@ class CoveringBudgetError(TwigcastError):
         )
 
 
+class CountingBudgetError(TwigcastError):
+    """The paths that patterns match were not counted with ``budget`` states.
+
+    ``patterns`` are the texts of those that were counted together.
+    """
+
+    def __init__(self, patterns: tuple[str, ...], budget: int) -> None:
+        self.patterns = patterns
+        self.budget = budget
+        super().__init__(patterns, budget)
+
+    def __str__(self) -> str:
+        which = self.patterns[0] if len(self.patterns) == 1 else f"{len(self.patterns)} patterns"
+        return (
+            f"the paths matched by {which} were not counted with a budget of {self.budget:,} "
+            "states; allow for more, or count fewer patterns together"
+        )
+
+
 class WorkloadError(TwigcastError, ValueError):
     """A workload that cannot be generated: impossible parameters, or no more distinct ones."""
 

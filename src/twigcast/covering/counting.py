@@ -26,35 +26,32 @@ What is remembered is bounded (``MOST_NUMBERS``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from operator import itemgetter
+from typing import NamedTuple
 
 from twigcast.covering.observed_paths import ObservedPaths, Path
-from twigcast.errors import TwigcastError
+from twigcast.errors import CountingBudgetError
 from twigcast.language import Axis, NodeTest, Pattern, Step
 from twigcast.schema import Schema
 from twigcast.schema.automaton import bits
 
 DEFAULT_BUDGET = 5_000
-MOST_NUMBERS = 1_000_000
+MOST_NUMBERS = 500_000
+_DEEPEST = 200
+"""Paths are followed by recursion."""
 _MOST_PATTERNS = 200_000
-
-
-class CountingBudgetError(TwigcastError):
-    """The paths that ``patterns`` match were not counted with ``budget`` new states."""
-
-    def __init__(self, patterns: Sequence[Pattern], budget: int) -> None:
-        self.patterns = tuple(patterns)
-        self.budget = budget
-        super().__init__(
-            f"the paths that {len(self.patterns)} patterns match were not counted with a budget "
-            f"of {budget:,} states; allow for more, or count fewer patterns together"
-        )
 
 
 class _TooManyStates(Exception):  # noqa: N818 - never leaves this module
     pass
+
+
+class _TooCostly(NamedTuple):
+    """In place of a count: that it was not to be had with this budget."""
+
+    budget: int
 
 
 class _State:
@@ -97,32 +94,41 @@ class PathCounter:
         depth: int = 10,
         weights: Mapping[Path, int] | None = None,
     ) -> None:
-        if depth < 1:
-            raise ValueError(f"paths have an element at least: depth is {depth}")
+        if not 1 <= depth <= _DEEPEST:
+            raise ValueError(f"paths of 1 to {_DEEPEST} elements are counted: depth is {depth}")
         self.depth = depth
         self._observed = None if weights is None else ObservedPaths(weights)
         automaton = self._automaton = schema.automaton
-        classes: dict[int, int] = {}
-        for children in (automaton.first, *automaton.follow):
-            classes.setdefault(children, len(classes))
-        self._children = list(classes)
-        self._class_of = [classes[children] for children in automaton.follow]
+        # Classes with several children come first, those without any last.
+        self._children = sorted(
+            {automaton.first, *automaton.follow},
+            key=lambda children: (-children.bit_count(), children),
+        )
+        number = {children: kind for kind, children in enumerate(self._children)}
+        self._top = number[automaton.first]
+        self._class_of = [number[children] for children in automaton.follow]
         self._totals = self._all_paths()
         self._class_totals = [
             [sum(row[place] for place in bits(children)) for children in self._children]
             for row in self._totals
         ]
-        self._spread = _picker(self._class_of)
-        self._sums = [_summer(list(bits(children))) for children in self._children]
+        self._several = [
+            itemgetter(*bits(children)) for children in self._children if children.bit_count() > 1
+        ]
+        self._single = [
+            children.bit_length() - 1 for children in self._children if children.bit_count() == 1
+        ]
+        self._no_children = [0] * self._children.count(0)
         self._masks: dict[tuple[NodeTest, bool], int] = {}
-        self._counts: dict[tuple[Pattern, bool], int] = {}
+        self._counts: dict[tuple[Pattern, bool], int | _TooCostly] = {}
         self._left = 0  # of the budget of the count that is under way
         self._forget()
 
     def count(self, patterns: Iterable[Pattern], *, budget: int = DEFAULT_BUDGET) -> int:
         """How many paths of the schema one of the linear patterns, or more, may match.
 
-        Raises CountingBudgetError where that takes more than ``budget`` new states.
+        Raises :class:`~twigcast.errors.CountingBudgetError` where that takes more than ``budget``
+        new states.
         """
         return self._count(patterns, surely=False, budget=budget)
 
@@ -139,7 +145,8 @@ class PathCounter:
         Where the DTD leaves the namespace of an element open, a merger counts as matching and a
         member that asks for one namespace as not matching: what is called perfect is.
 
-        Raises CountingBudgetError where that takes more than ``budget`` new states.
+        Raises :class:`~twigcast.errors.CountingBudgetError` where that takes more than ``budget``
+        new states.
         """
         members = list(members)
         observed = self._observed
@@ -153,29 +160,49 @@ class PathCounter:
             return Fraction(0)
         return 1 - Fraction(self._count(members, surely=True, budget=budget), matched)
 
-    def exceeds(self, merger: Pattern, members: Iterable[Pattern], threshold: Fraction) -> bool:
+    def exceeds(
+        self,
+        merger: Pattern,
+        members: Iterable[Pattern],
+        threshold: Fraction,
+        *,
+        budget: int = DEFAULT_BUDGET,
+    ) -> bool:
         """Whether it is plain that the degree is above the threshold, from members one by one.
 
-        Much quicker than the degree, as the count of a member serves all its mergers.
+        Much quicker than the degree, as the count of a member serves all its mergers.  Nothing is
+        plain where one of them cannot be counted within the budget.
         """
         if self._observed is not None:
             return False
-        matched = self._count_one(merger, surely=False)
-        most_missed = matched * threshold.numerator // threshold.denominator
-        wanted = matched - most_missed
-        for member in members:
-            if wanted <= 0:
-                break
-            wanted -= self._count_one(member, surely=True)
+        try:
+            matched = self._count_one(merger, surely=False, budget=budget)
+            most_missed = matched * threshold.numerator // threshold.denominator
+            wanted = matched - most_missed
+            for member in members:
+                if wanted <= 0:
+                    break
+                wanted -= self._count_one(member, surely=True, budget=budget)
+        except CountingBudgetError:
+            return False
         return wanted > 0
 
-    def _count_one(self, pattern: Pattern, *, surely: bool, budget: int = DEFAULT_BUDGET) -> int:
+    def _count_one(self, pattern: Pattern, *, surely: bool, budget: int) -> int:
         found = self._counts.get((pattern, surely))
         if found is None:
-            found = self._count((pattern,), surely=surely, budget=budget)
             if len(self._counts) >= _MOST_PATTERNS:
                 self._counts.clear()
+            try:
+                found = self._count((pattern,), surely=surely, budget=budget)
+            except CountingBudgetError:
+                self._counts[pattern, surely] = _TooCostly(budget)
+                raise
             self._counts[pattern, surely] = found
+        elif not isinstance(found, int):
+            if budget <= found.budget:
+                raise CountingBudgetError((str(pattern),), budget)
+            del self._counts[pattern, surely]
+            return self._count_one(pattern, surely=surely, budget=budget)
         return found
 
     def _count(self, patterns: Iterable[Pattern], *, surely: bool, budget: int) -> int:
@@ -186,9 +213,9 @@ class PathCounter:
         start = self._state({suffix for suffix in suffixes if suffix is not None})
         self._left = budget
         try:
-            return self._below(start, 0, self.depth)
+            return self._below(start, self._top, self.depth)
         except _TooManyStates:
-            raise CountingBudgetError(patterns, budget) from None
+            raise CountingBudgetError(tuple(map(str, patterns)), budget) from None
 
     # Paths, counted from an element downwards.
 
@@ -253,13 +280,18 @@ class PathCounter:
             elif state.rest is _MATCHED:
                 known.append(self._class_totals[level])
             else:
-                at = self._spread(self._level(state.rest, level - 1))
+                rest = self._level(state.rest, level - 1)
+                at = [rest[kind] for kind in self._class_of]
                 for place, below in state.moves.items():
                     if below is _MATCHED:
                         at[place] = self._totals[level][place]
                     else:
                         at[place] = self._level(below, level - 1)[self._class_of[place]]
-                known.append([sum_up(at) for sum_up in self._sums])
+                known.append(
+                    [sum(pick(at)) for pick in self._several]
+                    + [at[place] for place in self._single]
+                    + self._no_children
+                )
             self._numbers += len(self._children)
         return known[levels]
 
@@ -366,19 +398,3 @@ def _linear_steps(pattern: Pattern) -> tuple[Step, ...]:
     if steps is None:
         raise ValueError(f"only paths of names and * are counted: {pattern}")
     return steps
-
-
-def _picker(places: Sequence[int]) -> Callable[[Sequence[int]], list[int]]:
-    """A function that takes the numbers at those places out of a list."""
-    if len(places) < 2:
-        return lambda numbers: [numbers[place] for place in places]
-    pick = itemgetter(*places)
-    return lambda numbers: list(pick(numbers))
-
-
-def _summer(places: Sequence[int]) -> Callable[[Sequence[int]], int]:
-    """A function that sums up the numbers at those places of a list."""
-    if len(places) < 2:
-        return lambda numbers: sum(numbers[place] for place in places)
-    pick = itemgetter(*places)
-    return lambda numbers: sum(pick(numbers))

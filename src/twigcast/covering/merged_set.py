@@ -31,17 +31,18 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from twigcast.covering.counting import CountingBudgetError, PathCounter
+from twigcast.covering.counting import PathCounter
 from twigcast.covering.merging import Candidate, Rule, candidates
 from twigcast.covering.search import PatternSearch
 from twigcast.covering.table import Change
+from twigcast.errors import CountingBudgetError
 from twigcast.language import Pattern, require_pattern
 
 Progress = Callable[[int, int], None]
 """Called with the number of candidates that have been judged and that of all."""
 
 _MOST_ROUNDS = 10
-_MOST_STATES = 40
+_MOST_STATES = 120
 _REPORTED_EVERY = 100
 
 
@@ -101,7 +102,7 @@ class MergedSet:
         """How many patterns are present."""
         return len(self._present)
 
-    def __contains__(self, pattern: Pattern) -> bool:
+    def __contains__(self, pattern: object) -> bool:
         return pattern in self._present
 
     @property
@@ -130,13 +131,24 @@ class MergedSet:
         return self._changes()
 
     def merge(self, progress: Progress | None = None) -> Change:
-        """Replace groups by mergers, as far as what was forwarded since the last time allows."""
+        """Replace groups by mergers, as far as what was forwarded since the last time allows.
+
+        Some milliseconds for each pattern that is new.  An exception raised by ``progress`` ends
+        it; the next call, of whatever method, answers with what was merged until then.
+        """
         for _ in range(_MOST_ROUNDS):
-            fresh = frozenset(self._fresh)
-            self._fresh.clear()
-            if not self._choose(self._judge(candidates(self._forwarded, fresh), progress)):
+            found = candidates(self._forwarded, frozenset(self._fresh))
+            judged = self._judge(found, progress)
+            self._fresh.clear()  # only now: `progress` may have raised, to put it off
+            if not self._choose(judged):
                 break
         return self._changes()
+
+    def __repr__(self) -> str:
+        return (
+            f"<MergedSet of {len(self):,} patterns, {len(self._forwarded):,} forwarded, "
+            f"{len(self._members):,} of them mergers>"
+        )
 
     def _check(self, added: list[Pattern], removed: list[Pattern]) -> None:
         coming: set[Pattern] = set()
@@ -182,7 +194,7 @@ class MergedSet:
         members are counted, unless they are too many and too different for that.
         """
         counted = [member for member in members if member in self._linear]
-        if self._counter.exceeds(merger, counted, self.threshold):
+        if self._counter.exceeds(merger, counted, self.threshold, budget=_MOST_STATES):
             return None
         least: Fraction | None = None
         for patterns in (list(group), counted):
@@ -216,8 +228,7 @@ class MergedSet:
 
     def _stand(self, judged: _Judged) -> None:
         merger = judged.merger
-        for narrower in self._mergers.covered_by(merger):
-            self._dissolve(narrower)
+        assert merger not in self._members, "what stands covers nothing that is forwarded"
         members = dict.fromkeys(self._present.covered_by(merger))
         beside: dict[Pattern, None] = {}
         for member in members:
@@ -228,7 +239,7 @@ class MergedSet:
         self._mergers.add(merger)
         self._touched.update(members)
         self._touched[merger] = None
-        for other in beside:
+        for other in beside:  # those that this merger covers are among them
             if not self._saves(other):
                 self._dissolve(other)
 
