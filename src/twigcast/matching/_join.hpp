@@ -87,7 +87,10 @@ private:
         lifted_.clear();
         const Segment& way = index.segment(segment);
         if (way.length != NONE) {
-            for (const std::uint32_t element : elements) lifted_.push_back(climb(element, way.length));
+            for (const std::uint32_t element : elements) {
+                const std::uint32_t above = climb(element, way.length);
+                if (above != NONE) lifted_.push_back(above);
+            }
             return sort_lifted();
         }
         std::uint32_t known_path = NONE;
@@ -107,9 +110,10 @@ private:
         sort_lifted();
     }
 
-    // By `/` alone there is one way up, and it leads to where the segment begins.
+    // By `/` alone there is one way up, and it leads to where the segment begins.  NONE where a
+    // forged file has a probe hold on an element that does not lie as deep as its path.
     std::uint32_t climb(std::uint32_t element, std::uint32_t steps) const {
-        for (; steps != 0; --steps) element = hits_.elements[element].parent;
+        for (; steps != 0 && element != NONE; --steps) element = hits_.elements[element].parent;
         return element;
     }
 

@@ -4,10 +4,68 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "_index.hpp"
 
 namespace twigcast {
+
+// Whether the bytes are UTF-8, in which surrogates may stand by themselves, as in Python's texts.
+inline bool is_utf_8(std::string_view bytes) {
+    while (!bytes.empty()) {
+        // Nearly all is ASCII.
+        while (bytes.size() >= 8 && (load<std::uint64_t>(bytes.data()) & 0x8080808080808080) == 0) {
+            bytes.remove_prefix(8);
+        }
+        if (bytes.empty()) break;
+        const unsigned char first = static_cast<unsigned char>(bytes[0]);
+        const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        if ((first >= 0x80 && first < 0xC2) || first > 0xF4 || bytes.size() < length) return false;
+        for (std::size_t at = 1; at < length; ++at) {
+            if ((static_cast<unsigned char>(bytes[at]) & 0xC0) != 0x80) return false;
+        }
+        // None is written longer than it need be, and none is above U+10FFFF.
+        const unsigned char second = length == 1 ? 0 : static_cast<unsigned char>(bytes[1]);
+        if ((first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90) ||
+            (first == 0xF4 && second > 0x8F)) {
+            return false;
+        }
+        bytes.remove_prefix(length);
+    }
+    return true;
+}
+
+// Whether a test, spelled and read again, is the same: indexes are rebuilt from spellings.
+inline bool is_spelled(const Tests& tests, std::uint32_t number) {
+    const Test& test = tests[number];
+    const std::string path = "/" + tests.spelling(number);
+    PathText step(path);
+    if (!step.next() || !step.at_end() || step.descendant) return false;
+    if (step.kind != test.kind || step.form != test.form) return false;
+    return test.form == Form::any || (step.word == tests.word_of(test) && is_utf_8(step.word));
+}
+
+// Whether each node is found where it is sought.  Else it would be added again, and after that of two
+// paths that begin alike one would lead by the one and the other by the other.  In blocks, so that
+// memory is on its way before it is looked at.
+inline bool are_found(const Trie& trie, const HashSecret& secret) {
+    constexpr std::uint32_t BLOCK = 16;
+    Trie::Sought sought[BLOCK];
+    if (trie[0].parent != NONE) return false;  // the root is below no node
+    for (std::uint32_t begin = 1; begin < trie.count(); begin += BLOCK) {
+        const std::uint32_t size = std::min(BLOCK, trie.count() - begin);
+        for (std::uint32_t at = 0; at < size; ++at) {
+            const TrieNode& node = trie[begin + at];
+            trie.seek(node.parent, trie.is_descendant(begin + at), node.test, secret, sought[at]);
+        }
+        for (std::uint32_t at = 0; at < size; ++at) {
+            if (trie.find(sought[at]) != begin + at) return false;
+        }
+    }
+    return true;
+}
 
 inline bool Index::settle(std::uint64_t version) {
     const auto is_list = [](const auto& links, std::size_t values) {
@@ -36,12 +94,18 @@ inline bool Index::settle(std::uint64_t version) {
         }
         if (extra.watch != NONE) watch_count_ = std::max(watch_count_, extra.watch + 1);
     }
+    std::vector<std::uint32_t> living(patterns_.size(), 0);
+    for (std::uint32_t at = 0; at < subscribers.count(); ++at) {
+        if (!is_utf_8(subscribers.key_of(at))) return false;
+        if (subscribers[at].removed == NEVER_REMOVED) ++living[subscribers[at].pattern];
+    }
     living_ = dead_patterns_ = 0;
     for (std::uint32_t at = 0; at < patterns_.count(); ++at) {
         const PatternEntry& pattern = patterns_[at];
         if (!is_number(pattern.subscribers, subscribers.count()) ||
             !is_number(pattern.node, trie.count()) || !is_number(pattern.compound, compounds_.size()) ||
-            (pattern.node == NONE) == (pattern.compound == NONE)) {
+            (pattern.node == NONE) == (pattern.compound == NONE) || pattern.node == 0 ||
+            pattern.living != living[at]) {
             return false;
         }
         living_ += pattern.living;
@@ -52,7 +116,7 @@ inline bool Index::settle(std::uint64_t version) {
         if (!fits(compound.text_begin, compound.text_length, texts_.size()) ||
             !fits(compound.program_begin, compound.program_length, texts_.size()) ||
             !fits(compound.units_begin, compound.units_count, units_.size()) ||
-            compound.pattern >= patterns_.size()) {
+            compound.pattern >= patterns_.size() || !is_utf_8(text_of(at))) {
             return false;
         }
     }
@@ -83,7 +147,8 @@ inline bool Index::settle(std::uint64_t version) {
         for (std::uint32_t number = 0; number < unit.count; ++number) {
             const Branch& branch = branches_[unit.begin + number];
             const bool last = number + 1 == unit.count;
-            if (branch.node >= trie.count() || !is_number(branch.probe, probes_.size())) return false;
+            if (branch.node == 0 || branch.node >= trie.count()) return false;
+            if (!is_number(branch.probe, probes_.size())) return false;
             if (last ? branch.above != NONE : branch.above <= number || branch.above >= unit.count) {
                 return false;
             }
@@ -104,7 +169,7 @@ inline bool Index::settle(std::uint64_t version) {
         if (unit.count == 1 && branches_[unit.begin].probe == NONE) return false;
     }
     for (std::uint32_t test = 0; test < tests.count(); ++test) {
-        if (!is_path("/" + tests.spelling(test))) return false;
+        if (!is_spelled(tests, test)) return false;
     }
     for (std::uint32_t at = 0; at < segments_.count(); ++at) {
         std::uint32_t node = segments_[at].from;
@@ -118,8 +183,12 @@ inline bool Index::settle(std::uint64_t version) {
     }
     if (!segment_slots_.is_sound(segments_.size())) return false;
     if (!compound_slots_.is_sound(compounds_.size()) || !probe_slots_.is_sound(probes_.size())) return false;
+    if (!tests.are_found(secret) || !are_found(trie, secret)) return false;
     has_text_tests_ = false;
     for (std::uint32_t node = 1; node < trie.count(); ++node) {
+        // Nothing lies below a text; spelled, one that is not the last step would be an element.
+        const std::uint32_t parent = trie[node].parent;
+        if (parent != 0 && trie[parent].test == ANY_TEXT) return false;
         if (trie[node].test == ANY_TEXT) has_text_tests_ = true;
     }
     test_versions_.assign(tests.count(), 0);

@@ -64,6 +64,11 @@ public:
         return test;
     }
 
+    // What the test asks of a name, by its form; empty for `any`.
+    std::string_view word_of(const Test& test) const {
+        return test.form == Form::any ? std::string_view{} : text_of(test.word);
+    }
+
     // The canonical spelling, as in `twigcast.language`.
     std::string spelling(std::uint32_t number) const {
         const Test& test = tests_[number];
@@ -108,8 +113,24 @@ public:
             }
             if ((test.form == Form::any) != (at < 3)) return false;
             if (test.form != Form::any && test.word >= words_.size()) return false;
+            const bool is_text = test.kind == Kind::text, is_attribute = test.kind == Kind::attribute;
+            if (test.kind == Kind::document || is_text != (at == ANY_TEXT)) return false;
+            if (at < 3 && is_attribute != (at == ANY_ATTRIBUTE)) return false;
         }
         return slots_.is_sound(words_.size());
+    }
+
+    // Of sound arrays, whether each word and each test is found where it is sought.  Else it would be
+    // added again, and after that sometimes the one be found and sometimes the other.
+    bool are_found(const HashSecret& secret) const {
+        for (std::uint32_t word = 0; word < words_.count(); ++word) {
+            if (find_word(text_of(word), secret) != word) return false;
+        }
+        for (std::uint32_t at = 3; at < tests_.count(); ++at) {
+            const Test& test = tests_[at];
+            if (on_word(test.word, test.kind, test.form) != at) return false;
+        }
+        return true;
     }
 
 private:
