@@ -26,7 +26,6 @@ cdef extern from "_terms.hpp" namespace "twigcast" nogil:
     cdef cppclass Terms:
         uint32_t label(uint8_t, uint32_t, uint32_t) except +
         uint32_t atom(Atom) except +
-        boolean accepts(uint32_t, uint32_t)
         boolean implies(uint32_t, uint32_t)
         size_t size()
 
@@ -61,6 +60,7 @@ cdef extern from "_coverindex.hpp" namespace "twigcast" nogil:
         CoverIndex() except +
         Terms& terms()
         size_t places()
+        size_t entries()
         uint32_t add(vector[Twig]&) except +
         void remove(uint32_t) except +
         void covered(const vector[Twig]&, Found&) except +

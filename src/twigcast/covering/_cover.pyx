@@ -13,7 +13,6 @@ from libc.stdint cimport uint16_t, uint32_t
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
-from twigcast.covering.twigs import as_branch
 from twigcast.covering.values import with_consequences
 from twigcast.language import (
     Axis,
@@ -184,7 +183,7 @@ cdef class _Encoder:
                 if not self.step(condition, place, depth + 1, only_given, twig):
                     return False
             elif kind is FirstNode:
-                if not self.step(as_branch(condition), place, depth + 1, True, twig):
+                if not self.step(condition.as_branch(), place, depth + 1, True, twig):
                     return False
         return True
 
@@ -201,6 +200,7 @@ cdef class SearchKernel(_Encoder):
 
     cdef CoverIndex* index
     cdef list items
+    cdef readonly bint is_spoilt  # memory ran out in the middle of a change
 
     def __cinit__(self):
         self.index = new CoverIndex()
@@ -222,14 +222,23 @@ cdef class SearchKernel(_Encoder):
         cdef vector[Twig] twigs
         cdef uint32_t number
         self.twigs(steps, twigs)
-        number = self.index.add(twigs)
-        if number == <uint32_t>len(self.items):
+        # Room for the item first: every number that a search may find has its place in the list.
+        if <size_t>len(self.items) <= self.index.entries():
             self.items.append(None)
+        try:
+            number = self.index.add(twigs)
+        except BaseException:
+            self.is_spoilt = True
+            raise
         self.items[number] = item
         return number
 
     def remove(self, uint32_t number):
-        self.index.remove(number)
+        try:
+            self.index.remove(number)
+        except BaseException:
+            self.is_spoilt = True
+            raise
         self.items[number] = None
 
     def replace(self, uint32_t number, item):

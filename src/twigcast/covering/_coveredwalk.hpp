@@ -108,11 +108,12 @@ private:
         std::uint32_t name = 0;
         bool is_far = false;
         for (std::uint32_t at = leaf; at != 0; at = asked[at].parent) {
-            if (name == 0 && terms_.is_name(asked[at].label)) name = at;
+            if (name == 0 && asked[at].label != ANY_ELEMENT) name = at;
             is_far = is_far || (!asked[at].exact && !asked[at].depth_only);
         }
         if (!is_far) return 1;
         if (name == 0) return trie_.size();
+        if (!terms_.is_name(asked[name].label)) return trie_.size();
         const std::uint32_t label = asked[name].label;
         return trie_.places_of(label).size() + trie_.hidden_of(label).size();
     }
@@ -126,7 +127,7 @@ private:
         std::size_t far = 0, names = 0;
         while (far < path_.size() && path_[far]->exact) ++far;
         for (std::size_t at = far; at < path_.size(); ++at) {
-            if (terms_.is_name(path_[at]->label)) names = at + 1;
+            if (path_[at]->label != ANY_ELEMENT) names = at + 1;
         }
         hits.places.push_back(PathTrie::ROOT);
         std::size_t done = 0;
@@ -146,12 +147,23 @@ private:
         }
         ++mark_;
         for (const std::uint32_t place : hits.places) marks_[place] = mark_;
-        const bool is_anywhere = far == 0;
         hits.places.clear();
-        const std::uint32_t label = path_[last]->label;
+        const std::uint32_t asked = path_[last]->label;
+        if (terms_.is_name(asked)) {
+            find_label(asked, far, last, names, hits);
+            return;
+        }
+        for (std::uint32_t label = 0; label < terms_.label_count(); ++label) {
+            if (terms_.accepts(asked, label)) find_label(label, far, last, names, hits);
+        }
+    }
+
+    void find_label(std::uint32_t label, std::size_t far, std::size_t last, std::uint64_t names,
+                    Hits& hits) {
+        const bool is_anywhere = far == 0 && last == 0 && path_[0]->length == 1;
         for (const Posting& posting : trie_.places_of(label)) {
             if ((names & ~posting.lineage) != 0) continue;
-            if (is_anywhere && last == 0 && path_[0]->length == 1) {
+            if (is_anywhere) {
                 hits.places.push_back(posting.place);
                 continue;
             }

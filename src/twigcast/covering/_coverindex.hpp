@@ -31,6 +31,7 @@ public:
 
     Terms& terms() { return terms_; }
     std::size_t places() const { return trie_.size(); }
+    std::size_t entries() const { return entries_.size(); }
 
     std::uint32_t add(std::vector<Twig>& twigs) {
         const std::uint32_t entry = take(free_entries_, entries_);

@@ -111,7 +111,6 @@ inline bool text_implies(const Atom& given, const Atom& asked) {
 }
 
 inline bool position_implies(const Atom& given, const Atom& asked) {
-    if (given.test != asked.test) return false;
     const double known = given.number, wanted = asked.number;
     switch (given.operation) {
         case POSITION_IS:
@@ -182,8 +181,12 @@ public:
         if (given == asked) return true;
         const Atom &known = atoms_[given], &wanted = atoms_[asked];
         if (known.operation >= POSITION_IS || wanted.operation >= POSITION_IS) {
-            return known.operation >= POSITION_IS && wanted.operation >= POSITION_IS &&
-                   position_implies(known, wanted);
+            if (known.operation < POSITION_IS || wanted.operation < POSITION_IS) return false;
+            if (known.test == wanted.test) return position_implies(known, wanted);
+            // The third b is the third element at least.
+            return wanted.operation == POSITION_AT_LEAST && known.number >= wanted.number &&
+                   (known.operation == POSITION_IS || known.operation == POSITION_AT_LEAST) &&
+                   accepts(wanted.test, known.test);
         }
         if (known.operation == EQUAL && known.is_text) return passes(known, wanted);
         if (known.is_text) {

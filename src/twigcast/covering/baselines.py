@@ -47,7 +47,8 @@ class PublishedSearch:
     def __init__(self) -> None:
         self._kernel = PublishedKernel()
         self._numbers: dict[Pattern, int] = {}
-        self._patterns: list[Pattern] = []
+        self._patterns: dict[int, Pattern] = {}
+        self._count = 0
 
     @property
     def places(self) -> int:
@@ -56,13 +57,16 @@ class PublishedSearch:
 
     def add(self, pattern: Pattern) -> None:
         """Put a pattern in; it must not be there."""
-        self._kernel.add(len(self._patterns), _only_twig(pattern))
-        self._numbers[pattern] = len(self._patterns)
-        self._patterns.append(pattern)
+        self._kernel.add(self._count, _only_twig(pattern))
+        self._numbers[pattern] = self._count
+        self._patterns[self._count] = pattern
+        self._count += 1
 
     def remove(self, pattern: Pattern) -> None:
         """Take a pattern out; it must be there."""
-        self._kernel.remove(self._numbers.pop(pattern))
+        number = self._numbers.pop(pattern)
+        del self._patterns[number]
+        self._kernel.remove(number)
 
     def covered_by(self, pattern: Pattern) -> list[Pattern]:
         """The patterns of the set that the given one covers, as far as it finds them."""

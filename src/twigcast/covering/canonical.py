@@ -21,7 +21,6 @@ from itertools import count
 from twigcast.covering.models import DOCUMENT, Model, Name
 from twigcast.covering.regions import UNKNOWN, representatives
 from twigcast.covering.survey import Survey, tests_at
-from twigcast.covering.twigs import as_branch
 from twigcast.language import (
     Axis,
     Condition,
@@ -110,7 +109,7 @@ class Canonical:
             if isinstance(condition, Step):
                 self._add(condition, place)
             elif isinstance(condition, FirstNode):
-                self._add(as_branch(condition), place)
+                self._add(condition.as_branch(), place)
 
     def _name(self, test: NodeTest) -> Name:
         """A name that passes the test and as few others as possible."""

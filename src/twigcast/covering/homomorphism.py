@@ -93,11 +93,6 @@ class GivenTwig:
         return found
 
 
-def maps_into(asked: Sequence[TwigNode], given: Given) -> bool:
-    """Whether the twig asked for is known to be wherever the given one is."""
-    return fits(AskedTwig(asked), GivenTwig(given))
-
-
 def fits(asked: AskedTwig, known: GivenTwig) -> bool:
     """Whether the twig asked for is known to be wherever the given one is."""
     given = known.given

@@ -82,7 +82,7 @@ class Outline:
         for level, test in self._names:
             if level >= levels or level >= len(trunk):
                 return False
-            if _disjoint(test, trunk[level]):
+            if not test.overlaps(trunk[level]):
                 return True
         return False
 
@@ -124,12 +124,3 @@ def _bits(tests: Iterable[NodeTest]) -> int:
             name = test.local if test.kind is _ELEMENT else "@" + test.local
             bits |= 1 << crc32(name.encode()) % _WIDTH
     return bits
-
-
-def _disjoint(one: NodeTest, other: NodeTest) -> bool:
-    """Whether no element passes both tests."""
-    return (one.local is not None and other.local is not None and one.local != other.local) or (
-        one.namespace is not None
-        and other.namespace is not None
-        and one.namespace != other.namespace
-    )

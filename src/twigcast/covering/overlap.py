@@ -26,7 +26,7 @@ from collections.abc import Iterable
 
 from twigcast.covering.tidying import tidy
 from twigcast.covering.twigs import given
-from twigcast.language import Axis, NodeTest, Step
+from twigcast.language import Axis, Step
 
 
 def some_twigs_meet(first: Iterable[Step], second: Iterable[Step]) -> bool:
@@ -41,15 +41,8 @@ def some_twigs_meet(first: Iterable[Step], second: Iterable[Step]) -> bool:
 def _meet(first: Step, second: Step) -> bool:
     if first.axis is not Axis.CHILD or second.axis is not Axis.CHILD:
         return True
-    if not _agree(first.test, second.test):
+    if not first.test.overlaps(second.test):
         return False
     conditions = dict.fromkeys((*first.conditions, *second.conditions))
     together = tidy(Step(Axis.CHILD, first.test, None, tuple(conditions)))
     return together is not None and not given(together).impossible
-
-
-def _agree(first: NodeTest, second: NodeTest) -> bool:
-    """Whether one element can pass both tests."""
-    return (first.local is None or second.local is None or first.local == second.local) and (
-        first.namespace is None or second.namespace is None or first.namespace == second.namespace
-    )

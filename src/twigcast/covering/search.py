@@ -94,16 +94,22 @@ class ItemSearch(Generic[Item]):
         return found
 
     def _ready(self) -> SearchKernel:
-        """The kernel, built anew once most of the names and comparisons it keeps are nobody's.
+        """The kernel, built anew where memory ran out in the middle of a change to it.
 
-        Patterns that were removed, or only searched for, leave theirs behind.
+        So it is once most of the names and comparisons that it keeps are nobody's: patterns that
+        were removed, or only searched for, leave theirs behind.
         """
-        if self._kernel.terms_known > self._most_terms:
-            before, self._kernel = self._kernel, SearchKernel()
-            for pattern, number in self._numbers.items():
-                self._numbers[pattern] = self._kernel.add(_twigs(pattern), before.item(number))
-            self._patterns = {number: pattern for pattern, number in self._numbers.items()}
-            self._most_terms = 2 * self._kernel.terms_known + _SPARE_TERMS
+        before = self._kernel
+        if before.is_spoilt or before.terms_known > self._most_terms:
+            kernel = SearchKernel()
+            numbers = {
+                pattern: kernel.add(_twigs(pattern), before.item(number))
+                for pattern, number in self._numbers.items()
+            }
+            self._patterns = {number: pattern for pattern, number in numbers.items()}
+            self._numbers = numbers
+            self._kernel = kernel
+            self._most_terms = 2 * kernel.terms_known + _SPARE_TERMS
         return self._kernel
 
 

@@ -73,7 +73,7 @@ def _tidy_all(conditions: Sequence[Condition], kind: Kind) -> tuple[Condition, .
             below = _tidy(condition)
             if below is None:
                 return None
-            if _is_one_attribute(below):
+            if is_one_attribute(below):
                 place = places.setdefault(below.test, len(kept))
                 if place < len(kept):
                     kept[place] = _joined(kept[place], below)
@@ -89,7 +89,8 @@ def _tidy_all(conditions: Sequence[Condition], kind: Kind) -> tuple[Condition, .
     return None if has_negation and contradict(kept) else tuple(kept)
 
 
-def _is_one_attribute(step: Step) -> bool:
+def is_one_attribute(step: Step) -> bool:
+    """Whether an element has at most one such node, and the step stands for it."""
     test = step.test
     return (
         test.kind is Kind.ATTRIBUTE

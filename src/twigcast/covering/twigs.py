@@ -21,11 +21,11 @@ stronger one implies.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from twigcast.covering.tidying import tidy
+from twigcast.covering.tidying import is_one_attribute, tidy
 from twigcast.covering.values import with_consequences
 from twigcast.language import (
     Axis,
@@ -155,7 +155,10 @@ class Given:
         if known is None:
             self.impossible = True
             known = tuple(values)
-        others = tuple(c for c in step.conditions if not isinstance(c, (Step, ValueTest)))
+        # A comparison of an attribute may contradict what is asked not to be there.
+        others = tuple(
+            c for c in step.conditions if not isinstance(c, (Step, ValueTest)) or is_compared(c)
+        )
         place = self._append(
             TwigNode(parent, exact, 1, step.test, step.position, known, others),
         )
@@ -163,7 +166,7 @@ class Given:
             if isinstance(condition, Step):
                 self.add(condition, place)
             elif isinstance(condition, FirstNode):
-                self.add(as_branch(condition), place)
+                self.add(condition.as_branch(), place)
 
     def _append(self, node: TwigNode) -> int:
         place = len(self.nodes)
@@ -219,6 +222,16 @@ def _ask(nodes: list[TwigNode], step: Step, parent: int) -> None:
             _ask(nodes, condition, place)
 
 
+def is_compared(condition: Condition) -> bool:
+    """Whether the condition is that the one attribute of a name passes comparisons."""
+    return (
+        isinstance(condition, Step)
+        and is_one_attribute(condition)
+        and bool(condition.conditions)
+        and all(isinstance(below, ValueTest) for below in condition.conditions)
+    )
+
+
 def asks_for_depth(node: TwigNode, is_leaf: bool) -> bool:
     """Whether an asked node is a ``*`` at the end of a path, for which any element will do."""
     return (
@@ -237,23 +250,3 @@ def leaves(nodes: Sequence[TwigNode]) -> list[bool]:
         if node.parent >= 0:
             flags[node.parent] = False
     return flags
-
-
-def as_branch(condition: FirstNode) -> Step:
-    """A branch that is there wherever the condition holds: the path with the test at its end."""
-    below: Condition = condition.test
-    for step in reversed(condition.path):
-        below = Step(step.axis, step.test, step.position, (*step.conditions, below))
-    assert isinstance(below, Step)
-    return below
-
-
-def size(twigs: Iterable[Step]) -> int:
-    """How many steps the twigs have."""
-    total = 0
-    waiting = list(twigs)
-    while waiting:
-        step = waiting.pop()
-        total += 1
-        waiting.extend(c for c in step.conditions if isinstance(c, Step))
-    return total

@@ -25,6 +25,7 @@ from twigcast.language import (
     Condition,
     Either,
     Negation,
+    Step,
     ValueTest,
     implies,
     passes,
@@ -112,16 +113,26 @@ def other_is_implied(
     if any(implies(known, asked) for known in others):
         return True
     if isinstance(asked, Negation):
-        # What contradicts a known comparison does not hold.
-        return (
-            isinstance(asked.condition, ValueTest)
-            and with_consequences((*values, asked.condition)) is None
+        # What contradicts a known comparison does not hold, be it of the node or an attribute.
+        denied = asked.condition
+        if isinstance(denied, ValueTest):
+            return with_consequences((*values, denied)) is None
+        return isinstance(denied, Step) and any(
+            isinstance(known, Step)
+            and (known.axis, known.test, known.position)
+            == (denied.axis, denied.test, denied.position)
+            and with_consequences(_comparisons(known) + _comparisons(denied)) is None
+            for known in others
         )
     if isinstance(asked, Either):
         return any(other_is_implied(values, others, member) for member in asked.members)
     if isinstance(asked, Both):
         return all(other_is_implied(values, others, member) for member in asked.members)
     return False
+
+
+def _comparisons(step: Step) -> list[ValueTest]:
+    return [condition for condition in step.conditions if isinstance(condition, ValueTest)]
 
 
 def contradict(conditions: Sequence[Condition]) -> bool:

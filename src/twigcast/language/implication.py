@@ -133,9 +133,17 @@ def position_implies(
     """Whether a node at a place among siblings of one test is at the asked one of another test."""
     if asked is None:
         return True
-    if given is None or given_test != asked_test:
+    if given is None:
         return False
-    return _positions_within(given, asked)
+    if given_test == asked_test:
+        return _positions_within(given, asked)
+    # The third b is the third element at least.
+    return (
+        asked.operator == ">="
+        and given.operator in ("=", ">=")
+        and given.value >= asked.value
+        and asked_test.covers(given_test)
+    )
 
 
 def _positions_within(given: Position, asked: Position) -> bool:

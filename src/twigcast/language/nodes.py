@@ -116,6 +116,18 @@ class NodeTest(_Node):
             self.namespace is None or self.namespace == namespace
         )
 
+    def overlaps(self, other: NodeTest) -> bool:
+        """Whether some node passes both."""
+        return (
+            self.kind is other.kind
+            and (self.local is None or other.local is None or self.local == other.local)
+            and (
+                self.namespace is None
+                or other.namespace is None
+                or self.namespace == other.namespace
+            )
+        )
+
     def covers(self, other: NodeTest) -> bool:
         """Whether every node that passes ``other`` passes this."""
         return (
@@ -284,6 +296,14 @@ class FirstNode(Condition):
         spelling = spelling[1:] if path[0].axis is CHILD else "." + spelling
         assert isinstance(test.operand, str)
         _set(self, "text", f"{test.operator}({spelling},{quote(test.operand)})")
+
+    def as_branch(self) -> Step:
+        """A branch that is there wherever this holds: the path with the test at its end."""
+        below: Condition = self.test
+        for step in reversed(self.path):
+            below = Step(step.axis, step.test, step.position, (*step.conditions, below))
+        assert isinstance(below, Step)
+        return below
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

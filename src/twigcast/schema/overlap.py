@@ -49,7 +49,7 @@ def _lies_along(automaton: PathAutomaton, positions: int | None, condition: Cond
         reached = automaton.advance(positions, condition)
         return bool(reached) and _any_lies_along(automaton, reached, condition.conditions)
     if isinstance(condition, FirstNode):
-        return _lies_along(automaton, positions, _as_branch(condition))
+        return _lies_along(automaton, positions, condition.as_branch())
     if isinstance(condition, Either):
         return any(_lies_along(automaton, positions, member) for member in condition.members)
     assert isinstance(condition, Both)
@@ -73,15 +73,6 @@ def _asks_for_element(condition: Condition) -> bool:
     if isinstance(condition, Either):
         return all(map(_asks_for_element, condition.members))
     return isinstance(condition, Both) and any(map(_asks_for_element, condition.members))
-
-
-def _as_branch(condition: FirstNode) -> Step:
-    """A branch that is present wherever the condition holds: the path, its test at the end."""
-    below: Condition = condition.test
-    for step in reversed(condition.path):
-        below = Step(step.axis, step.test, step.position, (*step.conditions, below))
-    assert isinstance(below, Step)
-    return below
 
 
 class SchemaOverlap:
@@ -158,7 +149,7 @@ class SchemaOverlap:
                 found |= automaton.everywhere & ~self._empty
             return found
         if isinstance(condition, FirstNode):
-            return self._where(_as_branch(condition), known)
+            return self._where(condition.as_branch(), known)
         if isinstance(condition, Either):
             found = 0
             for member in condition.members:
