@@ -274,6 +274,19 @@ def test_what_needs_more_documents_than_the_budget_is_an_error() -> None:
     assert covers(p, q) is False
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_budget_is_a_number_of_documents(exact: bool) -> None:
+    p = parse("/a")
+    for kind in (True, "20", 20.0, None):
+        for ask in (covers, equivalent):
+            with pytest.raises(TypeError, match=f"a budget is an int, not {type(kind).__name__}"):
+                ask(p, p, exact=exact, budget=kind)  # type: ignore[arg-type]
+    for number in (0, -1):
+        for ask in (covers, equivalent):
+            with pytest.raises(ValueError, match=f"a budget is 1 or more, not {number}"):
+                ask(p, p, exact=exact, budget=number)
+
+
 @pytest.mark.parametrize(
     ("p", "q", "reason"),
     [

@@ -193,9 +193,14 @@ def test_a_threshold_is_the_decimal_number_it_looks_like() -> None:
     seven = parsed(f"/r/e{number}" for number in range(7))
     (merger,) = merge(seven, counter, 0.3)  # as a binary number, 0.3 is less than three tenths
     assert merger.degree == Fraction(3, 10)
-    for wrong in (-0.1, 1.1):
+    for wrong in (-0.1, 1.1, 2, Fraction(-1, 2), float("nan"), float("inf")):
         with pytest.raises(ValueError, match="from 0 to 1"):
             MergedSet(counter, wrong)
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            merge(seven, counter, wrong)
+    for kind in ("0.3", None, True):
+        with pytest.raises(TypeError, match=f"from 0 to 1, not {type(kind).__name__}"):
+            MergedSet(counter, kind)  # type: ignore[arg-type]
 
 
 def test_weights_tell_which_mergers_are_perfect_in_practice() -> None:
@@ -285,15 +290,56 @@ def test_a_wrong_update_changes_nothing() -> None:
     one, two = parsed(["/r/a", "/r/b"])
     merged = MergedSet(PathCounter(CHILDREN))
     merged.update([one], ())
-    for forward, withdraw in (([two, one], []), ([two, two], []), ([two], [one, one])):
-        with pytest.raises(ValueError, match=r"is there|is not there"):
+    for forward, withdraw, message in (
+        ([two, one], [], "/r/a cannot be forwarded: it is there already"),
+        ([two, two], [], "/r/b is to be forwarded twice"),
+        ([two], [one, one], "/r/a is to be withdrawn twice"),
+        ([], [two], "/r/b cannot be withdrawn: it is not there"),
+    ):
+        with pytest.raises(ValueError, match=message):
             merged.update(forward, withdraw)
-    with pytest.raises(ValueError, match="/r/b is not there"):
-        merged.update([], [two])
-    with pytest.raises(TypeError, match="a Pattern is needed"):
-        merged.update(["/r/b"], [])  # type: ignore[list-item]
-    assert merged.forwarded == {one}
+    for wrong in (["/r/b"], [two, None], [[two]]):
+        with pytest.raises(TypeError, match="a Pattern is needed"):
+            merged.update(wrong, [])  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a Pattern is needed"):
+            merged.update([], wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="a Pattern is needed"):
+            merge(wrong, PathCounter(CHILDREN))  # type: ignore[arg-type]
+    for single in (two, "/r/b", None):
+        with pytest.raises(TypeError, match="put it into a list"):
+            merged.update(single, [])  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="put it into a list"):
+            merge(single, PathCounter(CHILDREN))  # type: ignore[arg-type]
+    assert merged.forwarded == (one,)
     assert len(merged) == 1
+
+
+def test_a_merged_set_is_made_of_a_counter() -> None:
+    with pytest.raises(TypeError, match="a PathCounter is needed here, not Schema"):
+        MergedSet(CHILDREN)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a Pattern is needed here, not str"):
+        candidates(["/r/a", "/r/b"])  # type: ignore[list-item]
+
+
+def test_what_is_forwarded_keeps_the_order_in_which_it_came() -> None:
+    first, second, third = parsed(["/r/s/c", "/r/a", "/r/s/b"])
+    merged = MergedSet(PathCounter(CHILDREN))
+    merged.update([first, second], ())
+    merged.update([third], [first])
+    assert list(merged.forwarded) == [second, third]
+    merged.update([first], ())
+    assert list(merged.forwarded) == [second, third, first]
+
+
+def test_perfect_is_counted_up_to_a_depth() -> None:
+    nested = Schema.from_dtd("<!ELEMENT a (a | b)?> <!ELEMENT b EMPTY>", root="a")
+    group = parsed(["/a/b", "/a/a/b"])
+    (merger,) = merge(group, PathCounter(nested, 3))
+    assert (str(merger.pattern), merger.degree) == ("/a//b", Fraction(0))
+    deeper = ("a", "a", "a", "b")
+    assert selects("/a//b", deeper)
+    assert not any(selects(str(member), deeper) for member in group)
+    assert merge(group, PathCounter(nested, 4)) == []
 
 
 class Upstream:
@@ -317,7 +363,8 @@ class Upstream:
         self.check()
 
     def check(self) -> None:
-        assert self.known == self.merged.forwarded
+        assert self.known == set(self.merged.forwarded)
+        assert len(self.known) == len(self.merged.forwarded)
         for pattern in self.present:
             assert any(covers(known, pattern) for known in self.known)
         behind: dict[Pattern, int] = {}
@@ -393,7 +440,7 @@ def test_patterns_that_cannot_be_counted_are_left_as_they_are() -> None:
     costly = parsed(["//a/*/*/*/*/*/*/*/*/b", "//a/*/*/*/*/*/*/*/*/c", "//a/*/*/*/*/*/*/*/a/b"])
     merged.update(costly, ())
     assert not merged.merge()
-    assert merged.forwarded == frozenset(costly)
+    assert merged.forwarded == tuple(costly)
 
 
 def test_merging_that_was_broken_off_is_taken_up_again() -> None:
@@ -408,6 +455,6 @@ def test_merging_that_was_broken_off_is_taken_up_again() -> None:
     merged.update(group, ())
     with pytest.raises(EnoughError):
         merged.merge(give_up)
-    assert merged.forwarded == frozenset(group)
+    assert merged.forwarded == tuple(group)
     assert told(merged.merge()) == ({"/r/s/*"}, texts(group))
     assert repr(merged) == "<MergedSet of 4 patterns, 1 forwarded, 1 of them mergers>"

@@ -62,11 +62,14 @@ def test_the_degree_is_the_share_of_paths_that_no_member_matches(
         if matched([each], paths) <= matched([merger], paths)
     ]
     members = [member, *others]
-    counter = PathCounter(Schema.from_dtd(dtd.text, root="a"), 5)
+    schema = Schema.from_dtd(dtd.text, root="a")
+    counter = PathCounter(schema, 5)
     degree = counter.degree(parse(merger), map(parse, members))
     all_paths = matched([merger], paths)
     missed = all_paths - matched(members, paths)
-    assert degree == (Fraction(len(missed), len(all_paths)) if all_paths else 0)
+    # Of paths that are all longer nothing is known.
+    unknown = Fraction(int(schema.overlaps(parse(merger))))
+    assert degree == (Fraction(len(missed), len(all_paths)) if all_paths else unknown)
     for threshold in (Fraction(0), Fraction(1, 10), Fraction(1, 2)):
         if counter.exceeds(parse(merger), [parse(each) for each in members], threshold):
             assert degree > threshold
@@ -137,9 +140,12 @@ def test_depth_bounds_the_paths_of_a_recursive_schema() -> None:
         59,
     ]
     assert PathCounter(schema, 200).count([parse("/a/a")]) == 199
-    for depth in (0, 201):
-        with pytest.raises(ValueError, match=f"depth is {depth}"):
+    for depth in (0, -1, 201, 10**9):
+        with pytest.raises(ValueError, match=f"1 to 200 elements are counted: depth is {depth}"):
             PathCounter(schema, depth)
+    for wrong in ("3", 3.0, True, None):
+        with pytest.raises(TypeError, match=f"a depth is an int, not {type(wrong).__name__}"):
+            PathCounter(schema, wrong)  # type: ignore[arg-type]
 
 
 def test_where_namespaces_are_open_perfect_is_perfect_in_all_of_them() -> None:
@@ -160,9 +166,70 @@ def test_patterns_that_are_no_paths_are_refused() -> None:
             counter.count([parse(text)])
 
 
-def test_a_negative_weight_is_refused() -> None:
-    with pytest.raises(ValueError, match="not -1"):
-        PathCounter(Schema.from_dtd(SIBLINGS), weights={("r", "a"): -1})
+def test_a_single_pattern_and_texts_are_refused() -> None:
+    counter = PathCounter(Schema.from_dtd(SIBLINGS))
+    pattern = parse("/r/a")
+    for single in (pattern, "/r/a", 7):
+        for refused in (
+            lambda single=single: counter.count(single),
+            lambda single=single: counter.degree(pattern, single),
+        ):
+            with pytest.raises(TypeError, match=f"not one {type(single).__name__}; put it into a"):
+                refused()
+    for wrong in ("/r/a", None, ["/r/a"]):
+        for refused in (
+            lambda wrong=wrong: counter.count([pattern, wrong]),
+            lambda wrong=wrong: counter.degree(wrong, [pattern]),
+            lambda wrong=wrong: counter.degree(pattern, [wrong]),
+            lambda wrong=wrong: counter.exceeds(wrong, [pattern], Fraction(0)),
+        ):
+            with pytest.raises(TypeError, match=f"needed here, not {type(wrong).__name__}"):
+                refused()
+    with pytest.raises(TypeError, match="a threshold is a Fraction here, not float"):
+        counter.exceeds(pattern, [pattern], 0.5)  # type: ignore[arg-type]
+
+
+def test_a_budget_is_a_number_of_states() -> None:
+    counter = PathCounter(Schema.from_dtd(SIBLINGS))
+    pattern = parse("/r/a")
+    for wrong, error in ((0, ValueError), (-1, ValueError), (True, TypeError), (9.0, TypeError)):
+        for refused in (
+            lambda wrong=wrong: counter.count([pattern], budget=wrong),
+            lambda wrong=wrong: counter.degree(pattern, [pattern], budget=wrong),
+            lambda wrong=wrong: counter.exceeds(pattern, [pattern], Fraction(0), budget=wrong),
+        ):
+            with pytest.raises(error, match="a budget is"):
+                refused()
+
+
+def test_a_counter_is_made_of_a_schema_and_says_what_it_counts() -> None:
+    schema = Schema.from_dtd(SIBLINGS)
+    for wrong in ("x", None, SIBLINGS):
+        with pytest.raises(TypeError, match=r"a Schema is needed here, not .*Schema\.from_dtd"):
+            PathCounter(wrong)  # type: ignore[arg-type]
+    assert repr(PathCounter(schema)) == "<PathCounter: r, paths of up to 10 elements>"
+    seen = PathCounter(schema, 1, weights={("r",): 3, ("r", "a"): 1})
+    assert repr(seen) == "<PathCounter: r, paths of up to 1 element, 2 observed paths>"
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        ({("r", "a"): -1}, ValueError, "not -1"),
+        ({("r", "a"): 0.5}, TypeError, "an int, not float"),
+        ({("r", "a"): "2"}, TypeError, "an int, not str"),
+        ({("r", "a"): True}, TypeError, "an int, not bool"),
+        ({"/r/a": 1}, TypeError, "a path is a tuple of names"),
+        ({("r", 1): 1}, TypeError, "a path is a tuple of names"),
+        ({("r", ("urn:x",)): 1}, TypeError, "a path is a tuple of names"),
+        ([("r", "a")], TypeError, "a mapping from paths to how often each was seen, not list"),
+    ],
+)
+def test_weights_that_are_no_counts_of_paths_are_refused(
+    weights: dict[tuple[str, ...], int], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        PathCounter(Schema.from_dtd(SIBLINGS), weights=weights)
 
 
 def nitf(shared_data: Path) -> Schema:
@@ -219,3 +286,15 @@ def test_what_is_remembered_is_bounded_and_may_be_forgotten(
     assert [forgetful.count([pattern]) for pattern in patterns] == expected
     most = max(1, len(forgetful._states))
     assert most < len(counter._states) / 4
+
+
+def test_what_only_longer_paths_match_is_not_called_perfect() -> None:
+    schema = Schema.from_dtd(
+        "<!ELEMENT a (b)><!ELEMENT b (c|d|e)>"
+        "<!ELEMENT c EMPTY><!ELEMENT d EMPTY><!ELEMENT e EMPTY>",
+        root="a",
+    )
+    merger, members = parse("/a/b/*"), [parse("/a/b/c"), parse("/a/b/d")]
+    assert PathCounter(schema, 2).degree(merger, members) == 1
+    assert PathCounter(schema, 3).degree(merger, members) == Fraction(1, 3)
+    assert PathCounter(schema, 2).degree(parse("/x/*"), []) == 0

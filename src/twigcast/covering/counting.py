@@ -26,14 +26,15 @@ What is remembered is bounded (``MOST_NUMBERS``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
 from typing import NamedTuple
 
 from twigcast.covering.observed_paths import ObservedPaths, Path
+from twigcast.covering.pairwise import require_budget
 from twigcast.errors import CountingBudgetError
-from twigcast.language import Axis, NodeTest, Pattern, Step
+from twigcast.language import Axis, NodeTest, Pattern, Step, require_pattern
 from twigcast.schema import Schema
 from twigcast.schema.automaton import bits
 
@@ -94,9 +95,17 @@ class PathCounter:
         depth: int = 10,
         weights: Mapping[Path, int] | None = None,
     ) -> None:
+        if not isinstance(schema, Schema):
+            raise TypeError(
+                f"a Schema is needed here, not {type(schema).__name__}; make one with "
+                "twigcast.Schema.from_dtd()"
+            )
+        if isinstance(depth, bool) or not isinstance(depth, int):
+            raise TypeError(f"a depth is an int, not {type(depth).__name__}")
         if not 1 <= depth <= _DEEPEST:
             raise ValueError(f"paths of 1 to {_DEEPEST} elements are counted: depth is {depth}")
         self.depth = depth
+        self._root = schema.root
         self._observed = None if weights is None else ObservedPaths(weights)
         automaton = self._automaton = schema.automaton
         # Classes with several children come first, those without any last.
@@ -124,13 +133,19 @@ class PathCounter:
         self._left = 0  # of the budget of the count that is under way
         self._forget()
 
+    def __repr__(self) -> str:
+        ending = "" if self.depth == 1 else "s"
+        seen = "" if self._observed is None else f", {len(self._observed):,} observed paths"
+        return f"<PathCounter: {self._root}, paths of up to {self.depth} element{ending}{seen}>"
+
     def count(self, patterns: Iterable[Pattern], *, budget: int = DEFAULT_BUDGET) -> int:
         """How many paths of the schema one of the linear patterns, or more, may match.
 
         Raises :class:`~twigcast.errors.CountingBudgetError` where that takes more than ``budget``
         new states.
         """
-        return self._count(patterns, surely=False, budget=budget)
+        require_budget(budget)
+        return self._count(listed(patterns), surely=False, budget=budget)
 
     def degree(
         self, merger: Pattern, members: Iterable[Pattern], *, budget: int = DEFAULT_BUDGET
@@ -138,17 +153,22 @@ class PathCounter:
         """The share of the paths that a merger matches and none of its members does.
 
         |P(s) − ∪P(si)| / |P(s)|, in the letters of Li, Hou and Jacobsen, for a merger that covers
-        its members; 0 exactly where it is perfect.  A merger that no path matches causes no false
-        positives: its degree is 0.  With weights, one that no observed path matches is judged by
-        the schema.
+        its members; 0 exactly where it is perfect, as far as paths of at most ``depth`` elements
+        tell: where elements nest without end, a deeper path may match the merger and no member.  A
+        merger that no path of the schema matches causes no false positives: its degree is 0; one
+        that only longer paths match is not known, and its degree is 1.  With weights, only what was
+        observed counts; a merger that no observed path matches is judged by the schema.
 
         Where the DTD leaves the namespace of an element open, a merger counts as matching and a
-        member that asks for one namespace as not matching: what is called perfect is.
+        member that asks for one namespace as not matching: what is called perfect is so, up to that
+        depth, in every namespace.
 
         Raises :class:`~twigcast.errors.CountingBudgetError` where that takes more than ``budget``
         new states.
         """
-        members = list(members)
+        require_pattern(merger)
+        members = listed(members)
+        require_budget(budget)
         observed = self._observed
         if observed is not None:
             matched = observed.weight(observed.matched(_linear_steps(merger)))
@@ -157,7 +177,7 @@ class PathCounter:
                 return 1 - Fraction(observed.weight(found), matched)
         matched = self._count_one(merger, surely=False, budget=budget)
         if not matched:
-            return Fraction(0)
+            return Fraction(int(self._automaton.overlaps_linear(_linear_steps(merger))))
         return 1 - Fraction(self._count(members, surely=True, budget=budget), matched)
 
     def exceeds(
@@ -173,6 +193,10 @@ class PathCounter:
         Much quicker than the degree, as the count of a member serves all its mergers.  Nothing is
         plain where one of them cannot be counted within the budget.
         """
+        require_pattern(merger)
+        require_budget(budget)
+        if not isinstance(threshold, Fraction):
+            raise TypeError(f"a threshold is a Fraction here, not {type(threshold).__name__}")
         if self._observed is not None:
             return False
         try:
@@ -205,10 +229,9 @@ class PathCounter:
             return self._count_one(pattern, surely=surely, budget=budget)
         return found
 
-    def _count(self, patterns: Iterable[Pattern], *, surely: bool, budget: int) -> int:
+    def _count(self, patterns: Sequence[Pattern], *, surely: bool, budget: int) -> int:
         if self._numbers > MOST_NUMBERS:
             self._forget()
-        patterns = list(patterns)
         suffixes = {self._suffix_of(pattern, surely) for pattern in patterns}
         start = self._state({suffix for suffix in suffixes if suffix is not None})
         self._left = budget
@@ -391,6 +414,17 @@ class PathCounter:
         self._suffix_numbers: dict[tuple[bool, int, int], int] = {}
         self._behind: list[frozenset[int]] = []
         self._whole: dict[tuple[Pattern, bool], int | None] = {}
+
+
+def listed(patterns: Iterable[Pattern]) -> list[Pattern]:
+    """Several patterns in a list; refuses a single one, and what is none."""
+    if isinstance(patterns, Pattern | str) or not isinstance(patterns, Iterable):
+        kind = type(patterns).__name__
+        raise TypeError(f"several patterns are needed here, not one {kind}; put it into a list")
+    found = list(patterns)
+    for pattern in found:
+        require_pattern(pattern)
+    return found
 
 
 def _linear_steps(pattern: Pattern) -> tuple[Step, ...]:

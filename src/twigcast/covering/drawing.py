@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from unicodedata import east_asian_width
 from xml.sax.saxutils import escape
 
+from twigcast.covering.drawing_labels import columns, distinct_labels, printable, shorten
 from twigcast.covering.drawing_layout import BOX_HEIGHT, CHARACTER, PADDING, Layout, Row, lay_out
+
+__all__ = ["Diagram", "DiagramNode", "columns", "shorten", "to_dot", "to_svg"]
 
 _LONGEST_LABEL = 44
 _LONGEST_NOTE = 16
@@ -77,13 +79,8 @@ def to_svg(diagram: Diagram, limit: int = 300) -> str:
     """The diagram as a picture of no more than ``limit`` nodes: the largest trees, from the top."""
     if limit < 1:
         raise ValueError(f"a picture has one node at least, not {limit}")
-    labels = {node.id: shorten(node.label, _LONGEST_LABEL) for node in diagram.nodes}
     notes = {node.id: shorten(node.note, _LONGEST_NOTE) for node in diagram.nodes}
-    widths = {
-        node.id: columns(labels[node.id]) + (1 + columns(notes[node.id]) if node.note else 0)
-        for node in diagram.nodes
-    }
-    layout = lay_out(widths, diagram.edges, limit)
+    labels, layout = _place(diagram, notes, limit)
     shortcuts = [
         (layout.rows[above], layout.rows[below])
         for above, below in diagram.shortcuts
@@ -103,6 +100,33 @@ def to_svg(diagram: Diagram, limit: int = 300) -> str:
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _place(diagram: Diagram, notes: dict[int, str], limit: int) -> tuple[dict[int, str], Layout]:
+    """The labels and where they go.
+
+    Labels are cut to the same length first.  That gives the width of each column, and those that
+    could be longer without making it wider are cut again, to what fits.
+    """
+    texts = {node.id: node.label for node in diagram.nodes}
+    behind = {node: 1 + columns(note) if note else 0 for node, note in notes.items()}
+
+    def cut(longest: dict[int, int]) -> tuple[dict[int, str], Layout]:
+        labels = distinct_labels(texts, longest)
+        widths = {node: columns(label) + behind[node] for node, label in labels.items()}
+        return labels, lay_out(widths, diagram.edges, limit)
+
+    longest = dict.fromkeys(texts, _LONGEST_LABEL)
+    labels, layout = cut(longest)
+    ends: dict[int, float] = {}
+    for row in layout.rows.values():
+        ends[row.column] = max(ends.get(row.column, 0.0), row.right)
+    for row in layout.rows.values():
+        fitting = int((ends[row.column] - row.left - 2 * PADDING) / CHARACTER)
+        longest[row.id] = max(_LONGEST_LABEL, fitting - behind[row.id])
+    if all(labels[node] == printable(texts[node]) for node in layout.rows):
+        return labels, layout
+    return cut(longest)
 
 
 def _footer(diagram: Diagram, nodes: int, shortcuts: int) -> list[str]:
@@ -212,37 +236,6 @@ def _text(left: float, base: float, text: str, colour: str, *, halo: bool = Fals
         f'textLength="{CHARACTER * columns(text):.1f}" lengthAdjust="spacingAndGlyphs">'
         f"{_escape_xml(text)}</text>"
     )
-
-
-def columns(text: str) -> int:
-    """How many columns of a font of fixed width a text takes."""
-    return sum(2 if east_asian_width(each) in "WF" else 1 for each in text)
-
-
-def shorten(text: str, longest: int) -> str:
-    """The text on one line of so many columns, with … in its middle for what is too much."""
-    text = printable(text)
-    if columns(text) <= longest:
-        return text
-    head, tail = (longest - 1) // 2, longest // 2
-    start, end = 0, len(text)
-    while (head := head - columns(text[start])) >= 0:
-        start += 1
-    while (tail := tail - columns(text[end - 1])) >= 0:
-        end -= 1
-    return f"{text[:start]}…{text[end:]}"
-
-
-def printable(text: str) -> str:
-    """The text with signs for what is not to be seen, or not allowed in XML."""
-    return "".join(
-        chr(0x2400 + ord(each)) if each < " " else each if _is_allowed(each) else "\ufffd"
-        for each in text
-    )
-
-
-def _is_allowed(each: str) -> bool:
-    return not ("\x7f" <= each < "\xa0" or "\ud800" <= each < "\ue000" or each in "\ufffe\uffff")
 
 
 def _escape_xml(text: str) -> str:

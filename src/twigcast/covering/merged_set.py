@@ -14,7 +14,9 @@ Invariants, after every call:
 * at least two present patterns stand behind it alone, so that it saves something.
 
 So what is forwarded covers everything present, and where the threshold is 0 it matches no path of
-the schema that nothing present matches.  A pattern may stand behind several mergers.
+the schema that nothing present matches, among those that the counter counts: of at most its
+``depth`` elements, or observed.  Deeper paths of a recursive schema may match a merger of degree 0
+and nothing present.  A pattern may stand behind several mergers.
 
 Merging is periodic (:meth:`MergedSet.merge`), as in section 4.3 of Li, Hou and Jacobsen: adding a
 pattern only looks whether a merger covers it; removing one dissolves the mergers that no longer
@@ -31,12 +33,12 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from twigcast.covering.counting import PathCounter
+from twigcast.covering.counting import PathCounter, listed
 from twigcast.covering.merging import Candidate, Rule, candidates
 from twigcast.covering.search import PatternSearch
 from twigcast.covering.table import Change
 from twigcast.errors import CountingBudgetError
-from twigcast.language import Pattern, require_pattern
+from twigcast.language import Pattern
 
 Progress = Callable[[int, int], None]
 """Called with the number of candidates that have been judged and that of all."""
@@ -55,6 +57,7 @@ class Merger:
     degree: Fraction
     """The share of its paths that no member matches, or more than that.
 
+    Of the paths that the counter counts: 0 says nothing of those longer than its ``depth``.
     It is measured when the merger is formed and when it loses a member; patterns that come under it
     later can only lower it.  Members that are not linear do not count.
     """
@@ -69,7 +72,7 @@ def merge(
 ) -> list[Merger]:
     """The mergers of a set of patterns whose degrees are within the threshold."""
     merged = MergedSet(counter, threshold)
-    merged.update(dict.fromkeys(patterns), ())
+    merged.update(dict.fromkeys(listed(patterns)), ())
     merged.merge(progress)
     return list(merged.mergers())
 
@@ -82,10 +85,11 @@ class MergedSet:
     """
 
     def __init__(self, counter: PathCounter, threshold: float | Fraction = 0) -> None:
-        # Through its text, 0.3 is three tenths and not the binary number just below.
-        self.threshold = Fraction(str(threshold))
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(f"the degree of a merger is from 0 to 1, not {threshold}")
+        if not isinstance(counter, PathCounter):
+            raise TypeError(
+                f"a PathCounter is needed here, not {type(counter).__name__}; make one of a Schema"
+            )
+        self.threshold = _as_threshold(threshold)
         self._counter = counter
         self._present = PatternSearch()
         self._mergers = PatternSearch()
@@ -106,9 +110,9 @@ class MergedSet:
         return pattern in self._present
 
     @property
-    def forwarded(self) -> frozenset[Pattern]:
-        """What is forwarded upstream at present."""
-        return frozenset(self._forwarded)
+    def forwarded(self) -> tuple[Pattern, ...]:
+        """What is forwarded upstream at present, in the order in which that began."""
+        return tuple(self._forwarded)
 
     def mergers(self) -> Iterator[Merger]:
         """The mergers that stand at present."""
@@ -119,10 +123,10 @@ class MergedSet:
     def update(self, forward: Iterable[Pattern], withdraw: Iterable[Pattern]) -> Change:
         """Take in what a covering table would forward and withdraw; pass on what remains of it.
 
-        Raises ValueError, before anything has changed, for a pattern that is there already or
-        not there.
+        Raises ValueError, before anything has changed, for a pattern to forward that is there
+        already and for one to withdraw that is not.
         """
-        added, removed = list(forward), list(withdraw)
+        added, removed = listed(forward), listed(withdraw)
         self._check(added, removed)
         for pattern in added:
             self._add(pattern)
@@ -153,14 +157,17 @@ class MergedSet:
     def _check(self, added: list[Pattern], removed: list[Pattern]) -> None:
         coming: set[Pattern] = set()
         for pattern in added:
-            require_pattern(pattern)
-            if pattern in self._present or pattern in coming:
-                raise ValueError(f"{pattern} is there already")
+            if pattern in coming:
+                raise ValueError(f"the pattern {pattern} is to be forwarded twice")
+            if pattern in self._present:
+                raise ValueError(f"the pattern {pattern} cannot be forwarded: it is there already")
             coming.add(pattern)
         going: set[Pattern] = set()
         for pattern in removed:
-            if pattern in going or not (pattern in self._present or pattern in coming):
-                raise ValueError(f"{pattern} is not there")
+            if pattern in going:
+                raise ValueError(f"the pattern {pattern} is to be withdrawn twice")
+            if not (pattern in self._present or pattern in coming):
+                raise ValueError(f"the pattern {pattern} cannot be withdrawn: it is not there")
             going.add(pattern)
 
     # Choosing mergers.
@@ -320,6 +327,15 @@ class MergedSet:
         )
         self._change.clear()
         return change
+
+
+def _as_threshold(value: float | Fraction) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise TypeError(f"a threshold is a number from 0 to 1, not {type(value).__name__}")
+    if not 0 <= value <= 1:  # nor is what is not a number
+        raise ValueError(f"the degree of a merger is from 0 to 1, not {value}")
+    # Through its text, 0.3 is three tenths and not the binary number just below.
+    return Fraction(str(value))
 
 
 class _Rank(NamedTuple):

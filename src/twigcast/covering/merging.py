@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from twigcast.language import Axis, NodeTest, Pattern, Step, restore_pattern
+from twigcast.language import Axis, NodeTest, Pattern, Step, require_pattern, restore_pattern
 
 
 class Rule(Enum):
@@ -58,6 +58,7 @@ def candidates(
     """
     paths = []
     for pattern in dict.fromkeys(patterns):
+        require_pattern(pattern)
         steps = pattern.linear_steps
         if steps is not None:
             paths.append(_Path(pattern, steps, fresh is None or pattern in fresh))

@@ -26,9 +26,13 @@ class ObservedPaths:
     def __init__(self, weights: Mapping[Path, int]) -> None:
         self._at: list[dict[tuple[str, str], int]] = []
         self._powers: list[int] = []
+        if not isinstance(weights, Mapping):
+            raise TypeError(
+                "weights are a mapping from paths to how often each was seen, not "
+                f"{type(weights).__name__}"
+            )
         for index, (path, weight) in enumerate(weights.items()):
-            if weight < 0:
-                raise ValueError(f"how often a path was seen is not {weight}: {path}")
+            _check(path, weight)
             bit = 1 << index
             for power in range(weight.bit_length()):
                 if power == len(self._powers):
@@ -40,6 +44,12 @@ class ObservedPaths:
                     self._at.append({})
                 expanded = ("", name) if isinstance(name, str) else (name[0], name[1])
                 self._at[depth][expanded] = self._at[depth].get(expanded, 0) | bit
+
+        self._count = len(weights)
+
+    def __len__(self) -> int:
+        """The number of distinct paths."""
+        return self._count
 
     def weight(self, paths: int) -> int:
         """How often the paths of a set were seen, all together."""
@@ -83,3 +93,22 @@ class ObservedPaths:
             if test.accepts(namespace, local):
                 found |= paths
         return found
+
+
+def _check(path: object, weight: object) -> None:
+    """Refuse what would be counted as something else, such as a str as a path of letters."""
+    if not isinstance(path, tuple) or not all(map(_is_name, path)):
+        raise TypeError(
+            f"a path is a tuple of names, each a str or a pair (namespace, local name): {path!r}"
+        )
+    if not isinstance(weight, int) or isinstance(weight, bool):
+        kind = type(weight).__name__
+        raise TypeError(f"how often a path was seen is an int, not {kind}: {path!r}")
+    if weight < 0:
+        raise ValueError(f"how often a path was seen is not {weight}: {path!r}")
+
+
+def _is_name(name: object) -> bool:
+    if isinstance(name, tuple):
+        return len(name) == 2 and all(isinstance(part, str) for part in name)
+    return isinstance(name, str)

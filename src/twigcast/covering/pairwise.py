@@ -82,6 +82,14 @@ class Prepared:
         ]
 
 
+def require_budget(budget: object) -> None:
+    """Refuse a budget that is not a number of things to try, one or more."""
+    if not isinstance(budget, int) or isinstance(budget, bool):
+        raise TypeError(f"a budget is an int, not {type(budget).__name__}")
+    if budget < 1:
+        raise ValueError(f"a budget is 1 or more, not {budget}")
+
+
 def covers(p: Pattern, q: Pattern, *, exact: bool = False, budget: int = DEFAULT_BUDGET) -> bool:
     """Whether every document that matches ``q`` matches ``p``.
 
@@ -92,6 +100,7 @@ def covers(p: Pattern, q: Pattern, *, exact: bool = False, budget: int = DEFAULT
     """
     require_pattern(p)
     require_pattern(q)
+    require_budget(budget)
     first, second = _prepared(p), _prepared(q)
     if not exact:
         return first.covers(second)

@@ -40,11 +40,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from twigcast.covering.drawing import Diagram, DiagramNode, shorten, to_dot, to_svg
+from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
+from twigcast.covering.drawing_labels import shorten
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared
 from twigcast.covering.subscribers import SubscriptionSet, as_pattern
-from twigcast.language import Pattern, parse
+from twigcast.language import Pattern, parse, require_pattern
 
 _LINES = 100
 _LONGEST = 60
@@ -244,9 +245,10 @@ class SubscriptionTree(SubscriptionSet):
             waiting.extend((depth + 1, child) for child in reversed(node.children))
 
     def _find(self, pattern: Pattern) -> _Node:
+        require_pattern(pattern)
         node = self._node_of.get(pattern)
         if node is None:
-            raise KeyError(f"the pattern {pattern} is not in the tree")
+            raise KeyError(f"the pattern {pattern} is not in the tree; nobody subscribes to it")
         return node
 
     # --- search ----------------------------------------------------------------------------

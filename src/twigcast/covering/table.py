@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from twigcast.covering.search import PatternSearch, Search
 from twigcast.covering.subscribers import SubscriptionSet, as_pattern
-from twigcast.language import Pattern
+from twigcast.language import Pattern, require_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +147,19 @@ class CoveringTable(SubscriptionSet):
 
         Raises KeyError for a pattern that nobody subscribes to.
         """
+        require_pattern(pattern)
+        if pattern not in self._witness:
+            raise KeyError(f"nobody subscribes to {pattern}")
         return self._witness[pattern]
 
     def below(self, pattern: Pattern) -> tuple[Pattern, ...]:
         """The patterns that this one is the witness of."""
+        require_pattern(pattern)
         return tuple(self._below.get(pattern, ()))
 
     def keys_of(self, pattern: Pattern) -> list[str]:
         """The keys of the subscriptions to exactly this pattern."""
+        require_pattern(pattern)
         return list(self._subscribers.keys_of(pattern))
 
     def __repr__(self) -> str:
