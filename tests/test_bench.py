@@ -14,6 +14,7 @@ from workloads import example
 
 from twigcast.cli import app
 from twigcast.experiments import (
+    QUICK_SIZES,
     Goal,
     GrowthPoint,
     MatchingBench,
@@ -141,6 +142,23 @@ def test_a_goal_is_met_or_missed(goal: Goal, value: float, verdict: str, share: 
     assert result.verdict == verdict
     assert result.as_json()["verdict"] == verdict
     assert goal.share(value) == pytest.approx(share)
+
+
+def test_a_goal_about_another_size_is_not_judged(tmp_path: Path) -> None:
+    result = Result("x", "small work", 99.0, "s", goal=Goal(1, applies=False))
+    assert (result.verdict, result.as_json()["verdict"], result.as_json()["goal"]) == (
+        "",
+        None,
+        "≤ 1",
+    )
+    draw_goals([result], tmp_path)
+    assert "99.0 s; goal ≤ 1 at full size (bar cut)" in (tmp_path / "goals.svg").read_text()
+
+
+def test_rows_of_full_size_are_judged_in_a_quick_run_too() -> None:
+    run = bench(QUICK_SIZES)
+    assert run.goal(500, "peers").applies
+    assert not run.goal(2, "paths").applies
 
 
 def test_without_a_goal_there_is_no_verdict() -> None:
@@ -321,6 +339,7 @@ def test_the_table_tells_what_is_missed_and_that_it_was_quick(
         Result("a", "good work", 1.25, "× expat", 0.1, Goal(1.3), 1378.4),
         Result("b", "poor work", 3.0, "× expat", 0.0, Goal(2), 10.0),
         Result("c", "other work", 0.5, "s"),
+        Result("d", "small work", 0.5, "s", goal=Goal(2, applies=False)),
     ]
     point = GrowthPoint("twigcast, paths", 1_000, 42e-6, 0.0, 1.2, 99.0)
     monkeypatch.setattr(COMMAND, "matching_speed", lambda run, folders: rows)
@@ -346,7 +365,8 @@ def test_the_table_tells_what_is_missed_and_that_it_was_quick(
         "1.20",
         "99.0",
     ]
-    assert "1 goals met, 1 missed" in shown
+    assert [cell.strip() for cell in cells["small work"]] == ["0.50 s", "", "≤ 2", "", ""]
+    assert "1 goals met, 1 missed, 1 not judged" in shown
     assert "quick run: smaller sizes than those that the goals are about" in shown
     assert "news.dtd, seed 1" in shown
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,14 @@ def test_the_goals_are_about_the_sizes_of_a_full_run() -> None:
     assert (SET_A.count, SET_B.count) == (100_000, 100_000)
 
 
+def test_a_goal_applies_at_its_full_size_only() -> None:
+    run = bench(sizes=replace(TINY, expressions=FULL_COVERING.expressions))
+    assert run.goal(5, "expressions").applies
+    assert not run.goal(5, "patterns").applies
+    goal = run.goal(5, "patterns", least=True)
+    assert (goal.bound, goal.least) == (5, True)
+
+
 def test_queries_are_none_of_the_patterns() -> None:
     run = bench()
     assert run.counts == [20, 60, 200]
@@ -156,6 +165,26 @@ def test_a_set_is_used_where_it_fits_and_fitted_elsewhere() -> None:
     half = ExpressionSet("half", PathParameters(), 1, 0.5, 200)
     assert fitted(half, schema, 200).share == pytest.approx(0.5, abs=0.1)
     assert fitted(none, schema, 100).count == 100
+
+
+@pytest.mark.parametrize("chosen", [SET_A, SET_B], ids=lambda chosen: chosen.name)
+def test_the_commands_of_the_page_make_the_named_sets(
+    chosen: ExpressionSet, tmp_path: Path
+) -> None:
+    name = chosen.name.lower().replace(" ", "-")
+    page = (EXAMPLES.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    (command,) = [line for line in page.splitlines() if line.endswith(f"--output {name}.txt")]
+    made = tmp_path / "set.txt"
+    for written, here in (
+        ("--dtd nitf-2-5.dtd --root nitf", f"--dtd {EXAMPLES / 'news.dtd'}"),
+        (f"--count {chosen.count}", "--count 2000"),
+        (f"{name}.txt", str(made)),
+    ):
+        assert written in command
+        command = command.replace(written, here)
+    assert CliRunner().invoke(app, command.split()[1:]).exit_code == 0
+    texts = [line.split("\t")[1] for line in made.read_text(encoding="utf-8").splitlines()]
+    assert texts == list(map(str, chosen.take(example("news.dtd"), 2_000)))
 
 
 @pytest.mark.slow
@@ -222,6 +251,8 @@ def test_each_row_is_there_with_its_goal(
 ) -> None:
     results, _ = found
     assert {name: one.goal and one.goal.bound for name, one in results.items()} == ROWS
+    # Goals are about the full sizes: at others nothing is judged.
+    assert {one.verdict for one in results.values()} == {""}
     for name, one in results.items():
         assert one.value > 0 or name.startswith(("missed", "growth")), name
         json.dumps(one.as_json())
@@ -276,7 +307,8 @@ def test_the_command_prints_and_stores(
     arguments += ["--dtd", str(EXAMPLES / "news.dtd")]
     shown = CliRunner().invoke(app, [*arguments, "--output", str(tmp_path)]).stdout
     assert "quick run: smaller sizes than those that the goals are about" in shown
-    assert "goals met" in shown
+    judged = sum(bound is not None for bound in ROWS.values())
+    assert f"0 goals met, 0 missed, {judged} not judged" in " ".join(shown.split())
     assert "coverings" in shown
     names = {f"covering-{what}.{kind}" for what in ("goals", "growth") for kind in ("png", "svg")}
     assert {path.name for path in tmp_path.iterdir()} == names | {"results.json"}

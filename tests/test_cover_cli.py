@@ -85,8 +85,8 @@ def test_the_tables_tell_the_same(stocks: Path) -> None:
         ["//Stock", "all, too", "2"],
         ["//Price", "price", "0"],
         ["/menu/drink", "menu", "0"],
-        ["dear", "//Stock[Price>15]", "all, too"],
-        ["one", "/Feed/Stock[Price>20]", "all, too"],
+        ["all, too", "2", "dear  //Stock[Price>15]"],
+        ["", "", "one  /Feed/Stock[Price>20]"],
     ]
     assert shown(stocks).endswith("6 subscriptions, 5 distinct, 3 forwarded\n")
 
@@ -118,9 +118,23 @@ def test_long_tables_are_cut(tmp_path: Path) -> None:
     lines = [f"a{n}\t/a/b{n}\nc{n}\t/a/b{n}/c\nd{n}\t/a/b0\n" for n in range(100)]
     path.write_text("".join(lines), encoding="utf-8")
     text = shown(path)
-    assert text.count("… and 60 more") == 2
+    assert text.count("… and 60 more") == 1
+    assert text.count("… and 90 more") == 1
     assert "a0, d0, d1, d2, d3 … and 96 more" in text
     assert "300 subscriptions, 200 distinct, 100 forwarded" in text
+
+
+def test_those_that_stand_for_nearly_all_are_named_last(tmp_path: Path) -> None:
+    path = tmp_path / "wide.txt"
+    lines = [f"a{n}\t/a/b{n}\n" for n in range(60)] + [f"c{n}\t/c/d{n}\n" for n in range(30)]
+    path.write_text("".join([*lines, "c\t/c\n", "a\t/a\n", "e\t/e\n"]), encoding="utf-8")
+    text = shown(path)
+    assert text.endswith(
+        "93 subscriptions, 93 distinct, 3 forwarded\na /a stands for 60\nc /c stands for 30\n"
+    )
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines()]
+    assert [row for row in rows if row and row[0] == "a"] == [["a", "60", "a0  /a/b0"]]
+    assert ["", "", "… and 55 more"] in rows
 
 
 @pytest.fixture
@@ -149,6 +163,21 @@ def test_mergers_are_told_with_members_degree_and_rule(reports: Path) -> None:
     assert "2 subscriptions, 2 distinct, 2 forwarded, 1 after merging" in text
 
 
+def test_paths_are_counted_to_the_depth_asked_for(tmp_path: Path) -> None:
+    dtd = tmp_path / "deep.dtd"
+    dtd.write_text(
+        "<!ELEMENT r (a, b, c)><!ELEMENT a (x)><!ELEMENT b (x)><!ELEMENT c (d)>"
+        "<!ELEMENT d (x)><!ELEMENT x EMPTY>"
+    )
+    path = tmp_path / "deep.txt"
+    path.write_text("one\t/r/a//x\ntwo\t/r/b//x\n", encoding="utf-8")
+    options = (path, "--dtd", dtd, "--merge", "0")
+    # Within three elements /r/c/d/x, which neither asked for, is out of sight.
+    assert told(*options, "--depth", "3")["merged"] == ["/r/*//x"]
+    assert told(*options, "--depth", "4")["merged"] == ["/r/a//x", "/r/b//x"]
+    assert told(*options) == told(*options, "--depth", "10")
+
+
 def test_drawings_hold_the_patterns(stocks: Path, tmp_path: Path) -> None:
     svg, dot = tmp_path / "order.svg", tmp_path / "order.dot"
     shown(stocks, "--svg", svg, "--dot", dot)
@@ -174,6 +203,7 @@ def test_large_sets_are_drawn_too(
         (["--merge", "0"], "name one with --dtd"),
         (["--dtd", str(EXAMPLES / "news.dtd")], "goes with --merge"),
         (["--root", "news"], "goes with --dtd"),
+        (["--depth", "5"], "goes with --merge"),
         (["--dtd", str(EXAMPLES / "news.dtd"), "--merge", "1.5"], "--merge"),
     ],
 )

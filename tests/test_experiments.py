@@ -16,7 +16,9 @@ from workloads import EXAMPLES, example
 from twigcast.cli import app
 from twigcast.experiments import (
     EXPERIMENTS,
+    CoveringSizes,
     Experiment,
+    GrowthPoint,
     Outcome,
     Setting,
     Sheet,
@@ -26,6 +28,7 @@ from twigcast.experiments import (
     xsearch_time,
 )
 from twigcast.experiments.charts import Line, Panel, draw_panels
+from twigcast.experiments.covering_plots import search_panels
 
 COMMAND = sys.modules["twigcast.cli.experiment"]
 
@@ -35,7 +38,7 @@ NAMES = ["xsearch-time", "factorization-size", "routing-table-size", "processing
 @pytest.fixture
 def setting(monkeypatch: pytest.MonkeyPatch) -> Setting:
     """Tiny sizes, whichever experiment is run."""
-    tiny = replace(xsearch_time._QUICK, patterns=(50, 1_000), queries=20, sampled=10, looped=2)
+    tiny = replace(xsearch_time._QUICK, patterns=(50, 1_000), queries=20, sampled=5, looped=5)
     monkeypatch.setattr(xsearch_time, "_QUICK", tiny)
     monkeypatch.setattr(factorization_size, "_QUICK", (1_000, 2_000))
     monkeypatch.setattr(routing_table_size, "_QUICK", (50, 100))
@@ -64,9 +67,38 @@ def test_search_times_stand_beside_the_papers(setting: Setting) -> None:
     assert (small["patterns"], small["paper, ms"]) == (50, None)
     assert (large["patterns"], large["paper, ms"]) == (1_000, 0.23)
     assert sheet(outcome, "xsearch-covering")[1]["paper, ms"] == 0.28
-    assert large["twigcast, ms"] > 0
-    assert large["Linear, covers in a loop, ms"] > large["twigcast, ms"]
+    assert large["loop, ms"] > large["ours, ms"] > 0
     assert [panel.title.split(":")[0] for panel in outcome.panels] == ["covered_by", "covering"]
+
+
+def test_table_plot_and_ratios_of_a_search_agree(setting: Setting) -> None:
+    outcome = EXPERIMENTS["xsearch-time"].run(setting)
+    names = ("ours, ms", "XSEARCH, ms", "Linear, ms", "loop, ms")
+    for name, panel in zip(("covered-by", "covering"), outcome.panels, strict=True):
+        rows = sheet(outcome, f"xsearch-{name}")
+        for column, line in zip(names, panel.lines, strict=False):
+            assert line.points == [(row["patterns"], row[column]) for row in rows]
+        for row in rows:
+            assert row["XSEARCH ÷ ours"] == row["XSEARCH, ms"] / row["ours, ms"]
+            assert row["loop ÷ ours"] == row["loop, ms"] / row["ours, ms"]
+    assert "the same 5 queries" in outcome.remarks[0]
+    assert "all 20 queries" in outcome.remarks[0]
+
+
+@pytest.mark.parametrize("sizes", [xsearch_time._FULL, xsearch_time._QUICK], ids=["full", "quick"])
+def test_all_ways_of_searching_get_the_same_queries(sizes: CoveringSizes) -> None:
+    assert sizes.sampled == sizes.looped
+
+
+def test_what_the_paper_has_far_beyond_a_run_does_not_stretch_its_axis() -> None:
+    def drawn(largest: int) -> set[float]:
+        points = [GrowthPoint("twigcast, covering", n, 1e-3, 0, 1, 1) for n in (1_000, largest)]
+        return {
+            x for panel in search_panels(points) for line in panel.lines for x, _ in line.points
+        }
+
+    assert max(drawn(10_000)) == 10_000
+    assert max(drawn(100_000)) == 100_000
 
 
 def test_tree_sizes_stand_beside_the_papers(setting: Setting) -> None:
@@ -93,13 +125,33 @@ def test_each_strategy_leaves_no_more_than_the_one_before(setting: Setting) -> N
 def test_processing_times_are_told_by_batch(setting: Setting) -> None:
     outcome = EXPERIMENTS["processing-time"].run(setting)
     rows = sheet(outcome, "processing-time")
-    assert len(rows) == 4 * 10
+    assert len(rows) == 2 * 10
     assert [row["up to expression"] for row in rows[:10]] == list(range(5, 51, 5))
-    assert all(row["no covering, ms"] > 0 and row["covering, ms"] > 0 for row in rows)
-    assert all(0 <= row["covered, %"] <= 100 for row in rows)
+    for row in rows:
+        assert 0 <= row["covered, %"] <= 100
+        for way in ("one by one", "automaton"):
+            assert row[f"{way}, ms"] > 0
+            assert row[f"{way}, ratio"] == pytest.approx(
+                row[f"{way}, covering, ms"] / row[f"{way}, ms"]
+            )
+    assert outcome.sheets[0].name == "processing-time-summary"
     summary = sheet(outcome, "processing-time-summary")
-    assert summary[0]["paper"] == "49.2 %"
+    assert summary[0]["paper"] == "49.2 % shorter"
+    assert all("-" not in row["twigcast"] for row in summary)
     assert "advertisements" in outcome.remarks[0]
+
+
+def test_a_time_is_shorter_or_longer() -> None:
+    assert processing_time.change(0.25) == "75.0 % shorter"
+    assert processing_time.change(1.62) == "62.0 % longer"
+
+
+def test_the_degrees_of_the_paper_are_drawn(setting: Setting) -> None:
+    outcome = EXPERIMENTS["routing-table-size"].run(setting)
+    for panel in outcome.panels[:2]:
+        labels = [line.label for line in panel.lines]
+        assert labels == ["no covering", "covering", "perfect merging", "merging, D ≤ 0.1"]
+    assert any("less is left than in the paper" in remark for remark in outcome.remarks)
 
 
 def test_advertisements_are_chosen_from_beginning_to_end(
@@ -179,6 +231,23 @@ def test_results_are_shown_and_stored(fake: list[Setting], tmp_path: Path) -> No
         assert list(csv.reader(file)) == [["what", "paper", "ours"], ["é", "", "1.25"]]
     stored = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert stored["sheets"][0]["rows"] == [{"what": "é", "paper": None, "ours": 1.25}]
+
+
+def test_headers_are_broken_between_words_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    columns = [f"measurement {number}, milliseconds" for number in range(7)]
+    wide = Sheet("wide", "Table 8", columns, [[number] * 7 for number in range(6)], every=3)
+    one = Experiment("wide", "much", "Nobody", lambda _: Outcome([wide], [], []))
+    monkeypatch.setitem(EXPERIMENTS, "wide", one)
+    monkeypatch.setattr(COMMAND, "can_draw", lambda: False)
+    arguments = ["experiment", "wide", *DTDS, "--output", str(tmp_path)]
+    text = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}).stdout
+    assert (text.count("measurement"), text.count("milliseconds")) == (7, 7)
+    assert "…" not in text
+    rows = [line.split("│")[1].strip() for line in text.splitlines() if line.startswith("│")]
+    assert rows == ["2", "5"]
+    assert len((tmp_path / "wide.csv").read_text(encoding="utf-8").splitlines()) == 7
 
 
 def test_json_is_one_object(

@@ -218,8 +218,11 @@ def _print_tables(report: _Report) -> None:
 
 
 def _verdicts(results: Sequence[Result]) -> str:
-    judged = [result.verdict for result in results if result.verdict]
-    return f"{judged.count('met')} goals met, {judged.count('missed')} missed"
+    verdicts = [result.verdict for result in results if result.goal is not None]
+    told = f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed"
+    if unjudged := verdicts.count(""):
+        told += f", {unjudged} not judged: they are about the sizes of a full run"
+    return told
 
 
 def _foundation_table(measurements: Sequence[Measurement]) -> Table:

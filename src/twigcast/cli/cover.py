@@ -18,7 +18,13 @@ from twigcast.language import Pattern, read_subscriptions
 from twigcast.schema import Schema
 
 _MOST_ROWS: Final = 40
+_MOST_GROUPS: Final = 10
 _MOST_NAMED: Final = 5
+_MOST_WIDE: Final = 3
+"""Patterns that the last lines name where few stand for all."""
+_FEW: Final = 0.1
+"""Few are forwarded where they are at most this share of the patterns."""
+_DEPTH: Final = 10
 _MOST_IN_TREE: Final = 1_000
 """Patterns up to which the whole order is drawn; of more, one covering pattern for each."""
 
@@ -33,13 +39,21 @@ class _Found:
     mergers: list[Merger] = field(default_factory=list)
     merged: list[Pattern] | None = None
     """What is forwarded after merging, if that was asked for."""
+    _tops: dict[Pattern, Pattern] = field(default_factory=dict)
 
     def top(self, pattern: Pattern) -> Pattern:
         """The forwarded pattern that stands for one."""
-        above = self.table.witness(pattern)
-        while above is not None:
-            pattern, above = above, self.table.witness(above)
-        return pattern
+        chain = []
+        while pattern not in self._tops:
+            chain.append(pattern)
+            above = self.table.witness(pattern)
+            if above is None:
+                self._tops[pattern] = pattern
+            else:
+                pattern = above
+        found = self._tops[pattern]
+        self._tops.update(dict.fromkeys(chain, found))
+        return found
 
     def covered_keys(self) -> Iterable[tuple[str, Pattern, Pattern]]:
         """The keys behind patterns that are not forwarded, with these and what covers them."""
@@ -64,8 +78,18 @@ def cover(
         typer.Option(
             min=0,
             max=1,
-            help="Merge what is left, up to this degree: the share of a merger's paths that none "
-            "of its members matches.  0 merges without false positives.  Needs --dtd.",
+            help="Merge what is left, up to this degree: the share of a merger's paths, of at most "
+            "--depth elements, that none of its members matches.  With 0 there are no false "
+            "positives in documents of up to that many levels.  Needs --dtd.",
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=200,
+            help="The elements of the longest paths that count for --merge; "
+            f"{_DEPTH} by default.  Deeper documents may get false positives.",
         ),
     ] = None,
     json: Annotated[
@@ -84,12 +108,14 @@ def cover(
         raise typer.BadParameter("--merge counts the paths of a DTD; name one with --dtd")
     if dtd is not None and merge is None:
         raise typer.BadParameter("--dtd goes with --merge; for example --merge 0")
+    if depth is not None and merge is None:
+        raise typer.BadParameter("--depth goes with --merge; for example --merge 0")
     if root is not None and dtd is None:
         raise typer.BadParameter("--root goes with --dtd")
     schema = None if dtd is None else Schema.from_dtd(dtd, root)
     found = _cover(subscriptions)
     if schema is not None and merge is not None:
-        _merge(found, schema, merge)
+        _merge(found, PathCounter(schema, depth or _DEPTH), merge)
     _draw(found.table, svg, dot)
     if json:
         print_json(_as_json(found))
@@ -105,13 +131,13 @@ def _cover(file: str) -> _Found:
     return _Found(table, forwarded)
 
 
-def _merge(found: _Found, schema: Schema, degree: float) -> None:
-    merged = MergedSet(PathCounter(schema), degree)
+def _merge(found: _Found, counter: PathCounter, degree: float) -> None:
+    merged = MergedSet(counter, degree)
     merged.update(found.forwarded, ())
     with showing_work() as show:
         merged.merge(lambda done, total: show("merging", done, total))
     found.mergers = sorted(merged.mergers(), key=lambda one: (-len(one.members), str(one.pattern)))
-    left = merged.forwarded
+    left = set(merged.forwarded)
     order = dict.fromkeys((*(one.pattern for one in found.mergers), *found.forwarded))
     found.merged = [pattern for pattern in order if pattern in left]
 
@@ -200,13 +226,13 @@ def _print_tables(found: _Found) -> None:
         for pattern in found.forwarded[:_MOST_ROWS]
     ]
     _print_rows(("forwarded", "keys", "stands for"), rows, len(found.forwarded))
-    covered = list(found.covered_keys())
-    if covered:
+    groups = _covered_groups(found)
+    if groups:
         shown = [
-            (Text(key), Text(str(pattern)), _named(table.keys_of(top)))
-            for key, pattern, top in covered[:_MOST_ROWS]
+            (_named(table.keys_of(top)), f"{len(covered):,}", _named(covered, "\n"))
+            for top, covered in groups[:_MOST_GROUPS]
         ]
-        _print_rows(("key", "covered", "by"), shown, len(covered))
+        _print_rows(("by", "covered", "key and pattern"), shown, len(groups))
     if found.mergers:
         merged = [
             (
@@ -219,13 +245,26 @@ def _print_tables(found: _Found) -> None:
         ]
         _print_rows(("merger", "members", "degree", "rule"), merged, len(found.mergers))
     console.print(_summary(found))
+    if len(found.forwarded) <= _FEW * len(table.patterns):
+        for pattern in sorted(found.forwarded, key=lambda one: -below[one])[:_MOST_WIDE]:
+            if below[pattern]:
+                names = _named(table.keys_of(pattern))
+                console.print(Text.assemble(names, f" {pattern} stands for {below[pattern]:,}"))
+
+
+def _covered_groups(found: _Found) -> list[tuple[Pattern, list[str]]]:
+    """What each forwarded pattern covers, key and pattern in a line; the widest comes first."""
+    groups: dict[Pattern, list[str]] = {}
+    for key, pattern, top in found.covered_keys():
+        groups.setdefault(top, []).append(f"{key}  {pattern}")
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
 def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[Text | str]], total: int) -> None:
     table = Table(*columns)
     for column in table.columns:
         column.overflow = "fold"
-        if column.header in ("stands for", "degree"):
+        if column.header in ("stands for", "covered", "degree"):
             column.justify = "right"
     for row in rows:
         table.add_row(*row)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any, Final
 
 import typer
@@ -27,6 +29,8 @@ from twigcast.schema import Schema
 _NEWS: Final = "examples/news.dtd"
 _PROTEIN: Final = "examples/protein.dtd"
 _FOLDER: Final = Path("twigcast-experiments")
+_BESIDE: Final = 3
+"""The characters of a table that a column takes beside its text."""
 
 
 def experiment(
@@ -130,23 +134,42 @@ def _print(chosen: Experiment, outcome: Outcome, remarks: list[str], files: list
     console = wide_output()
     console.print(Text(f"{chosen.name}: {chosen.summary} ({chosen.source})"))
     for sheet in outcome.sheets:
-        console.print(_table(sheet))
+        console.print(_table(sheet, console.width))
     for remark in remarks:
         console.print(Text(f"· {remark}"))
     names = ", ".join(path.name for path in files)
     console.print(Text(f"· written to {files[0].parent}: {names}"))
 
 
-def _table(sheet: Sheet) -> Table:
-    table = Table(*sheet.columns, title=sheet.title)
+def _table(sheet: Sheet, width: int) -> Table:
+    shown = [[_shown(cell) for cell in row] for row in sheet.rows[sheet.every - 1 :: sheet.every]]
+    table = Table(*_headers(sheet.columns, shown, width), title=sheet.title)
     for place, column in enumerate(table.columns):
+        column.overflow = "fold"
         if all(not isinstance(row[place], str) for row in sheet.rows):
             column.justify = "right"
-        else:
-            column.overflow = "fold"
-    for row in sheet.rows:
-        table.add_row(*(Text(_shown(cell)) for cell in row))
+    for row in shown:
+        table.add_row(*map(Text, row))
     return table
+
+
+def _headers(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The headers in as few lines as a table of that width allows, broken between words only."""
+    cells = [max((len(row[place]) for row in rows), default=0) for place in range(len(columns))]
+    headers = list(columns)
+    for most in range(max(map(len, columns)), 0, -1):
+        widths = [
+            max(cell, most, *map(len, column.split()))
+            for column, cell in zip(columns, cells, strict=True)
+        ]
+        headers = [fill(column, each) for column, each in zip(columns, widths, strict=True)]
+        needed = [
+            max(cell, *map(len, header.split("\n")))
+            for header, cell in zip(headers, cells, strict=True)
+        ]
+        if sum(needed) + _BESIDE * len(columns) < width:
+            break
+    return headers
 
 
 def _shown(cell: Cell) -> str:

@@ -21,6 +21,7 @@ DARK: Final = "#003f5c"
 MIDDLE: Final = "#3f83b5"
 WARM: Final = "#d55e00"
 GREY: Final = "#666666"
+LIGHT: Final = "#cccccc"
 
 SETTINGS: Final[dict[Any, Any]] = {
     "font.size": 12,
@@ -45,6 +46,10 @@ _PUBLISHED: Final[dict[str, Any]] = {
     "markerfacecolor": "white",
     "markeredgewidth": 1.6,
 }
+_WIDTHS: Final = {1: 10.0, 2: 14.0}
+"""Inches for so many panels; of more, each is narrower, or letters would be too small to read."""
+_MOST_TICKS: Final = 6
+_STEPS: Final = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +97,8 @@ def draw_panels(panels: Sequence[Panel], folder: Path, name: str, note: str = ""
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(10 if len(panels) == 1 else 7 * len(panels), 6))
-        figure.set_layout_engine("constrained")
+        figure = Figure(figsize=(_WIDTHS.get(len(panels), 5.6 * len(panels)), 6.4))
+        figure.set_layout_engine("constrained", w_pad=0.14)
         legend: dict[str, Any] = {}
         for place, panel in enumerate(panels):
             axes = figure.add_subplot(1, len(panels), place + 1)
@@ -106,14 +111,16 @@ def draw_panels(panels: Sequence[Panel], folder: Path, name: str, note: str = ""
             frameon=False,
             loc="outside upper center",
             ncols=columns,
-            columnspacing=1.4,
+            columnspacing=1.8,
+            handlelength=3.2,
+            fontsize=13,
         )
         sign(figure, note)
         return save(figure, folder, name)
 
 
 def _fill(axes: Axes, panel: Panel) -> list[Any]:
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     drawn: list[Any] = []
     for line in panel.lines:
@@ -129,6 +136,7 @@ def _fill(axes: Axes, panel: Panel) -> list[Any]:
         axes.set_xscale("log")
     else:
         axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=_STEPS))
     if panel.log_upward:
         axes.set_yscale("log")
     else:
@@ -136,8 +144,8 @@ def _fill(axes: Axes, panel: Panel) -> list[Any]:
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.xaxis.set_major_formatter(plain)
     axes.yaxis.set_major_formatter(plain)
-    axes.set_xlabel(panel.across)
-    axes.set_ylabel(panel.upward)
+    axes.set_xlabel(panel.across, labelpad=6)
+    axes.set_ylabel(panel.upward, labelpad=8)
     axes.set_title(panel.title)
     axes.grid(which="major", color="#dddddd")
     axes.set_axisbelow(True)

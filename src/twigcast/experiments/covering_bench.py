@@ -23,6 +23,7 @@ from typing import Final
 from twigcast.covering import LinearSearch, PatternSearch, PublishedSearch, Search
 from twigcast.experiments.generated import Generated
 from twigcast.experiments.measure import Progress, followed, quiet
+from twigcast.experiments.results import Goal
 from twigcast.language import Pattern
 from twigcast.schema import Schema
 from twigcast.workload import TreeParameters, generate_subscriptions
@@ -47,7 +48,7 @@ class CoveringSizes:
     queries: int = 1_000
     sampled: int = 100
     """Queries for the published algorithm and for the compiled comparison."""
-    looped: int = 20
+    looped: int = 100
     """Queries for ``covers`` in a loop."""
     updates: int = 20_000
     expressions: int = 100_000
@@ -105,6 +106,11 @@ class CoveringBench:
     def _all(self) -> list[Pattern]:
         wanted = max(self.sizes.patterns) + self.sizes.queries
         return self._trees.take(wanted, self.progress)
+
+    def goal(self, bound: float, size: str, *, least: bool = False) -> Goal:
+        """A bound on a figure; it applies where the size of that name is the full one."""
+        full = getattr(self.sizes, size) == getattr(FULL_COVERING, size)
+        return Goal(bound, least, applies=full)
 
     def fill(self, way: str, patterns: Sequence[Pattern]) -> Search:
         """The patterns in a search of one kind."""

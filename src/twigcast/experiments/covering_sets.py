@@ -93,7 +93,10 @@ def find_setting(
             progress(f"{name}: {count:,} expressions with W = DO = {chance:g}")
             parameters = replace(base, wildcard=chance, descendant=chance)
             found = ExpressionSet(name, parameters, tried_seed, 0.0, count)
-            found = replace(found, share=covered_share(found.take(schema, count)))
+            patterns = found.take(schema, count)
+            # A small schema may not have so many, and looking for more takes long.
+            count = len(patterns)
+            found = replace(found, share=covered_share(patterns), count=count)
             if best is None or abs(found.share - share) < abs(best.share - share):
                 best = found
             if abs(found.share - share) <= _CLOSE:

@@ -18,7 +18,7 @@ from twigcast.experiments.covering_bench import (
 )
 from twigcast.experiments.covering_search import SearchFigures, search_figures
 from twigcast.experiments.covering_updates import index_updates, table_updates
-from twigcast.experiments.results import Goal, GrowthPoint, Result
+from twigcast.experiments.results import GrowthPoint, Result
 from twigcast.language import Axis, Pattern
 
 _MILLISECONDS: Final = (0.05, 0.3, 3.0)
@@ -29,18 +29,18 @@ def covering_speed(bench: CoveringBench) -> tuple[list[Result], list[GrowthPoint
     """Every row, in the order in which people read them, and the time of each way by size."""
     figures = [one for count in bench.counts for one in search_figures(bench, count)]
     results = [
-        *_search_times(figures),
-        *_growth(figures),
-        *_ratios(figures),
+        *_search_times(bench, figures),
+        *_growth(bench, figures),
+        *_ratios(bench, figures),
         *_answers(figures),
-        *tree_size(bench.patterns(max(bench.counts))),
+        *_tree_size(bench),
         *index_updates(bench),
         *table_updates(bench),
     ]
     return results, [point for one in figures for point in one.points()]
 
 
-def _search_times(figures: Sequence[SearchFigures]) -> Iterator[Result]:
+def _search_times(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Iterator[Result]:
     counts = sorted({one.count for one in figures})
     bounds = dict(zip(counts, _MILLISECONDS, strict=False))
     for one in figures:
@@ -52,7 +52,7 @@ def _search_times(figures: Sequence[SearchFigures]) -> Iterator[Result]:
             one.index.mean * 1e3,
             "ms",
             one.index.spread,
-            Goal(bounds[one.count]),
+            bench.goal(bounds[one.count], "patterns"),
             one.index.found,
             details,
         )
@@ -66,16 +66,18 @@ def _search_times(figures: Sequence[SearchFigures]) -> Iterator[Result]:
         )
 
 
-def _growth(figures: Sequence[SearchFigures]) -> Iterator[Result]:
+def _growth(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Iterator[Result]:
     for mode in MODES:
         points = [(one.count, one.index.mean) for one in figures if one.mode == mode]
         counts = [count for count, _ in points]
+        if len(counts) < 2:
+            continue
         yield Result(
             f"growth-{mode}",
             f"{MODE_WORDS[mode]}: exponent x of time ~ |R|^x, {min(counts):,} to {max(counts):,}",
-            exponent(points) if len(points) > 1 else 0.0,
+            exponent(points),
             "",
-            goal=Goal(1.0),
+            goal=bench.goal(1.0, "patterns"),
         )
 
 
@@ -85,13 +87,13 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
     return statistics.linear_regression(xs, ys).slope
 
 
-def _ratios(figures: Sequence[SearchFigures]) -> Iterator[Result]:
+def _ratios(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Iterator[Result]:
     largest = max(one.count for one in figures)
     for one in (one for one in figures if one.count == largest):
         for way, name, asked, goal in (
-            (LOOP, "loop", one.looped, Goal(1_000, least=True)),
+            (LOOP, "loop", one.looped, bench.goal(1_000, "patterns", least=True)),
             (COMPILED, "compiled", one.sampled, None),
-            (PUBLISHED, "published", one.sampled, Goal(5, least=True)),
+            (PUBLISHED, "published", one.sampled, bench.goal(5, "patterns", least=True)),
         ):
             times = {f"{each}, µs": round(t.seconds * 1e6, 2) for each, t in one.times.items()}
             yield Result(
@@ -120,8 +122,9 @@ def _answers(figures: Sequence[SearchFigures]) -> Iterator[Result]:
         )
 
 
-def tree_size(patterns: Sequence[Pattern]) -> Iterator[Result]:
+def _tree_size(bench: CoveringBench) -> Iterator[Result]:
     """The nodes of the factorization tree as a share of those of all patterns."""
+    patterns = bench.patterns(max(bench.counts))
     nodes, descents = count_nodes(patterns)
     ours, theirs = PatternSearch(), PublishedSearch()
     for pattern in patterns:
@@ -133,7 +136,7 @@ def tree_size(patterns: Sequence[Pattern]) -> Iterator[Result]:
         work,
         100 * ours.places / nodes,
         "%",
-        goal=Goal(11.3),
+        goal=bench.goal(11.3, "patterns"),
         details={"tree": ours.places, "patterns": nodes},
     )
     yield Result(

@@ -13,7 +13,7 @@ from twigcast.experiments.covering_bench import CoveringBench
 from twigcast.experiments.covering_sets import SET_A, SET_B, ExpressionSet, fitted
 from twigcast.experiments.measure import followed, spread
 from twigcast.experiments.population import Population
-from twigcast.experiments.results import Goal, Result
+from twigcast.experiments.results import Result
 
 _TOGETHER: Final = 100
 
@@ -42,7 +42,7 @@ def index_updates(bench: CoveringBench) -> Iterator[Result]:
         1 / statistics.fmean(chunks),
         "a second",
         spread(chunks),
-        Goal(10_000, least=True),
+        bench.goal(10_000, "patterns", least=True),
         details={"operations": 2 * _TOGETHER * len(chunks)},
     )
 
@@ -78,7 +78,7 @@ def _table_result(bench: CoveringBench, chosen: ExpressionSet) -> Result:
         f"covering table, {len(keys):,} of {chosen.name} ({chosen.share:.0%} covered) in and out",
         2 * len(keys) / (adding + removing),
         "a second",
-        goal=Goal(5_000, least=True),
+        goal=bench.goal(5_000, "expressions", least=True),
         details={
             "additions a second": round(len(keys) / adding),
             "removals a second": round(len(keys) / removing),

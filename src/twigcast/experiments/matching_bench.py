@@ -158,6 +158,11 @@ class MatchingBench:
         self.progress(f"adding {len(texts):,} subscriptions")
         return fill(texts)
 
+    def goal(self, bound: float, size: str, *, least: bool = False) -> Goal:
+        """A bound on a figure; it applies where the size of that name is the full one."""
+        full = getattr(self.sizes, size) == getattr(FULL_SIZES, size)
+        return Goal(bound, least, applies=full)
+
     @property
     def quick_rounds(self) -> int:
         """How often to time what takes milliseconds."""

@@ -20,7 +20,7 @@ from twigcast.experiments.matching_bench import (
     parse_all,
 )
 from twigcast.experiments.measure import measure, spread, timed
-from twigcast.experiments.results import Goal, Result, ratio_result
+from twigcast.experiments.results import Result, ratio_result
 from twigcast.matching import Matcher
 
 
@@ -30,8 +30,9 @@ def warm_paths(bench: MatchingBench) -> Iterator[Result]:
     documents = bench.documents
     matcher = bench.fill(texts)
     work = f"{len(texts):,} paths, documents seen before"
+    goal = bench.goal(1.3, "paths")
     yield bench.expat_ratio(
-        "paths-warm", work, matcher, documents, Goal(1.3), states=matcher.stats().states
+        "paths-warm", work, matcher, documents, goal, states=matcher.stats().states
     )
 
     measurements = measure(
@@ -99,7 +100,7 @@ def cold_paths(bench: MatchingBench) -> Iterator[Result]:
         statistics.median(ratios),
         "× expat",
         spread(ratios),
-        Goal(10),
+        bench.goal(10, "cold"),
         matches,
         {
             "matchers": len(ratios),
@@ -136,7 +137,7 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
         f"{work}, distinct paths told",
         matcher,
         documents,
-        Goal(2),
+        bench.goal(2, "subscribers"),
         patterns=matcher.stats().patterns,
         popularity=f"rank to the power of -{exponent:.3f}",
     )
@@ -194,7 +195,7 @@ def warm_trees(bench: MatchingBench) -> Iterator[Result]:
         f"{len(texts):,} trees, half with a value",
         matcher,
         bench.documents,
-        Goal(2),
+        bench.goal(2, "trees"),
         with_values=sum(any(sign in text for sign in "<>=") for text in texts),
         branching=sum("[" in text for text in texts),
     )

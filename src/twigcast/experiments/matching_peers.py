@@ -10,7 +10,7 @@ from lxml import etree
 
 from twigcast.experiments.matching_bench import OURS, MatchingBench, mean_matches
 from twigcast.experiments.measure import measure
-from twigcast.experiments.results import Goal, Result, ratio_result
+from twigcast.experiments.results import Result, ratio_result
 from twigcast.language import parse
 from twigcast.matching import CompactDocument, CompiledPattern, compile_pattern
 
@@ -54,7 +54,7 @@ def one_by_one(bench: MatchingBench) -> Iterator[Result]:
         rounds=bench.rounds,
         clock=time.process_time,
     )
-    goals = {LXML: Goal(500, least=True), TUNED: None, KERNEL: None}
+    goals = {LXML: bench.goal(500, "peers", least=True), TUNED: None, KERNEL: None}
     names = {LXML: "peer-lxml", TUNED: "peer-lxml-best", KERNEL: "peer-kernel"}
     for way, goal in goals.items():
         yield ratio_result(

@@ -16,7 +16,7 @@ from typing import Final
 from twigcast.experiments.machine import resident_bytes
 from twigcast.experiments.matching_bench import MatchingBench, fill, mean_matches
 from twigcast.experiments.measure import measure
-from twigcast.experiments.results import Detail, Goal, Result, ratio_result
+from twigcast.experiments.results import Detail, Result, ratio_result
 
 _STEP: Final = re.compile(r"//?(?:Q\{[^}]*\})?[^/]+")
 _ABSENT_NAMES: Final = 1_000
@@ -60,7 +60,7 @@ def many_against_few(bench: MatchingBench) -> Iterator[Result]:
         work,
         measurements,
         f"{len(many):,}",
-        goal=Goal(1.5),
+        goal=bench.goal(1.5, "many"),
         matches=matches,
         unit="× the few",
         details={"generated": len(silent), "with_absent_names": len(absent)},
@@ -95,7 +95,7 @@ def memory(bench: MatchingBench) -> Iterator[Result]:
             check=True,
         )
     told: dict[str, Detail] = json.loads(done.stdout)
-    bound = Goal(300)
+    bound = bench.goal(300, "many")
     yield Result(
         "memory-told", f"{work}, as told by stats()", float(told.pop("told")), "bytes", goal=bound
     )

@@ -20,7 +20,7 @@ def building_and_files(bench: MatchingBench) -> Iterator[Result]:
     paths = bench.paths(bench.sizes.paths)
     trees = bench.trees(bench.sizes.trees)
     builds = bench.sizes.builds
-    for name, texts, goal in (("paths", paths, Goal(3)), ("trees", trees, None)):
+    for name, texts, goal in (("paths", paths, bench.goal(3, "paths")), ("trees", trees, None)):
         work = f"add {len(texts):,} {name} from text"
         bench.progress(work)
         yield _seconds(f"build-{name}", work, partial(fill, texts), builds, time.process_time, goal)
@@ -41,7 +41,7 @@ def building_and_files(bench: MatchingBench) -> Iterator[Result]:
             lambda: Matcher.load(file),
             rounds,
             time.perf_counter,
-            Goal(0.1),
+            bench.goal(0.1, "paths"),
             first_document_ms=_first_document(file, bench.documents[0]) * 1e3,
         )
     yield Result(

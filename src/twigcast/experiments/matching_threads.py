@@ -12,7 +12,7 @@ from typing import Final
 
 from twigcast.experiments.matching_bench import MatchingBench, mean_matches
 from twigcast.experiments.measure import measure
-from twigcast.experiments.results import Goal, Result, ratio_result
+from twigcast.experiments.results import Result, ratio_result
 
 _REPEATS: Final = 8
 _BLOCK: Final = bytes(2**20)
@@ -62,7 +62,7 @@ def two_threads(bench: MatchingBench) -> Iterator[Result]:
         f"{work} ÷ one (when hashing: {gain:.2f} ×)",
         measurements,
         _ONE,
-        goal=Goal(1.7, least=True),
+        goal=bench.goal(1.7, "paths", least=True),
         matches=matches,
         unit="×",
         details={"machine_gives": round(gain, 2)},

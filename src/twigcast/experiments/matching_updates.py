@@ -12,7 +12,7 @@ from typing import Final
 from twigcast.experiments.matching_bench import MatchingBench, mean_matches
 from twigcast.experiments.measure import spread
 from twigcast.experiments.population import Population
-from twigcast.experiments.results import Goal, Result
+from twigcast.experiments.results import Result
 from twigcast.matching import Matcher
 
 _BETWEEN_DOCUMENTS: Final = 20
@@ -56,7 +56,7 @@ def updates(bench: MatchingBench) -> Iterator[Result]:
         rate,
         "a second",
         spread(chunks),
-        Goal(20_000, least=True),
+        bench.goal(20_000, "paths", least=True),
         None,
         {"updates": len(chunks) * _BETWEEN_DOCUMENTS},
     )
@@ -69,7 +69,7 @@ def updates(bench: MatchingBench) -> Iterator[Result]:
         median,
         "× warm",
         spread(ratios),
-        Goal(10),
+        bench.goal(10, "paths"),
         matches,
         details,
     )
@@ -78,7 +78,7 @@ def updates(bench: MatchingBench) -> Iterator[Result]:
         f"{work}, 95th percentile",
         statistics.quantiles(ratios, n=20)[-1],
         "× warm",
-        goal=Goal(10),
+        goal=bench.goal(10, "paths"),
         matches=matches,
         details=details,
     )

@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from typing import Final
 
 from twigcast.experiments.matching_bench import MatchingBench
-from twigcast.experiments.results import Goal, Result
+from twigcast.experiments.results import Result
 
 _QUOTES: Final = 44
 _HIGHEST: Final = 1_000
@@ -42,7 +42,7 @@ def same_path_values(bench: MatchingBench) -> Iterator[Result]:
             f"{len(texts):,} {what} on one path, {_QUOTES} values a document",
             matcher,
             documents,
-            Goal(2),
+            bench.goal(2, "values"),
             example=texts[0],
             document_bytes=sum(map(len, documents)) // len(documents),
         )

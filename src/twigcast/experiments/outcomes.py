@@ -23,6 +23,8 @@ class Sheet:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    every: int = 1
+    """In print one row of so many, the last of them, stands for all; files have every row."""
 
     def as_json(self) -> dict[str, object]:
         """The sheet as a JSON object; each row is an object, too."""

@@ -1,6 +1,7 @@
 """Plots of benchmarks: figures against their goals, and times against the size of a set.
 
-Bars that miss their goal are hatched, so nothing depends on colour.
+Bars that miss their goal are hatched, and those whose goal is about another size say so: nothing
+depends on colour.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from twigcast.experiments.charts import (
+    LIGHT,
     MIDDLE,
     SETTINGS,
     WARM,
@@ -68,17 +70,20 @@ def draw_goals(
         for place, (result, goal) in enumerate(judged):
             share = goal.share(result.value)
             missed = result.verdict == "missed"
+            colour = (WARM if missed else MIDDLE) if goal.applies else LIGHT
             axes.barh(
                 place,
                 min(share, _FARTHEST),
                 height=0.66,
-                color=WARM if missed else MIDDLE,
+                color=colour,
                 edgecolor="black",
                 linewidth=0.6,
                 hatch="///" if missed else None,
             )
             cut = " (bar cut)" if share > _FARTHEST else ""
             words = f"{result.figure}, goal {goal}: {result.verdict}{cut}"
+            if not goal.applies:
+                words = f"{result.figure}; goal {goal} at full size{cut}"
             axes.annotate(
                 words,
                 (max(min(share, _FARTHEST), 1.0), place),
@@ -91,7 +96,7 @@ def draw_goals(
         axes.set_yticks(range(len(judged)), [result.work for result, _ in judged], fontsize=10)
         axes.set_ylim(len(judged) - 0.4, -0.6)
         axes.set_xlim(0, _FARTHEST + 0.9)
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0])
+        axes.set_xticks([0, 0.5, 1.0])
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
         axes.set_xlabel("share of what the goal allows (shorter is better)", loc="left")
         axes.set_title("Figures against their goals")

@@ -24,6 +24,8 @@ class Goal:
 
     bound: float
     least: bool = False
+    applies: bool = True
+    """Whether the run has the size that the goal is about; otherwise nothing is judged."""
 
     def is_met(self, value: float) -> bool:
         return value >= self.bound if self.least else value <= self.bound
@@ -57,8 +59,8 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """``met`` or ``missed``; empty without a goal."""
-        if self.goal is None:
+        """``met`` or ``missed``; empty without a goal or at another size than the goal's."""
+        if self.goal is None or not self.goal.applies:
             return ""
         return "met" if self.goal.is_met(self.value) else "missed"
 
