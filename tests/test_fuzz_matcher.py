@@ -10,7 +10,7 @@ from random import Random
 
 import fuzz_matcher
 import pytest
-from fuzz_matcher import judge, one_by_one, run_round, shrink, supervise, unwrap
+from fuzz_matcher import judge, one_by_one, run_round, shrink, unwrap
 from fuzz_matcher_lives import (
     NAMESPACES,
     Add,
@@ -21,6 +21,7 @@ from fuzz_matcher_lives import (
     draw_document,
     draw_life,
 )
+from fuzz_rounds import supervise
 from oracle import parse_tree
 
 from twigcast import Matcher
@@ -161,7 +162,7 @@ def test_a_wrong_answer_of_a_damaged_file_is_found() -> None:
     ],
 )
 def test_crashes_and_hangs_are_findings(script: str, expected: str) -> None:
-    code, told = supervise([sys.executable, "-c", script], seed=5, patience=4)
+    code, told = supervise("fuzz_matcher.py", [sys.executable, "-c", script], seed=5, patience=4)
     assert expected in told
     assert code == (0 if "nothing" in expected else 1)
     if code:

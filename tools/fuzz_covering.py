@@ -16,17 +16,16 @@ script that shows it, found by leaving out whatever is not needed; the exit code
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple, TypeAlias
 
 import fuzz_matcher
 import fuzz_matcher_lives
+import fuzz_rounds
 
 from twigcast.covering import CoveringTable, LinearSearch, PatternSearch, PublishedSearch, Search
 from twigcast.covering.pairwise import Prepared
@@ -355,42 +354,6 @@ def run_round(seed: int, number: int, make: Callable[[], Search] = PatternSearch
     return reproduction(reduced, judge(make, reduced) or "")
 
 
-# --- processes ----------------------------------------------------------------------------------
-
-
-def work(seed: int, rounds: Iterator[int], seconds: float) -> int:
-    """The rounds, told on standard output as they start; ends at the first finding."""
-    end = time.monotonic() + seconds
-    for number in rounds:
-        print("round", number, flush=True)
-        found = run_round(seed, number)
-        if found is not None:
-            print(found, flush=True)
-            return 1
-        if time.monotonic() > end:
-            break
-    return 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the arguments; 1 if anything was found."""
-    parser = argparse.ArgumentParser(description="look for what the search of coverings gets wrong")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to look")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--round", type=int, help="repeat this round only")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    chosen = parser.parse_args(arguments)
-    if chosen.worker:
-        rounds = range(10**12) if chosen.round is None else range(chosen.round, chosen.round + 1)
-        return work(chosen.seed, iter(rounds), chosen.seconds)
-    command = [sys.executable, "-X", "faulthandler", __file__, "--worker"]
-    command += ["--seed", str(chosen.seed), "--seconds", str(chosen.seconds)]
-    command += [] if chosen.round is None else ["--round", str(chosen.round)]
-    code, told = fuzz_matcher.supervise(command, chosen.seed)
-    # What to run again is this tool.
-    print(told.replace("fuzz_matcher.py", "fuzz_covering.py"), end="")
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    about = "look for what the search of coverings gets wrong"
+    sys.exit(fuzz_rounds.main(__file__, about, run_round))
