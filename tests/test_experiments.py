@@ -269,8 +269,11 @@ def test_what_is_missing_is_told_with_the_remedy(
     assert "choose one of: xsearch-time" in run("nonsense").stderr
     assert "name a DTD with --dtd" in run("fake").stderr
     news = ("--dtd", str(EXAMPLES / "news.dtd"))
-    assert "name a DTD with --protein-dtd" in run("fake", *news).stderr
+    assert "name a DTD with --protein-dtd" in run("processing-time", *news).stderr
     assert not fake
+    # Who needs no proteins is not asked for them.
+    assert run("fake", *news).exit_code == 0
+    assert fake[0].protein is None
     monkeypatch.setattr(COMMAND, "can_draw", lambda: False)
     shown = run("fake", *DTDS)
     assert shown.exit_code == 0

@@ -67,7 +67,8 @@ def experiment(
     chosen = EXPERIMENTS.get(name)
     if chosen is None:
         raise typer.BadParameter(f"there is no {name}; choose one of: {', '.join(EXPERIMENTS)}")
-    news, protein = _schema(dtd, root, "--dtd"), _schema(protein_dtd, None, "--protein-dtd")
+    news = _schema(dtd, root, "--dtd")
+    protein = _schema(protein_dtd, None, "--protein-dtd") if chosen.needs_protein else None
     with showing_work() as progress:
         outcome = chosen.run(Setting(news, protein, full, seed, progress=progress))
     remarks = [*outcome.remarks, *_stand_in(dtd)]

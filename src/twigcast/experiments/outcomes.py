@@ -61,13 +61,19 @@ class Setting:
 
     schema: Schema
     """News, in place of NITF or NITF itself."""
-    protein: Schema
-    """Proteins, in place of PSD."""
+    protein: Schema | None = None
+    """Proteins, in place of PSD, for experiments that need them."""
     full: bool = False
     """At the sizes of the papers; otherwise at sizes that take a minute."""
     seed: int = 1
     rounds: int = 3
     progress: Progress = field(default=quiet)
+
+    @property
+    def protein_schema(self) -> Schema:
+        """The proteins, which the experiment has said that it needs."""
+        assert self.protein is not None
+        return self.protein
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +86,4 @@ class Experiment:
     source: str
     """The paper, and where in it."""
     run: Callable[[Setting], Outcome]
+    needs_protein: bool = False

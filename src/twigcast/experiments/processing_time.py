@@ -61,11 +61,12 @@ def processing_time(setting: Setting) -> Outcome:
     """Process expressions of both schemas, batch by batch, in each way."""
     count = _FULL_EXPRESSIONS if setting.full else _QUICK_EXPRESSIONS
     news = find_setting(setting.schema, _NEWS_SHARE, count, name="news", progress=setting.progress)
+    protein = setting.protein_schema
     workloads = {
         "news": (setting.schema, news.take(setting.schema, count)),
-        "proteins": (setting.protein, PROTEIN.take(setting.protein, count)),
+        "proteins": (protein, PROTEIN.take(protein, count)),
     }
-    proteins = setting.protein.advertisements()
+    proteins = protein.advertisements()
     asked = {
         "news": chosen_advertisements(
             setting.schema, ADVERTISEMENTS_RATIO * proteins.count(), setting
@@ -210,4 +211,5 @@ EXPERIMENT: Final = Experiment(
     "the time to process an expression that arrives, with and without covering",
     f"{ROUTING}, Figure 8",
     processing_time,
+    needs_protein=True,
 )

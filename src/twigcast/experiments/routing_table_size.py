@@ -41,7 +41,7 @@ def routing_table_size(setting: Setting) -> Outcome:
         fitted(wanted, setting.schema, counts[-1], setting.progress) for wanted in (SET_A, SET_B)
     ]
     grown = {chosen.name: _grow(setting, chosen, counts, degrees, counter) for chosen in sets}
-    protein = PROTEIN.take(setting.protein, PROTEIN.count)
+    protein = PROTEIN.take(setting.protein_schema, PROTEIN.count)
     table = CoveringTable()
     for number, pattern in enumerate(protein):
         table.add(str(number), pattern)
@@ -187,4 +187,5 @@ EXPERIMENT: Final = Experiment(
     "the size of a routing table without covering, with it, and with merging",
     f"{ROUTING}, Figures 6 and 7",
     routing_table_size,
+    needs_protein=True,
 )
