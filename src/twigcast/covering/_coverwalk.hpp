@@ -8,6 +8,7 @@
 // Cost: the places whose path covers a path of the given twig, times its names.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
