@@ -20,7 +20,6 @@ from twigcast.experiments import (
     QUICK_COVERING,
     QUICK_SIZES,
     CoveringBench,
-    CoveringSizes,
     GrowthPoint,
     MatchingBench,
     Measurement,
@@ -58,7 +57,6 @@ class _Report:
 
     workload: dict[str, object]
     sizes: Sizes
-    covering_sizes: CoveringSizes
     machine: dict[str, str | int | float] = field(default_factory=machine_facts)
     foundation: list[Measurement] = field(default_factory=list)
     matching: list[Result] = field(default_factory=list)
@@ -133,7 +131,6 @@ def bench(
             "covering sizes": asdict(covering_sizes),
         },
         sizes,
-        covering_sizes,
     )
     with showing_work() as progress:
         if name in (None, _Name.FOUNDATION):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -238,7 +239,7 @@ def _print_tables(found: _Found) -> None:
             (
                 Text(str(one.pattern)),
                 _named(sorted(map(str, one.members)), "\n"),
-                f"{float(one.degree):.3g}",
+                _degree(one.degree),
                 one.rule.value,
             )
             for one in found.mergers[:_MOST_ROWS]
@@ -290,3 +291,9 @@ def _summary(found: _Found) -> str:
     if found.merged is not None:
         parts.append(f"{len(found.merged):,} after merging")
     return ", ".join(parts)
+
+
+def _degree(degree: Fraction) -> str:
+    """A degree with three digits; one just below 1 is not 1."""
+    text = f"{float(degree):.3g}"
+    return "> 0.999" if text == "1" and degree < 1 else text

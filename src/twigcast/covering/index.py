@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from twigcast.covering.search import ItemSearch
-from twigcast.covering.subscribers import SubscriptionSet, as_pattern
-from twigcast.language import Pattern
+from twigcast.covering.subscribers import SubscriptionSet
+from twigcast.language import Pattern, as_pattern
 
 _FEW = 4
 _Keys = tuple[str, ...] | dict[str, None]

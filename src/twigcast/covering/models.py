@@ -16,7 +16,7 @@ Cost of an evaluation: steps × nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from twigcast.language import (
     Axis,
@@ -30,6 +30,7 @@ from twigcast.language import (
     ValueTest,
     passes,
 )
+from twigcast.schema.automaton import bits
 
 Name = tuple[str, str]
 """A namespace and a local name."""
@@ -88,7 +89,7 @@ class Model:
     def _having(self, step: Step) -> int:
         """The nodes at which the step holds: those with a fitting node below."""
         found = 0
-        for node in members(self._fitting(step)):
+        for node in bits(self._fitting(step)):
             found |= self.above[node] if step.axis is Axis.DESCENDANT else 1 << self.parents[node]
         return found
 
@@ -134,7 +135,7 @@ class Model:
 
     def _passing(self, test: ValueTest, among: int) -> int:
         found = 0
-        for node in members(among):
+        for node in bits(among):
             if passes(self.values[node], test):
                 found |= 1 << node
         return found
@@ -142,7 +143,7 @@ class Model:
     def _first_passing(self, condition: FirstNode, among: int) -> int:
         fitting = [(step.axis, self._fitting(step)) for step in condition.path]
         found = 0
-        for start in members(among):
+        for start in bits(among):
             selected = 1 << start
             for axis, candidates in fitting:
                 selected = self._reached(axis, candidates, selected)
@@ -153,16 +154,8 @@ class Model:
 
     def _reached(self, axis: Axis, candidates: int, starts: int) -> int:
         found = 0
-        for node in members(candidates):
+        for node in bits(candidates):
             above = self.above[node] if axis is Axis.DESCENDANT else 1 << self.parents[node]
             if above & starts:
                 found |= 1 << node
         return found
-
-
-def members(nodes: int) -> Iterator[int]:
-    """The nodes of a set, in order."""
-    while nodes:
-        bit = nodes & -nodes
-        yield bit.bit_length() - 1
-        nodes ^= bit

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from twigcast.errors import DuplicateKeyError, UnknownKeyError
-from twigcast.language import Pattern, parse
-
-
-def as_pattern(subscription: str | Pattern, namespaces: Mapping[str, str] | None) -> Pattern:
-    """The pattern of an expression, or the pattern itself."""
-    if not isinstance(subscription, Pattern):
-        return parse(subscription, namespaces)
-    if namespaces is not None:
-        raise TypeError("namespaces go with an expression; a Pattern has them already")
-    return subscription
+from twigcast.language import Pattern
 
 
 class Subscribers:

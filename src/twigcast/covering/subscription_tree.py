@@ -44,8 +44,8 @@ from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
 from twigcast.covering.drawing_labels import shorten
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared
-from twigcast.covering.subscribers import SubscriptionSet, as_pattern
-from twigcast.language import Pattern, parse, require_pattern
+from twigcast.covering.subscribers import SubscriptionSet
+from twigcast.language import Pattern, as_pattern, parse, require_pattern
 
 _LINES = 100
 _LONGEST = 60

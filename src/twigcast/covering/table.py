@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from twigcast.covering.search import PatternSearch, Search
-from twigcast.covering.subscribers import SubscriptionSet, as_pattern
-from twigcast.language import Pattern, require_pattern
+from twigcast.covering.subscribers import SubscriptionSet
+from twigcast.language import Pattern, as_pattern, require_pattern
 
 
 @dataclass(frozen=True, slots=True)

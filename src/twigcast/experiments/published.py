@@ -43,6 +43,7 @@ TREE_NODES: Final[dict[int, int]] = {
 """Table 2: the nodes of their factorization tree, |T(R)|."""
 
 COVERED_SHARE: Final[dict[str, float]] = {"Set A": 0.9, "Set B": 0.5}
+"""What others of the set cover."""
 MERGED_SHARE: Final[dict[float, float]] = {0.0: 0.87, 0.1: 0.67}
 """Figure 7: what merging leaves of the covered table of Set A, by the degree allowed."""
 PROTEIN_SHARE: Final = 0.06

@@ -12,7 +12,7 @@ from twigcast.experiments.charts import Line, Panel
 from twigcast.experiments.covering_sets import PROTEIN, SET_A, SET_B, ExpressionSet, fitted
 from twigcast.experiments.measure import followed
 from twigcast.experiments.outcomes import Cell, Experiment, Outcome, Setting, Sheet
-from twigcast.experiments.published import MERGED_SHARE, PROTEIN_SHARE, ROUTING
+from twigcast.experiments.published import COVERED_SHARE, MERGED_SHARE, PROTEIN_SHARE, ROUTING
 from twigcast.language import Pattern
 
 _FULL: Final = tuple(range(10_000, 100_001, 10_000))
@@ -130,7 +130,7 @@ def _summary(
     rows: list[list[Cell]] = []
     for name, sizes in grown.items():
         last = sizes[-1]
-        share = "10 %" if name == SET_A.name else "50 %"
+        share = f"{1 - COVERED_SHARE[name]:.0%}".replace("%", " %")
         rows.append(
             [f"{name}: covering leaves, of all", share, _percent(last.covering, last.expressions)]
         )

@@ -46,7 +46,7 @@ from twigcast.language.nodes import (
     node_test,
 )
 from twigcast.language.numbers import number_text, to_number
-from twigcast.language.parser import XML_NAMESPACE, parse
+from twigcast.language.parser import XML_NAMESPACE, as_pattern, parse
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
 from twigcast.language.subscription_file import Subscription, read_subscriptions
 from twigcast.language.tokens import NAME
@@ -69,6 +69,7 @@ __all__ = [
     "Step",
     "Subscription",
     "ValueTest",
+    "as_pattern",
     "compare_numbers",
     "implies",
     "linear_normal_form",

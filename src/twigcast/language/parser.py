@@ -51,6 +51,15 @@ def parse_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits
     return pattern
 
 
+def as_pattern(subscription: str | Pattern, namespaces: Mapping[str, str] | None) -> Pattern:
+    """The pattern of an expression, or the pattern itself."""
+    if not isinstance(subscription, Pattern):
+        return parse(subscription, namespaces)
+    if namespaces is not None:
+        raise TypeError("namespaces go with an expression; a Pattern has them already")
+    return subscription
+
+
 def _surely_within(limits: LanguageLimits, text: str) -> bool:
     """Whether a linear expression keeps to the limits, and so does its normal form.
 

@@ -22,7 +22,7 @@ from twigcast.errors import (
     MatcherFileError,
     UnknownKeyError,
 )
-from twigcast.language import Pattern, linear_normal_form, parse, restore_pattern
+from twigcast.language import Pattern, as_pattern, linear_normal_form, restore_pattern
 from twigcast.matching._kernel import Answers, CompiledPattern, Documents, MatchEngine
 from twigcast.matching.plan import make_units
 from twigcast.matching.program import encode, make_program
@@ -104,15 +104,12 @@ class Matcher:
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
         key_bytes = _key_bytes(key)
-        if not isinstance(subscription, Pattern):
-            subscription = parse(subscription, namespaces)
-        elif namespaces is not None:
-            raise TypeError("namespaces go with an expression; a Pattern has them already")
-        path = linear_normal_form(str(subscription))
+        pattern = as_pattern(subscription, namespaces)
+        path = linear_normal_form(str(pattern))
         if path is not None:
             outcome: str = self._engine.add_path(key_bytes, encode(path))
         else:
-            outcome = self._add_pattern(key_bytes, subscription)
+            outcome = self._add_pattern(key_bytes, pattern)
         if outcome == "duplicate key":
             raise DuplicateKeyError(key)
         assert outcome == "done", outcome
