@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -60,10 +62,15 @@ def test_console_examples(command: str, shown: str) -> None:
     assert result.stdout == shown
 
 
+MODULES = [twigcast.__name__] + [
+    module.name for module in pkgutil.walk_packages(twigcast.__path__, "twigcast.")
+]
+
+
 def test_docstring_examples() -> None:
-    results = doctest.testmod(twigcast)
-    assert results.attempted > 0
-    assert results.failed == 0
+    results = [doctest.testmod(importlib.import_module(name)) for name in MODULES]
+    assert sum(each.attempted for each in results) > 10
+    assert not any(each.failed for each in results)
 
 
 def test_the_readme_has_both_kinds_of_example() -> None:

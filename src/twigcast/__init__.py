@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         DocumentError,
         DuplicateKeyError,
         MatcherFileError,
+        NetworkError,
+        OverlayError,
         SchemaError,
         SubscriptionError,
         SubscriptionFileError,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         read_subscriptions,
     )
     from twigcast.matching import BatchMatches, Matcher, MatcherStats
+    from twigcast.routing import FrozenNetwork, Network, Overlay, Strategy, read_network
     from twigcast.schema import Advertisement, Schema
 
 __version__ = "0.1.0"
@@ -67,14 +70,20 @@ _HOMES = {
     "DocumentError": "errors",
     "DocumentLimits": "documents",
     "DuplicateKeyError": "errors",
+    "FrozenNetwork": "routing",
     "LanguageLimits": "language",
     "Matcher": "matching",
     "MatcherFileError": "errors",
     "MatcherStats": "matching",
+    "Network": "routing",
+    "NetworkError": "errors",
+    "Overlay": "routing",
+    "OverlayError": "errors",
     "PathPublication": "documents",
     "Pattern": "language",
     "Schema": "schema",
     "SchemaError": "errors",
+    "Strategy": "routing",
     "Subscription": "language",
     "SubscriptionError": "errors",
     "SubscriptionFileError": "errors",
@@ -87,6 +96,7 @@ _HOMES = {
     "equivalent": "covering",
     "overlaps": "covering",
     "parse": "language",
+    "read_network": "routing",
     "read_subscriptions": "language",
 }
 
@@ -103,14 +113,20 @@ __all__ = [
     "DocumentError",
     "DocumentLimits",
     "DuplicateKeyError",
+    "FrozenNetwork",
     "LanguageLimits",
     "Matcher",
     "MatcherFileError",
     "MatcherStats",
+    "Network",
+    "NetworkError",
+    "Overlay",
+    "OverlayError",
     "PathPublication",
     "Pattern",
     "Schema",
     "SchemaError",
+    "Strategy",
     "Subscription",
     "SubscriptionError",
     "SubscriptionFileError",
@@ -123,6 +139,7 @@ __all__ = [
     "equivalent",
     "overlaps",
     "parse",
+    "read_network",
     "read_subscriptions",
 ]
 

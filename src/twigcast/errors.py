@@ -151,6 +151,14 @@ class CountingBudgetError(TwigcastError):
         )
 
 
+class OverlayError(TwigcastError, ValueError):
+    """An overlay or a network file that makes no sense: which broker, link or line, and why."""
+
+
+class NetworkError(TwigcastError):
+    """Something asked of a network that it cannot do now; says what to do instead."""
+
+
 class WorkloadError(TwigcastError, ValueError):
     """A workload that cannot be generated: impossible parameters, or no more distinct ones."""
 

@@ -38,6 +38,7 @@ from twigcast.covering.index import CoverIndex, CoverIndexStats
 from twigcast.covering.merged_set import MergedSet, Merger, merge
 from twigcast.covering.pairwise import covers, equivalent, overlaps
 from twigcast.covering.search import PatternSearch, Search
+from twigcast.covering.subscribers import Subscribers
 from twigcast.covering.subscription_tree import SubscriptionTree
 from twigcast.covering.table import Change, CoveringTable
 
@@ -53,6 +54,7 @@ __all__ = [
     "PatternSearch",
     "PublishedSearch",
     "Search",
+    "Subscribers",
     "SubscriptionTree",
     "covers",
     "equivalent",

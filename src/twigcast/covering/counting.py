@@ -35,7 +35,7 @@ from twigcast.covering.observed_paths import ObservedPaths, Path
 from twigcast.covering.pairwise import require_budget
 from twigcast.errors import CountingBudgetError
 from twigcast.language import Axis, NodeTest, Pattern, Step, require_pattern
-from twigcast.schema import Schema
+from twigcast.schema import PathAutomaton, Schema
 from twigcast.schema.automaton import bits
 
 DEFAULT_BUDGET = 5_000
@@ -82,7 +82,7 @@ _NOTHING_LEFT = -1
 
 
 class PathCounter:
-    """Counts the paths of a schema that patterns match.
+    """Counts the paths of a schema that patterns match, or of any automaton of paths.
 
     With ``weights``, how often each path was seen (those of :func:`twigcast.decompose`, say), the
     degree of a merger is measured over these paths, whatever their length.  Counting writes to
@@ -91,11 +91,11 @@ class PathCounter:
 
     def __init__(
         self,
-        schema: Schema,
+        schema: Schema | PathAutomaton,
         depth: int = 10,
         weights: Mapping[Path, int] | None = None,
     ) -> None:
-        if not isinstance(schema, Schema):
+        if not isinstance(schema, Schema | PathAutomaton):
             raise TypeError(
                 f"a Schema is needed here, not {type(schema).__name__}; make one with "
                 "twigcast.Schema.from_dtd()"
@@ -105,9 +105,10 @@ class PathCounter:
         if not 1 <= depth <= _DEEPEST:
             raise ValueError(f"paths of 1 to {_DEEPEST} elements are counted: depth is {depth}")
         self.depth = depth
-        self._root = schema.root
+        self._of = schema.root if isinstance(schema, Schema) else "advertisements"
         self._observed = None if weights is None else ObservedPaths(weights)
-        automaton = self._automaton = schema.automaton
+        automaton = schema.automaton if isinstance(schema, Schema) else schema
+        self._automaton = automaton
         # Classes with several children come first, those without any last.
         self._children = sorted(
             {automaton.first, *automaton.follow},
@@ -136,7 +137,7 @@ class PathCounter:
     def __repr__(self) -> str:
         ending = "" if self.depth == 1 else "s"
         seen = "" if self._observed is None else f", {len(self._observed):,} observed paths"
-        return f"<PathCounter: {self._root}, paths of up to {self.depth} element{ending}{seen}>"
+        return f"<PathCounter: {self._of}, paths of up to {self.depth} element{ending}{seen}>"
 
     def count(self, patterns: Iterable[Pattern], *, budget: int = DEFAULT_BUDGET) -> int:
         """How many paths of the schema one of the linear patterns, or more, may match.

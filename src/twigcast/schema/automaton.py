@@ -25,7 +25,7 @@ Cost: linear steps × positions at the worst.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from twigcast.language import Axis, Kind, NodeTest, Step
@@ -54,6 +54,20 @@ class PathAutomaton:
         self._by_local: dict[str | None, list[tuple[str | None, int]]] = {}
         for label, mask in positions.items():
             self._by_local.setdefault(label.local, []).append((label.namespace, mask))
+
+    @staticmethod
+    def joined(automata: Iterable[PathAutomaton]) -> PathAutomaton:
+        """The paths of all of them; one that several have is there as often."""
+        labels: list[NodeTest] = []
+        follow: list[int] = []
+        first = last = 0
+        for each in automata:
+            shift = len(labels)
+            labels += each.labels
+            follow += [positions << shift for positions in each.follow]
+            first |= each.first << shift
+            last |= each.last << shift
+        return PathAutomaton(labels, first, follow, last)
 
     @property
     def everywhere(self) -> int:

@@ -1,0 +1,134 @@
+"""Routing: which broker tells which other one what, and where a document goes.
+
+                         ┌──────────── Router, one for each broker ────────────┐
+    LinkUp, LinkDown ──► │ link states ──► trees ──────┐                       │
+    Advertise ─────────► │ advertisements ─────────────┼──► channels ──► Update│──► neighbours
+    Subscribe ─────────► │ interests ──────────────────┘                       │
+    Publish, Document ─► │ interests, trees ──────────────────────► Document   │──► neighbours
+                         └────────────────────────────────────────► Deliver ───┘──► clients
+
+A :class:`Router` decides and does nothing else: a message and a link in, messages and links out.
+A :class:`Network` drives the routers of an overlay in one process; a simulation and a live broker
+drive them too.  A :class:`FrozenNetwork` is a snapshot of all tables, with which documents are
+routed by the million.  A :class:`Strategy` says how far subscriptions are told, and how aggregated.
+
+*Control.*  Every broker knows the overlay, since link states are flooded, and hence the
+shortest-path tree from each broker.  An advertisement goes down the tree of the broker where it was
+made.  Up that tree each broker tells its parent what its subtree wants of what is advertised, over
+channels (:mod:`~twigcast.routing.channels`); without advertisements, over one tree that all share,
+in both directions.  What a broker has been told it keeps by link (:mod:`~twigcast.routing.
+interests`) until it is told otherwise or the link goes down.
+
+*Documents.*  A document goes down the tree of the broker where it was published, over those links
+whose channels want it.  Each broker passes on a document once (:mod:`~twigcast.routing.recent`), so
+nothing goes round while brokers disagree about the trees.  The last broker asks the client's own
+subscriptions, so a client gets what it asked for and nothing else, whatever was merged on the way.
+
+Invariants, once all messages have arrived: every interested client gets a document once; it crosses
+a link only if somebody beyond wants it, unless imperfect mergers are allowed (or elements nest
+deeper than mergers are counted); what is told on a channel is a function of what is subscribed to
+below and advertised above, whatever happened before.  A document that is published while that
+changes may reach too few or too many brokers, but no client twice; one that is on a link or in a
+broker when that fails is lost there.
+
+Cost: a subscription takes a search of a covering table at each broker on the way to which it is
+news; a document takes one match of the table at each broker that it reaches.  A change of the
+overlay costs as much as the channels that it changes.
+"""
+
+from __future__ import annotations
+
+from twigcast.routing.aggregates import Counters
+from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
+from twigcast.routing.messages import (
+    Advertise,
+    AdvertisementKey,
+    Deliver,
+    Document,
+    DocumentId,
+    LinkDown,
+    LinkKind,
+    LinkState,
+    LinkUp,
+    Message,
+    Publish,
+    Refused,
+    Send,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+    Update,
+)
+from twigcast.routing.network import (
+    Delivery,
+    Envelope,
+    InstantTransport,
+    Network,
+    NetworkClient,
+    Observer,
+    Transport,
+)
+from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
+from twigcast.routing.overlay import Link, LinkTraits, Overlay
+from twigcast.routing.planning import SHARED_TREE
+from twigcast.routing.promises import ANYTHING, Anything, Promise
+from twigcast.routing.router import (
+    AdvertisementEntry,
+    Router,
+    SubscriptionEntry,
+)
+from twigcast.routing.sessions import Frame, Session
+from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
+
+__all__ = [
+    "ANYTHING",
+    "PAPER_STRATEGIES",
+    "SHARED_TREE",
+    "STRATEGIES",
+    "Advertise",
+    "AdvertisementEntry",
+    "AdvertisementKey",
+    "Anything",
+    "ClientDelivery",
+    "ClientPlan",
+    "Counters",
+    "Crossing",
+    "Deliver",
+    "Delivery",
+    "Document",
+    "DocumentId",
+    "Envelope",
+    "Frame",
+    "FrozenNetwork",
+    "InstantTransport",
+    "Link",
+    "LinkDown",
+    "LinkKind",
+    "LinkState",
+    "LinkTraits",
+    "LinkUp",
+    "Message",
+    "Network",
+    "NetworkClient",
+    "NetworkPlan",
+    "Observer",
+    "Overlay",
+    "Promise",
+    "Publish",
+    "Refused",
+    "Route",
+    "Router",
+    "Send",
+    "Session",
+    "Strategy",
+    "Subscribe",
+    "SubscriptionEntry",
+    "Towards",
+    "Transport",
+    "Unadvertise",
+    "Unsubscribe",
+    "Update",
+    "freeze",
+    "read_network",
+    "write_network",
+]

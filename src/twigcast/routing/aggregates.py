@@ -1,0 +1,136 @@
+"""What is told upstream in place of all that is wanted, by strategy.
+
+An aggregate takes patterns in and out and says with each what to tell: nothing aggregated, the
+maximal patterns under covering, or mergers of these.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from twigcast.covering import Change, CoveringTable, MergedSet, PathCounter
+from twigcast.language import Pattern
+from twigcast.routing.promises import Anything, Promise
+from twigcast.routing.strategy import Strategy
+from twigcast.schema import PathAutomaton
+
+_NOTHING = Change()
+_MOST_COUNTERS = 16
+
+
+class Aggregate(Protocol):
+    """Patterns that are wanted, and those that are told for them."""
+
+    def add(self, pattern: Pattern, is_first: bool) -> Change:
+        """Take in a pattern; ``is_first`` unless somebody wants it already."""
+
+    def remove(self, pattern: Pattern, is_last: bool) -> Change:
+        """Take out a pattern; ``is_last`` unless somebody still wants it."""
+
+    def merge(self) -> Change:
+        """Look for what may be told together."""
+
+    @property
+    def told(self) -> tuple[Pattern, ...]:
+        """What is told at present; as often as it is told."""
+
+
+class Plain:
+    """Every subscription is told by itself, also where another one says the same."""
+
+    def __init__(self) -> None:
+        self._told: dict[Pattern, int] = {}
+
+    def add(self, pattern: Pattern, is_first: bool) -> Change:
+        self._told[pattern] = self._told.get(pattern, 0) + 1
+        return Change((pattern,))
+
+    def remove(self, pattern: Pattern, is_last: bool) -> Change:
+        count = self._told.pop(pattern)
+        if count > 1:
+            self._told[pattern] = count - 1
+        return Change((), (pattern,))
+
+    def merge(self) -> Change:
+        return _NOTHING
+
+    @property
+    def told(self) -> tuple[Pattern, ...]:
+        return tuple(pattern for pattern, count in self._told.items() for _ in range(count))
+
+
+class Covered:
+    """What others cover is not told."""
+
+    def __init__(self) -> None:
+        self._table = CoveringTable()
+
+    def add(self, pattern: Pattern, is_first: bool) -> Change:
+        return self._table.add(str(pattern), pattern) if is_first else _NOTHING
+
+    def remove(self, pattern: Pattern, is_last: bool) -> Change:
+        return self._table.remove(str(pattern)) if is_last else _NOTHING
+
+    def merge(self) -> Change:
+        return _NOTHING
+
+    @property
+    def told(self) -> tuple[Pattern, ...]:
+        return self._table.forwarded
+
+
+class Merged:
+    """What others cover is not told, and what is left is told in groups, where that is asked."""
+
+    def __init__(self, counter: PathCounter, threshold: float) -> None:
+        self._table = CoveringTable()
+        self._merged = MergedSet(counter, threshold)
+
+    def add(self, pattern: Pattern, is_first: bool) -> Change:
+        return self._pass_on(self._table.add(str(pattern), pattern)) if is_first else _NOTHING
+
+    def remove(self, pattern: Pattern, is_last: bool) -> Change:
+        return self._pass_on(self._table.remove(str(pattern))) if is_last else _NOTHING
+
+    def _pass_on(self, change: Change) -> Change:
+        return self._merged.update(change.forward, change.withdraw) if change else _NOTHING
+
+    def merge(self) -> Change:
+        return self._merged.merge()
+
+    @property
+    def told(self) -> tuple[Pattern, ...]:
+        return self._merged.forwarded
+
+
+class Counters:
+    """Counters of paths by what they count; routers in one thread may share them."""
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._counters: dict[frozenset[Promise], PathCounter] = {}
+
+    def counter(self, promises: frozenset[Promise]) -> PathCounter | None:
+        """A counter of the promised paths; None where no end of them is known."""
+        schemas = [each for each in promises if not isinstance(each, Anything)]
+        if not schemas or len(schemas) < len(promises):
+            return None
+        found = self._counters.get(promises)
+        if found is None:
+            if len(self._counters) >= _MOST_COUNTERS:
+                del self._counters[next(iter(self._counters))]
+            automaton = PathAutomaton.joined(each.automaton for each in schemas)
+            found = self._counters[promises] = PathCounter(automaton, self._depth)
+        return found
+
+
+def make_aggregate(
+    strategy: Strategy, promises: frozenset[Promise], counters: Counters
+) -> Aggregate:
+    """An empty aggregate for patterns that go towards producers with these promises."""
+    if not strategy.covering:
+        return Plain()
+    counter = None if strategy.merging is None else counters.counter(promises)
+    if strategy.merging is None or counter is None:
+        return Covered()
+    return Merged(counter, strategy.merging)

@@ -1,0 +1,32 @@
+"""A client at its broker: what it has subscribed to and advertised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from twigcast.covering import Subscribers
+from twigcast.language import Pattern
+from twigcast.routing.promises import Promise
+from twigcast.routing.recent import RecentDocuments
+
+
+class Client:
+    """A client, which is a source of interests, and perhaps of documents."""
+
+    def __init__(self, name: str, source: int) -> None:
+        self.name = name
+        self.source = source
+        self.subscriptions = Subscribers()
+        self.advertised: dict[str, Promise] = {}
+        self._recent: RecentDocuments | None = None
+
+    def ids_of(self, patterns: Iterable[Pattern]) -> tuple[str, ...]:
+        """The ids of the client's subscriptions to these patterns."""
+        return tuple(key for pattern in patterns for key in self.subscriptions.keys_of(pattern))
+
+    @property
+    def recent(self) -> RecentDocuments:
+        """The documents it got, where a document comes path by path and is delivered once."""
+        if self._recent is None:
+            self._recent = RecentDocuments()
+        return self._recent

@@ -1,0 +1,263 @@
+"""A snapshot of all tables of a network, with which documents are routed as a pure function.
+
+At every broker a document would be matched with that broker's table.  But the tables of all brokers
+hold much the same patterns; so a snapshot has one matcher with each pattern once, and notes which
+tables it is in::
+
+    /news/body//p   ──►  tables 4 (what rome told london), 7 (client desk-7 at rome)
+
+A document is matched once, which says which tables want it.  Then it is followed from broker to
+broker: over each next link of its tree whose table wants it, and to the clients whose tables do.
+
+Invariant: deliveries and links are those that the network itself comes to at rest, for a document
+that a client publishes at that broker.  Cost: one match, whatever the size of the overlay, and some
+microseconds for each broker reached.  A snapshot is immutable, can be pickled, and is saved as a
+folder whose matcher is mapped into memory when it is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from twigcast.documents import DocumentLimits, Source
+from twigcast.errors import DocumentError, MatcherFileError, NetworkError
+from twigcast.matching import Matcher
+from twigcast.routing.planning import SHARED_TREE
+from twigcast.routing.router import Router
+from twigcast.routing.strategy import Towards
+
+_VERSION: Final = 1
+_MATCHER: Final = "matcher"
+_TABLES: Final = "tables.json"
+
+
+class ClientDelivery(NamedTuple):
+    """A client that gets a document, at which broker, and for which of its subscriptions."""
+
+    client: str
+    broker: str
+    subscriptions: tuple[str, ...]
+
+
+class Crossing(NamedTuple):
+    """A document's way over a link."""
+
+    sender: str
+    receiver: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a document goes."""
+
+    deliveries: tuple[ClientDelivery, ...]
+    crossings: tuple[Crossing, ...]
+    """The links that it crosses, each after the one that leads to it."""
+
+    def wasted(self) -> tuple[Crossing, ...]:
+        """The crossings beyond which nobody gets the document."""
+        useful = {delivery.broker for delivery in self.deliveries}
+        wasted = []
+        for crossing in reversed(self.crossings):
+            if crossing.receiver in useful:
+                useful.add(crossing.sender)
+            else:
+                wasted.append(crossing)
+        return tuple(reversed(wasted))
+
+
+class _Broker(NamedTuple):
+    hops: dict[str, dict[str, list[int]]]
+    """By tree and neighbour, the tables that say what is wanted there."""
+    clients: list[int]
+    """Tables of clients."""
+
+
+class _Tables(NamedTuple):
+    """Everything but the matcher; made of what JSON can hold."""
+
+    by_origin: bool
+    brokers: dict[str, _Broker]
+    clients: dict[int, tuple[str, dict[int, list[str]]]]
+    """By table, the client and the ids of its subscriptions by pattern."""
+    holders: list[list[int]]
+    """By pattern, the tables that it is in."""
+
+
+class FrozenNetwork:
+    """An immutable snapshot of a network; made by :meth:`twigcast.routing.Network.freeze`."""
+
+    def __init__(self, matcher: Matcher, tables: _Tables) -> None:
+        self._matcher = matcher
+        self._tables = tables
+
+    @property
+    def brokers(self) -> tuple[str, ...]:
+        """The brokers, those that were up."""
+        return tuple(self._tables.brokers)
+
+    def route(self, document: Source, at: str) -> Route:
+        """Where a document goes that a client publishes at a broker.
+
+        Raises :class:`~twigcast.errors.DocumentError` for what is not a document, and
+        :class:`~twigcast.errors.NetworkError` where there is no such broker.
+        """
+        self._require(at)
+        return self._follow(self._matcher.match(document), at)
+
+    def route_batch(
+        self, documents: Any, at: str | Sequence[str]
+    ) -> Iterator[Route | DocumentError]:
+        """The same for many documents, published at one broker or each at its own.
+
+        ``documents`` as for :meth:`twigcast.Matcher.match_batch`; a bad one gives its error.
+        """
+        matches = self._matcher.match_batch(documents)
+        places = [at] * len(matches) if isinstance(at, str) else list(at)
+        if len(places) != len(matches):
+            raise ValueError(f"{len(matches)} documents need as many brokers, not {len(places)}")
+        for place in set(places):
+            self._require(place)
+        errors = matches.errors
+        for number, place in enumerate(places):
+            error = errors.get(number)
+            yield self._follow(matches[number], place) if error is None else error
+
+    def _require(self, broker: str) -> None:
+        if broker not in self._tables.brokers:
+            known = ", ".join(list(self._tables.brokers)[:10])
+            raise NetworkError(f"the network has no broker {broker!r}; it has: {known}")
+
+    def _follow(self, matched: Iterable[str], at: str) -> Route:
+        wanting: dict[int, list[int]] = {}
+        holders = self._tables.holders
+        for key in matched:
+            pattern = int(key)
+            for table in holders[pattern]:
+                wanting.setdefault(table, []).append(pattern)
+        tree = at if self._tables.by_origin else SHARED_TREE
+        deliveries: list[ClientDelivery] = []
+        crossings: list[Crossing] = []
+        reached = [(at, "")]
+        for broker, sender in reached:
+            hops, clients = self._tables.brokers[broker]
+            for table in clients:
+                patterns = wanting.get(table)
+                if patterns is not None:
+                    name, ids = self._tables.clients[table]
+                    subscriptions = tuple(key for pattern in patterns for key in ids[pattern])
+                    deliveries.append(ClientDelivery(name, broker, subscriptions))
+            for neighbour, tables in hops.get(tree, {}).items():
+                if neighbour != sender and any(table in wanting for table in tables):
+                    crossings.append(Crossing(broker, neighbour))
+                    reached.append((neighbour, broker))
+        return Route(tuple(deliveries), tuple(crossings))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the snapshot to a folder, which appears whole; one that is there is refused."""
+        target = Path(path)
+        if target.exists():
+            raise FileExistsError(f"{target} is there already; remove it or choose another folder")
+        folder = target.with_name(f".{target.name}-{secrets.token_hex(8)}")
+        folder.mkdir()
+        try:
+            self._matcher.save(folder / _MATCHER)
+            text = json.dumps({"version": _VERSION, **self._tables._asdict()})
+            (folder / _TABLES).write_text(text, encoding="utf-8")
+            folder.rename(target)
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, limits: DocumentLimits | None = None
+    ) -> FrozenNetwork:
+        """The snapshot in a folder written by :meth:`save`; processes share the mapped matcher."""
+        folder = Path(path)
+        try:
+            tables = _read_tables(json.loads((folder / _TABLES).read_text(encoding="utf-8")))
+            matcher = Matcher.load(folder / _MATCHER, limits=limits)
+        except (OSError, MatcherFileError):
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise NetworkError(f"{folder / _TABLES}: no snapshot of a network: {error}") from None
+        if len(matcher) != len(tables.holders):
+            raise NetworkError(f"{folder}: the matcher and the tables are not of one snapshot")
+        return cls(matcher, tables)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenNetwork, (self._matcher, self._tables)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FrozenNetwork of {len(self.brokers)} brokers, {len(self._tables.clients)} clients "
+            f"and {len(self._tables.holders):,} patterns>"
+        )
+
+
+def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> FrozenNetwork:
+    """A snapshot of routers at rest, which have one strategy."""
+    matcher = Matcher(limits=limits)
+    numbers: dict[str, int] = {}
+    tables = _Tables(True, {}, {}, [])
+    count = 0
+    for router in routers:
+        by_origin = router.strategy.towards is not Towards.EVERYONE
+        tables = tables._replace(by_origin=by_origin)
+        table_of: dict[int, int] = {}
+        for source, patterns in router.patterns_by_source().items():
+            table_of[source] = count
+            for pattern in patterns:
+                text = str(pattern)
+                number = numbers.get(text)
+                if number is None:
+                    number = numbers[text] = len(numbers)
+                    matcher.add(str(number), pattern)
+                    tables.holders.append([])
+                tables.holders[number].append(count)
+            count += 1
+        for client in router.clients.values():
+            ids: dict[int, list[str]] = {}
+            for key in client.subscriptions:
+                ids.setdefault(numbers[str(client.subscriptions[key])], []).append(key)
+            tables.clients[table_of[client.source]] = (client.name, ids)
+        tables.brokers[router.name] = _Broker(
+            {
+                tree: {
+                    neighbour: [table_of[source] for source in sources]
+                    for neighbour, sources in hops.items()
+                }
+                for tree, hops in router.hops().items()
+            },
+            [table_of[client.source] for client in router.clients.values()],
+        )
+    return FrozenNetwork(matcher, tables)
+
+
+def _read_tables(told: Mapping[str, Any]) -> _Tables:
+    """The tables from JSON, whose keys are all text."""
+    if told["version"] != _VERSION:
+        raise ValueError(f"its version is {told['version']}, not {_VERSION}")
+    clients = {
+        int(table): (name, {int(pattern): list(keys) for pattern, keys in ids.items()})
+        for table, (name, ids) in told["clients"].items()
+    }
+    brokers = {
+        name: _Broker(
+            {
+                tree: {neighbour: list(tables) for neighbour, tables in neighbours.items()}
+                for tree, neighbours in hops.items()
+            },
+            list(own),
+        )
+        for name, (hops, own) in told["brokers"].items()
+    }
+    return _Tables(bool(told["by_origin"]), brokers, clients, list(told["holders"]))

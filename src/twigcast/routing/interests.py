@@ -1,0 +1,165 @@
+"""Who wants what, as one broker sees it: the publication routing table.
+
+A *source* of patterns is a client, or a channel on which a neighbour tells what is wanted behind
+it.  Sources have numbers.  A pattern is kept once, with the sources that want it, however many
+there are::
+
+    //Stock[Price>15]   ──►  3 (client desk-7), 5 (channel 1 of rome)
+    /news/body//p       ──►  5 (channel 1 of rome)
+
+A document is matched with all patterns in one go; the sources of those that match are where it may
+have to go.  Of a channel it suffices to know that something matches, and many patterns have the
+same channels: such a set is kept once and met once a document, so a pattern that matches costs a
+look-up or two.  The matcher is brought up to date when a document comes; changes that undo each
+other in the meantime cost nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import NamedTuple
+
+from twigcast.documents import DocumentLimits, Source
+from twigcast.language import Pattern
+from twigcast.matching import Matcher
+
+
+class Wanting(NamedTuple):
+    """Who wants a document: channels, and clients with the patterns that it matches."""
+
+    channels: AbstractSet[int]
+    clients: Mapping[int, list[Pattern]]
+
+
+class _Entry:
+    """A pattern and its sources."""
+
+    __slots__ = ("channels", "clients", "pattern")
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern = pattern
+        self.channels: frozenset[int] = _NONE
+        self.clients: dict[int, None] = {}
+
+
+_NONE: frozenset[int] = frozenset()
+_SPARE_SETS = 1024
+
+
+class Interests:
+    """Patterns, and the sources that want them; a source may want a pattern several times."""
+
+    def __init__(self, limits: DocumentLimits | None = None) -> None:
+        self._matcher = Matcher(limits=limits)
+        self._stale: dict[str, None] = {}  # texts of patterns that the matcher may not know of
+        self._entries: dict[str, _Entry] = {}  # by the text of the pattern
+        self._patterns: dict[int, dict[Pattern, int]] = {}
+        self._clients: dict[int, None] = {}
+        self._sets: dict[frozenset[int], frozenset[int]] = {}
+        self._next = 0
+
+    def open(self, *, is_client: bool) -> int:
+        """A new source, which wants nothing yet."""
+        self._next += 1
+        self._patterns[self._next] = {}
+        if is_client:
+            self._clients[self._next] = None
+        return self._next
+
+    def close(self, source: int) -> None:
+        """Forget a source that wants nothing any more."""
+        assert not self._patterns[source], "what a source wants is removed first"
+        del self._patterns[source]
+        self._clients.pop(source, None)
+
+    @property
+    def clients(self) -> AbstractSet[int]:
+        """The sources that are clients."""
+        return self._clients.keys()
+
+    def add(self, source: int, pattern: Pattern) -> None:
+        """Note that a source wants a pattern, once or once more."""
+        patterns = self._patterns[source]
+        count = patterns.get(pattern, 0)
+        patterns[pattern] = count + 1
+        if count:
+            return
+        text = str(pattern)
+        entry = self._entries.get(text)
+        if entry is None:
+            entry = self._entries[text] = _Entry(pattern)
+            self._stale[text] = None
+        if source in self._clients:
+            entry.clients[source] = None
+        else:
+            entry.channels = self._kept(entry.channels | {source})
+
+    def remove(self, source: int, pattern: Pattern) -> None:
+        """Note that a source ceases to want a pattern that it wanted, or does so once less."""
+        patterns = self._patterns[source]
+        count = patterns[pattern]
+        if count > 1:
+            patterns[pattern] = count - 1
+            return
+        del patterns[pattern]
+        text = str(pattern)
+        entry = self._entries[text]
+        if source in self._clients:
+            del entry.clients[source]
+        else:
+            entry.channels = self._kept(entry.channels - {source})
+        if not entry.clients and not entry.channels:
+            del self._entries[text]
+            self._stale[text] = None
+
+    def _kept(self, channels: frozenset[int]) -> frozenset[int]:
+        if len(self._sets) > 2 * len(self._entries) + _SPARE_SETS:
+            self._sets = {entry.channels: entry.channels for entry in self._entries.values()}
+        return self._sets.setdefault(channels, channels)
+
+    def patterns(self, source: int) -> Mapping[Pattern, int]:
+        """What a source wants, and how many times."""
+        return MappingProxyType(self._patterns[source])
+
+    def wants(self, source: int, pattern: Pattern) -> bool:
+        """Whether a source wants a pattern."""
+        return pattern in self._patterns[source]
+
+    def is_wanted(self, pattern: Pattern, channels: frozenset[int]) -> bool:
+        """Whether a client wants a pattern, or one of these channels."""
+        entry = self._entries.get(str(pattern))
+        return entry is not None and (
+            bool(entry.clients) or not entry.channels.isdisjoint(channels)
+        )
+
+    def match(self, document: Source) -> Wanting:
+        """Who wants a document.
+
+        Raises :class:`~twigcast.errors.DocumentError` for what is not a document.
+        """
+        self._refresh()
+        entries = self._entries
+        sets: set[frozenset[int]] = set()
+        clients: dict[int, list[Pattern]] = {}
+        for text in self._matcher.match(document):
+            entry = entries[text]
+            sets.add(entry.channels)
+            for client in entry.clients:
+                clients.setdefault(client, []).append(entry.pattern)
+        return Wanting(_NONE.union(*sets), clients)
+
+    def _refresh(self) -> None:
+        for text in self._stale:
+            entry = self._entries.get(text)
+            if (entry is None) == (text in self._matcher):
+                if entry is None:
+                    self._matcher.remove(text)
+                else:
+                    self._matcher.add(text, entry.pattern)
+        self._stale.clear()
+
+    def __len__(self) -> int:
+        """The number of distinct patterns."""
+        return len(self._entries)

@@ -1,0 +1,63 @@
+"""What a broker knows of the links of all: link-state routing.
+
+Each broker says which neighbours it has, with a version that grows.  What is newer than what a
+broker knows it passes on to all its neighbours but the one it has it from; a new neighbour gets
+everything.  So all brokers that can reach each other end up with the same states.  What is known of
+a broker that cannot be reached any more does no harm, since a link counts only when both ends
+speak of it, and is replaced when it returns with a later incarnation.
+"""
+
+from __future__ import annotations
+
+from twigcast.routing.messages import LinkState
+from twigcast.routing.trees import View, view_of
+
+
+class LinkStates:
+    """The newest link state of every broker, as far as one of them knows."""
+
+    def __init__(self, broker: str, incarnation: int) -> None:
+        self._broker = broker
+        self._own: dict[str, float] = {}
+        self._states = {broker: LinkState(broker, incarnation, 0, ())}
+        self._view: View | None = None
+
+    def accept(self, state: LinkState) -> bool:
+        """Take a state in; whether it is news."""
+        known = self._states.get(state.broker)
+        if state.broker == self._broker or (known is not None and known[1:3] >= state[1:3]):
+            return False
+        self._states[state.broker] = state
+        if known is None or known.links != state.links:
+            self._view = None
+        return True
+
+    def set_link(self, neighbour: str, cost: float | None) -> LinkState:
+        """Note that a link of our own is up, at this cost, or down; the state to tell."""
+        if cost is None:
+            self._own.pop(neighbour, None)
+        else:
+            self._own[neighbour] = cost
+        before = self._states[self._broker]
+        links = tuple(sorted(self._own.items()))
+        state = before._replace(version=before.version + 1, links=links)
+        self._states[self._broker] = state
+        self._view = None
+        return state
+
+    @property
+    def own(self) -> LinkState:
+        """What this broker says of itself."""
+        return self._states[self._broker]
+
+    @property
+    def all(self) -> tuple[LinkState, ...]:
+        """Everything that is known."""
+        return tuple(self._states.values())
+
+    @property
+    def view(self) -> View:
+        """The overlay that the states describe."""
+        if self._view is None:
+            self._view = view_of(frozenset(self._states.values()))
+        return self._view

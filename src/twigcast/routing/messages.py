@@ -1,0 +1,185 @@
+"""What routers, their clients and whoever drives them say to each other.
+
+Links are known by name: of the neighbouring broker, or of the client.  A link goes up and down at
+both ends alike and carries messages in order; whoever drives a router sees to that.
+
+What one broker tells another, it tells in one :class:`Update` for each message that it handles, so
+that the other one makes up its mind once, with all of it before its eyes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+from twigcast.covering import Change
+from twigcast.documents import Source
+from twigcast.language import Pattern
+from twigcast.routing.promises import Promise
+
+
+class LinkKind(Enum):
+    """Who is at the other end."""
+
+    CLIENT = "client"
+    BROKER = "broker"
+
+
+# From whoever drives the router.
+
+
+@dataclass(frozen=True, slots=True)
+class LinkUp:
+    """A link can be used; ``cost`` is what paths over it add up."""
+
+    kind: LinkKind
+    cost: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkDown:
+    """A link is gone, and what was said on it and not handled with it."""
+
+
+# From a client.
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """Subscriptions by the client's own ids."""
+
+    subscriptions: Mapping[str, Pattern]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """An end to subscriptions."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advertise:
+    """What documents the client will publish."""
+
+    id: str
+    promise: Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Unadvertise:
+    """An end to an advertisement."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """A document; ``by_paths``, each of its root-to-leaf paths is routed by itself."""
+
+    content: Source
+    by_paths: bool = False
+
+
+# To a client.
+
+
+class DocumentId(NamedTuple):
+    """Where a document entered the network, and the how manyth it was there since the start."""
+
+    origin: str
+    incarnation: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.origin}:{self.incarnation}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """A document, and which of the client's subscriptions it matches."""
+
+    id: DocumentId
+    content: Source
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message, or a part of it, that was not followed, and why."""
+
+    reason: str
+    message: Message
+
+
+# Between brokers.
+
+
+class LinkState(NamedTuple):
+    """The links that a broker has, as it says itself; a higher version replaces a lower one."""
+
+    broker: str
+    incarnation: int
+    version: int
+    links: tuple[tuple[str, float], ...]
+    """The neighbours and the costs, in the order of the names."""
+
+
+class AdvertisementKey(NamedTuple):
+    """An advertisement in the network: of which client, at which broker."""
+
+    origin: str
+    client: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a broker tells a neighbour when something has changed; all of it at once."""
+
+    states: tuple[LinkState, ...] = ()
+    advertise: tuple[tuple[AdvertisementKey, Promise], ...] = ()
+    unadvertise: tuple[AdvertisementKey, ...] = ()
+    serve: tuple[tuple[int, frozenset[str]], ...] = ()
+    """The trees for which a channel holds; one that is there for none is closed."""
+    changes: tuple[tuple[int, Change], ...] = ()
+    """The patterns that the sender begins and ceases to want, by channel."""
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self.states or self.advertise or self.unadvertise or self.serve or self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document on its way, or one path of it, along a tree."""
+
+    id: DocumentId
+    tree: str
+    content: Source
+    path: int | None = None
+    """Which path of the document this is, where paths are routed."""
+
+
+Message: TypeAlias = (
+    LinkUp
+    | LinkDown
+    | Subscribe
+    | Unsubscribe
+    | Advertise
+    | Unadvertise
+    | Publish
+    | Deliver
+    | Refused
+    | Update
+    | Document
+)
+
+
+class Send(NamedTuple):
+    """A message, and the link to send it on."""
+
+    link: str
+    message: Message

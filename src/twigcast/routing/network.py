@@ -1,0 +1,432 @@
+"""A whole network in one process: routers, their links and their clients.
+
+    attach, subscribe, publish, crash … ──► Transport ──► Router.handle ──► sends ──► Transport
+                                               │                 │
+                                               └── Deliver ──► deliveries of the client
+
+What routers send is put into a :class:`Transport`, which hands it out again in an order of its own:
+the one here at once and in the order of sending, that of a simulation with delays and losses.
+:meth:`Network.settle` lets everything that is on its way arrive; then the network is quiet until
+something is asked of it.
+
+A client belongs to a broker.  While that is down the client keeps what it subscribes to and
+advertises, and attaches with all of it when the broker returns.  What it publishes meanwhile is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from twigcast.documents import DocumentLimits, Source
+from twigcast.errors import NetworkError, OverlayError
+from twigcast.language import Pattern, as_pattern
+from twigcast.routing.aggregates import Counters
+from twigcast.routing.frozen import FrozenNetwork, freeze
+from twigcast.routing.messages import (
+    Advertise,
+    Deliver,
+    DocumentId,
+    LinkDown,
+    LinkKind,
+    LinkUp,
+    Message,
+    Publish,
+    Refused,
+    Send,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
+from twigcast.routing.network_file import NetworkPlan
+from twigcast.routing.overlay import Link, Overlay
+from twigcast.routing.promises import Promise
+from twigcast.routing.router import Router
+from twigcast.routing.strategy import Strategy
+
+
+class Envelope(NamedTuple):
+    """A message on its way from one link end to another: brokers and clients, by name."""
+
+    sender: str
+    receiver: str
+    message: Message
+
+
+class Transport(Protocol):
+    """Carries messages; in order between two ends, and none that was on a link when it was cut."""
+
+    def put(self, envelope: Envelope) -> None:
+        """Take a message on its way."""
+
+    def take(self) -> Envelope | None:
+        """The next message that arrives; None when nothing is on its way."""
+
+    def cut(self, one: str, other: str) -> None:
+        """Drop what is on its way between two ends."""
+
+
+class InstantTransport:
+    """Messages arrive in the order in which they were sent."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Envelope] = deque()
+
+    def put(self, envelope: Envelope) -> None:
+        """Take a message on its way."""
+        self._waiting.append(envelope)
+
+    def take(self) -> Envelope | None:
+        """The message that was sent first."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def cut(self, one: str, other: str) -> None:
+        """Drop what is on its way between two ends."""
+        ends = {one, other}
+        self._waiting = deque(
+            each for each in self._waiting if {each.sender, each.receiver} != ends
+        )
+
+
+class Observer:
+    """Sees what happens in a network; does nothing by itself."""
+
+    def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
+        """A broker has handled a message."""
+
+    def on_delivered(self, client: str, delivery: Deliver) -> None:
+        """A client has got a document."""
+
+    def on_refused(self, link: str, refusal: Refused) -> None:
+        """Something was refused, to a client or a broker."""
+
+
+class Delivery(NamedTuple):
+    """A document that a client got, and for which of its subscriptions."""
+
+    id: DocumentId
+    subscriptions: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NetworkClient:
+    """A client, at whichever end of a link it is: what it wants and promises, and what it got."""
+
+    name: str
+    broker: str
+    subscriptions: dict[str, Pattern] = field(default_factory=dict)
+    advertisements: dict[str, Promise] = field(default_factory=dict)
+    deliveries: list[Delivery] = field(default_factory=list)
+
+
+class Network:
+    """All brokers of an overlay, with links that can be cut and brokers that can crash.
+
+    >>> from twigcast.routing import ANYTHING
+    >>> network = Network(Overlay(["london", "rome"], [("london", "rome")]))
+    >>> network.attach("feed", "london")
+    >>> network.attach("desk", "rome")
+    >>> network.advertise("feed", "all", ANYTHING)
+    >>> network.subscribe("desk", "dear", "//Stock[Price > 15]")
+    >>> network.settle()
+    >>> network.publish("feed", "<Stock><Price>17</Price></Stock>")
+    >>> network.settle()
+    >>> network.client("desk").deliveries
+    [Delivery(id=DocumentId(origin='london', incarnation=0, number=0), subscriptions=('dear',))]
+    """
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        strategy: Strategy | None = None,
+        *,
+        transport: Transport | None = None,
+        observer: Observer | None = None,
+        limits: DocumentLimits | None = None,
+    ) -> None:
+        self.overlay = overlay
+        self.strategy = Strategy() if strategy is None else strategy
+        self._transport = InstantTransport() if transport is None else transport
+        self._observer = Observer() if observer is None else observer
+        self._limits = limits
+        self._counters = Counters(self.strategy.depth)
+        self._clients: dict[str, NetworkClient] = {}
+        self._lives = dict.fromkeys(overlay.brokers, 0)
+        self._routers: dict[str, Router] = {name: self._new_router(name) for name in overlay}
+        self._cut: set[Link] = set()
+        self._refusals: list[Refused] = []
+        self._start()
+
+    @classmethod
+    def planned(
+        cls,
+        plan: NetworkPlan,
+        *,
+        transport: Transport | None = None,
+        observer: Observer | None = None,
+        limits: DocumentLimits | None = None,
+    ) -> Network:
+        """The network that a plan describes, with its clients, once everything has arrived."""
+        network = cls(
+            plan.overlay, plan.strategy, transport=transport, observer=observer, limits=limits
+        )
+        for client in plan.clients:
+            network.attach(client.name, client.broker)
+            for key, promise in client.advertisements.items():
+                network.advertise(client.name, key, promise)
+        for client in plan.clients:
+            if client.subscriptions:
+                network.subscribe_all(client.name, client.subscriptions)
+        network.settle()
+        return network
+
+    def _new_router(self, name: str) -> Router:
+        return Router(
+            name, self.strategy, self._lives[name], limits=self._limits, counters=self._counters
+        )
+
+    def _start(self) -> None:
+        """Bring all links up, with every broker knowing the overlay already."""
+        for name, router in self._routers.items():
+            for neighbour, traits in self.overlay.neighbours(name).items():
+                router.handle(LinkUp(LinkKind.BROKER, traits.cost), neighbour)
+        states = [router.link_state for router in self._routers.values()]
+        for name, router in self._routers.items():
+            self._carry(name, router.learn(states))
+
+    # --- clients ----------------------------------------------------------------------------------
+
+    def attach(self, client: str, broker: str) -> None:
+        """Connect a client to a broker."""
+        if broker not in self.overlay:
+            raise OverlayError(f"there is no broker {broker!r}")
+        if client in self._clients or client in self.overlay:
+            raise NetworkError(f"the name {client!r} is taken; choose another for the client")
+        self._clients[client] = NetworkClient(client, broker)
+        self._say(client, LinkUp(LinkKind.CLIENT))
+
+    def detach(self, client: str) -> None:
+        """Disconnect a client, with all it subscribes to and advertises; at once."""
+        broker = self.client(client).broker
+        del self._clients[client]
+        self._transport.cut(client, broker)
+        router = self._routers.get(broker)
+        if router is not None and client in router.clients:
+            self._handle(Envelope(client, broker, LinkDown()))
+
+    def subscribe(
+        self,
+        client: str,
+        subscription_id: str,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Subscribe to a pattern under an id of the client's own."""
+        self.subscribe_all(client, {subscription_id: as_pattern(subscription, namespaces)})
+
+    def subscribe_all(self, client: str, subscriptions: Mapping[str, Pattern]) -> None:
+        """Subscribe to many patterns with one message."""
+        wanted = self.client(client).subscriptions
+        for key in subscriptions:
+            if key in wanted:
+                raise NetworkError(f"{client!r} has a subscription {key!r} already")
+        wanted.update(subscriptions)
+        self._say(client, Subscribe(dict(subscriptions)))
+
+    def unsubscribe(self, client: str, *ids: str) -> None:
+        """End subscriptions."""
+        wanted = self.client(client).subscriptions
+        for key in ids:
+            if key not in wanted:
+                raise NetworkError(f"{client!r} has no subscription {key!r}")
+        for key in ids:
+            del wanted[key]
+        self._say(client, Unsubscribe(ids))
+
+    def advertise(self, client: str, advertisement_id: str, promise: Promise) -> None:
+        """Promise documents under an id of the client's own."""
+        promised = self.client(client).advertisements
+        if advertisement_id in promised:
+            raise NetworkError(f"{client!r} has an advertisement {advertisement_id!r} already")
+        promised[advertisement_id] = promise
+        self._say(client, Advertise(advertisement_id, promise))
+
+    def unadvertise(self, client: str, advertisement_id: str) -> None:
+        """End a promise."""
+        if self.client(client).advertisements.pop(advertisement_id, None) is None:
+            raise NetworkError(f"{client!r} has no advertisement {advertisement_id!r}")
+        self._say(client, Unadvertise(advertisement_id))
+
+    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
+        """Let a client publish a document; ``by_paths``, path by path."""
+        if self.client(client).broker not in self._routers:
+            raise NetworkError(f"the broker of {client!r} is down; restart it first")
+        self._say(client, Publish(content, by_paths))
+
+    def client(self, name: str) -> NetworkClient:
+        """A client by name."""
+        found = self._clients.get(name)
+        if found is None:
+            raise NetworkError(f"there is no client {name!r}")
+        return found
+
+    def _say(self, client: str, message: Message) -> None:
+        broker = self.client(client).broker
+        if broker in self._routers:
+            self._transport.put(Envelope(client, broker, message))
+
+    # --- faults -----------------------------------------------------------------------------------
+
+    def cut(self, one: str, other: str) -> None:
+        """Cut a link; what is on its way over it is lost."""
+        link = self._link(one, other)
+        if link in self._cut:
+            raise NetworkError(f"the link {link} is cut already")
+        self._cut.add(link)
+        self._take_down(link)
+
+    def heal(self, one: str, other: str) -> None:
+        """Make a link that was cut whole again."""
+        link = self._link(one, other)
+        if link not in self._cut:
+            raise NetworkError(f"the link {link} is not cut")
+        self._cut.remove(link)
+        self._bring_up(link)
+
+    def crash(self, broker: str) -> None:
+        """Let a broker lose everything it knows, and what is on its way to it and from it."""
+        if broker not in self.overlay or broker not in self._routers:
+            raise NetworkError(f"there is no broker {broker!r} that is up")
+        for link in self._links_of(broker):
+            self._take_down(link)
+        for client in self._clients.values():
+            if client.broker == broker:
+                self._transport.cut(client.name, broker)
+        del self._routers[broker]
+
+    def restart(self, broker: str) -> None:
+        """Let a broker that has crashed begin anew; its clients attach again."""
+        if broker not in self.overlay or broker in self._routers:
+            raise NetworkError(f"there is no broker {broker!r} that is down")
+        self._lives[broker] += 1
+        self._routers[broker] = self._new_router(broker)
+        for link in self._links_of(broker):
+            self._bring_up(link)
+        for client in self._clients.values():
+            if client.broker == broker:
+                self._attach_again(client)
+
+    def _attach_again(self, client: NetworkClient) -> None:
+        self._say(client.name, LinkUp(LinkKind.CLIENT))
+        for key, promise in client.advertisements.items():
+            self._say(client.name, Advertise(key, promise))
+        if client.subscriptions:
+            self._say(client.name, Subscribe(dict(client.subscriptions)))
+
+    def _link(self, one: str, other: str) -> Link:
+        link = Link.between(one, other)
+        if link not in self.overlay.links:
+            raise OverlayError(f"there is no link between {one!r} and {other!r}")
+        return link
+
+    def _links_of(self, broker: str) -> list[Link]:
+        return [Link.between(broker, other) for other in self.overlay.neighbours(broker)]
+
+    def is_up(self, link: Link) -> bool:
+        """Whether a link can be used: it is not cut, and both brokers are there."""
+        return (
+            link not in self._cut and link.first in self._routers and link.second in self._routers
+        )
+
+    def _take_down(self, link: Link) -> None:
+        self._transport.cut(link.first, link.second)
+        for broker in link:
+            router = self._routers.get(broker)
+            if router is not None and link.other(broker) in router.neighbours:
+                self._handle(Envelope(link.other(broker), broker, LinkDown()))
+
+    def _bring_up(self, link: Link) -> None:
+        if self.is_up(link):
+            cost = self.overlay.links[link].cost
+            for broker in link:
+                self._handle(Envelope(link.other(broker), broker, LinkUp(LinkKind.BROKER, cost)))
+
+    # --- driving ----------------------------------------------------------------------------------
+
+    def merge(self) -> None:
+        """Let every broker merge what it tells, where the strategy allows it, from leaf to root."""
+        for name, router in self._routers.items():
+            self._carry(name, router.merge())
+            self.settle()
+
+    def settle(self) -> None:
+        """Let everything that is on its way arrive."""
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """Let one message arrive; whether there was one."""
+        envelope = self._transport.take()
+        if envelope is None:
+            return False
+        if envelope.receiver in self._routers:
+            self._handle(envelope)
+        else:
+            self._receive(envelope)
+        return True
+
+    def _handle(self, envelope: Envelope) -> None:
+        sends = self._routers[envelope.receiver].handle(envelope.message, envelope.sender)
+        self._observer.on_handled(envelope, sends)
+        self._carry(envelope.receiver, sends)
+
+    def _carry(self, broker: str, sends: list[Send]) -> None:
+        for link, message in sends:
+            self._transport.put(Envelope(broker, link, message))
+
+    def _receive(self, envelope: Envelope) -> None:
+        """Something for a client."""
+        message = envelope.message
+        client = self._clients.get(envelope.receiver)
+        if isinstance(message, Refused):
+            self._refusals.append(message)
+            self._observer.on_refused(envelope.receiver, message)
+        elif isinstance(message, Deliver) and client is not None:
+            client.deliveries.append(Delivery(message.id, message.subscriptions))
+            self._observer.on_delivered(client.name, message)
+
+    def freeze(self) -> FrozenNetwork:
+        """A snapshot of all tables, once everything that is on its way has arrived."""
+        self.settle()
+        return freeze(self._routers.values(), self._limits)
+
+    # --- to look at -------------------------------------------------------------------------------
+
+    @property
+    def routers(self) -> Mapping[str, Router]:
+        """The brokers that are up."""
+        return MappingProxyType(self._routers)
+
+    @property
+    def clients(self) -> Mapping[str, NetworkClient]:
+        """The clients, whether their brokers are up or down."""
+        return MappingProxyType(self._clients)
+
+    @property
+    def refusals(self) -> tuple[Refused, ...]:
+        """What brokers refused."""
+        return tuple(self._refusals)
+
+    def links_up(self) -> Iterator[Link]:
+        """The links that can be used."""
+        return (link for link in self.overlay.links if self.is_up(link))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Network of {len(self._routers)} brokers and {len(self._clients)} clients, "
+            f"{self.strategy.name}>"
+        )

@@ -1,0 +1,460 @@
+"""One broker's decisions, without input and output.
+
+:meth:`Router.handle` takes a message and the link that it came on, and returns the messages to send
+and the links to send them on.  It has no clock, no socket and no randomness: the same messages in
+the same order give the same answers.
+
+Everything follows from four kinds of knowledge, each kept by its own class::
+
+    link states        LinkStates    which brokers there are, hence the trees
+    advertisements     Neighbour     who told of which producer (the subscription routing table)
+    interests          Interests     who wants what             (the publication routing table)
+    channels           Channel       what each neighbour has been told
+
+A message changes one of the first three.  If trees or advertisements have changed, the
+:class:`~twigcast.routing.planning.Planner` says which channels there should be; the channels say
+what has changed in what they tell; and that is sent, at most one update to a neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from twigcast.documents import DocumentLimits, decompose
+from twigcast.errors import DocumentError
+from twigcast.language import Pattern
+from twigcast.routing.aggregates import Counters
+from twigcast.routing.channels import Channel
+from twigcast.routing.clients import Client
+from twigcast.routing.interests import Interests
+from twigcast.routing.link_states import LinkStates
+from twigcast.routing.messages import (
+    Advertise,
+    AdvertisementKey,
+    Deliver,
+    Document,
+    DocumentId,
+    LinkDown,
+    LinkKind,
+    LinkState,
+    LinkUp,
+    Message,
+    Publish,
+    Refused,
+    Send,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+    Update,
+)
+from twigcast.routing.neighbour import Incoming, Neighbour
+from twigcast.routing.paths import path_document
+from twigcast.routing.planning import SHARED_TREE, Planner
+from twigcast.routing.promises import Promise
+from twigcast.routing.recent import RecentDocuments
+from twigcast.routing.strategy import Strategy, Towards
+
+
+class AdvertisementEntry(NamedTuple):
+    """A row of the subscription routing table."""
+
+    key: AdvertisementKey
+    promise: Promise
+    last_hop: str
+
+
+class SubscriptionEntry(NamedTuple):
+    """A row of the publication routing table."""
+
+    pattern: Pattern
+    last_hop: str
+    trees: frozenset[str] | None
+    """The trees whose documents it is for; None for a client, who takes all."""
+
+
+class Router:
+    """A broker: its tables, and what it does with a message.
+
+    ``incarnation`` must be higher than in any earlier life of a broker of this name.  ``counters``
+    may be shared by routers of one thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        strategy: Strategy | None = None,
+        incarnation: int = 0,
+        *,
+        limits: DocumentLimits | None = None,
+        counters: Counters | None = None,
+    ) -> None:
+        self.name = name
+        self.strategy = Strategy() if strategy is None else strategy
+        self.incarnation = incarnation
+        self._counters = Counters(self.strategy.depth) if counters is None else counters
+        self._link_states = LinkStates(name, incarnation)
+        self._interests = Interests(limits)
+        self._clients: dict[str, Client] = {}
+        self._client_of: dict[int, Client] = {}  # by source
+        self._neighbours: dict[str, Neighbour] = {}
+        self._channels: list[Channel] = []  # to all neighbours
+        self._planner = Planner(
+            name, self.strategy.towards, self._link_states, self._clients, self._neighbours
+        )
+        self._recent = RecentDocuments()
+        self._published = 0
+        self._needs_plan = False
+        self._refusals: list[str] = []
+        self._sends: list[Send] = []
+        self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
+            LinkDown: self._on_link_down,
+            Subscribe: self._on_subscribe,
+            Unsubscribe: self._on_unsubscribe,
+            Advertise: self._on_advertise,
+            Unadvertise: self._on_unadvertise,
+            Publish: self._on_publish,
+            Update: self._on_update,
+            Document: self._on_document,
+            Refused: self._on_refused,
+        }
+
+    def handle(self, message: Message, from_link: str) -> list[Send]:
+        """What to send where, now that a message has come on a link.
+
+        What cannot be followed is refused: the answer has a :class:`Refused` for that link, also
+        where there is no such link.
+        """
+        if isinstance(message, LinkUp):
+            self._on_link_up(message, from_link)
+        elif self._may_say(message, from_link):
+            self._handlers[type(message)](message, from_link)
+        return self._answer(message, from_link)
+
+    def merge(self) -> list[Send]:
+        """Tell several patterns as one, where the strategy allows it; to be done now and then."""
+        for channel in self._channels:
+            channel.merge()
+        return self._answer(None, "")
+
+    def learn(self, states: Iterable[LinkState]) -> list[Send]:
+        """Take in what is known of the overlay from a plan that all brokers have.
+
+        Unlike news of a neighbour's, it is not passed on.
+        """
+        for state in states:
+            self._link_states.accept(state)
+        self._needs_plan = True
+        return self._answer(None, "")
+
+    @property
+    def link_state(self) -> LinkState:
+        """What this broker says of its links."""
+        return self._link_states.own
+
+    # --- what comes in ----------------------------------------------------------------------------
+
+    def _may_say(self, message: Message, link: str) -> bool:
+        if link in self._clients:
+            allowed: tuple[type, ...] = _FROM_CLIENTS
+        elif link in self._neighbours:
+            allowed = _FROM_BROKERS
+        else:
+            self._refuse(f"the broker {self.name!r} has no link {link!r}")
+            return False
+        if type(message) in allowed:
+            return True
+        names = ", ".join(each.__name__ for each in allowed)
+        self._refuse(f"{type(message).__name__} is not for {link!r} to say, only: {names}")
+        return False
+
+    def _on_link_up(self, message: LinkUp, link: str) -> None:
+        if link in self._clients or link in self._neighbours or link == self.name:
+            whose = "the broker itself" if link == self.name else "a link that is up"
+            self._refuse(f"{link!r} is the name of {whose}")
+        elif message.kind is LinkKind.CLIENT:
+            client = Client(link, self._interests.open(is_client=True))
+            self._clients[link] = client
+            self._client_of[client.source] = client
+        elif not 0 < message.cost < float("inf"):
+            self._refuse(f"the cost of a link is above 0, not {message.cost}")
+        else:
+            self._set_link(link, message.cost)
+            neighbour = self._neighbours[link] = Neighbour(link)
+            neighbour.tell_states(self._link_states.all)
+
+    def _on_link_down(self, message: LinkDown, link: str) -> None:
+        client = self._clients.get(link)
+        if client is not None:
+            for pattern in list(self._interests.patterns(client.source)):
+                self._unwant_all(client.source, pattern)
+            self._needs_plan |= bool(client.advertised)
+            self._interests.close(client.source)
+            del self._clients[link]
+            del self._client_of[client.source]
+            return
+        neighbour = self._neighbours.pop(link)
+        self._set_link(link, None)
+        self._close(neighbour, list(neighbour.incoming))
+
+    def _set_link(self, link: str, cost: float | None) -> None:
+        state = self._link_states.set_link(link, cost)
+        for neighbour in self._neighbours.values():
+            neighbour.tell_states((state,))
+        self._needs_plan = True
+
+    def _on_subscribe(self, message: Subscribe, link: str) -> None:
+        client = self._clients[link]
+        for key, pattern in message.subscriptions.items():
+            if not _is_subscription(key, pattern):
+                self._refuse(f"a subscription is a Pattern under a str, not {key!r}: {pattern!r}")
+            elif key in client.subscriptions:
+                self._refuse(f"{link!r} has a subscription {key!r} already; cancel that first")
+            else:
+                client.subscriptions.add(key, pattern)
+                self._want(client.source, pattern)
+
+    def _on_unsubscribe(self, message: Unsubscribe, link: str) -> None:
+        client = self._clients[link]
+        for key in message.ids:
+            if key in client.subscriptions:
+                pattern, _ = client.subscriptions.remove(key)
+                self._unwant(client.source, pattern)
+            else:
+                self._refuse(f"{link!r} has no subscription {key!r}")
+
+    def _on_advertise(self, message: Advertise, link: str) -> None:
+        client = self._clients[link]
+        if message.id in client.advertised:
+            self._refuse(f"{link!r} has an advertisement {message.id!r} already; end that first")
+            return
+        client.advertised[message.id] = message.promise
+        self._needs_plan = True
+
+    def _on_unadvertise(self, message: Unadvertise, link: str) -> None:
+        if self._clients[link].advertised.pop(message.id, None) is None:
+            self._refuse(f"{link!r} has no advertisement {message.id!r}")
+            return
+        self._needs_plan = True
+
+    def _on_publish(self, message: Publish, link: str) -> None:
+        towards = self.strategy.towards
+        if towards is not Towards.EVERYONE and not self._clients[link].advertised:
+            self._refuse(f"{link!r} publishes without having advertised: advertise first")
+            return
+        tree = SHARED_TREE if towards is Towards.EVERYONE else self.name
+        identity = DocumentId(self.name, self.incarnation, self._published)
+        self._published += 1
+        if not message.by_paths:
+            self._on_document(Document(identity, tree, message.content), link)
+            return
+        try:
+            paths = list(decompose(message.content, str(identity)))
+        except DocumentError as error:
+            self._refuse(f"the document cannot be read: {error}")
+            return
+        for each in paths:
+            part = Document(identity, tree, path_document(each.path), each.path_id)
+            self._on_document(part, link)
+
+    def _on_document(self, document: Document, link: str) -> None:
+        if not self._recent.add(document):
+            return
+        try:
+            wanting = self._interests.match(document.content)
+        except DocumentError as error:
+            self._refuse(f"the document cannot be read: {error}")
+            return
+        for name in self._planner.ways_on(document.tree, link):
+            neighbour = self._neighbours.get(name)
+            if neighbour is not None and any(
+                source in wanting.channels for source in neighbour.serving(document.tree)
+            ):
+                self._sends.append(Send(name, document))
+        for source, patterns in wanting.clients.items():
+            client = self._client_of[source]
+            if document.path is not None and not client.recent.add(replace(document, path=None)):
+                continue
+            ids = client.ids_of(patterns)
+            self._sends.append(Send(client.name, Deliver(document.id, document.content, ids)))
+
+    def _on_update(self, update: Update, link: str) -> None:
+        neighbour = self._neighbours[link]
+        news = [state for state in update.states if self._link_states.accept(state)]
+        if news:
+            self._needs_plan = True
+            for other in self._neighbours.values():
+                if other is not neighbour:
+                    other.tell_states(news)
+        for key in update.unadvertise:
+            if neighbour.advertised.pop(key, None) is None:
+                self._refuse(f"{link!r} never told of the advertisement {key}")
+        neighbour.advertised.update(update.advertise)
+        if update.advertise or update.unadvertise or update.serve:
+            self._needs_plan = True
+        closed = []
+        for number, trees in update.serve:
+            channel = neighbour.incoming.get(number)
+            if channel is not None:
+                channel.trees = trees
+            else:
+                neighbour.incoming[number] = Incoming(self._interests.open(is_client=False), trees)
+            if not trees:
+                closed.append(number)
+        for number, change in update.changes:
+            channel = neighbour.incoming.get(number)
+            if channel is None:
+                self._refuse(f"{link!r} has no channel {number}")
+                continue
+            for pattern in change.forward:
+                self._want(channel.source, pattern)
+            for pattern in change.withdraw:
+                if self._interests.wants(channel.source, pattern):
+                    self._unwant(channel.source, pattern)
+                else:
+                    self._refuse(f"{link!r} does not want {pattern} on channel {number}")
+        self._close(neighbour, closed)
+
+    def _on_refused(self, message: Refused, link: str) -> None:
+        """Nothing can be done but by those who look after the network; no answer, or it echoes."""
+
+    def _close(self, neighbour: Neighbour, numbers: Iterable[int]) -> None:
+        """Forget channels of a neighbour, once no channel of our own takes from them."""
+        sources = [neighbour.incoming.pop(number).source for number in numbers]
+        if sources:
+            self._replan()
+        for source in sources:
+            for pattern in list(self._interests.patterns(source)):
+                self._unwant_all(source, pattern)
+            self._interests.close(source)
+
+    # --- interests --------------------------------------------------------------------------------
+
+    def _want(self, source: int, pattern: Pattern) -> None:
+        fed = [channel for channel in self._channels if channel.takes(source)]
+        first = [not channel.wants(pattern) for channel in fed]
+        self._interests.add(source, pattern)
+        for channel, is_first in zip(fed, first, strict=True):
+            channel.add(pattern, is_first)
+
+    def _unwant(self, source: int, pattern: Pattern) -> None:
+        self._interests.remove(source, pattern)
+        for channel in self._channels:
+            if channel.takes(source):
+                channel.remove(pattern, not channel.wants(pattern))
+
+    def _unwant_all(self, source: int, pattern: Pattern) -> None:
+        for _ in range(self._interests.patterns(source)[pattern]):
+            self._unwant(source, pattern)
+
+    def _replan(self) -> None:
+        """Bring the advertisements told, and the channels, in line with what is known now."""
+        self._needs_plan = False
+        planned = self._planner.plan()
+        self._channels = []
+        for name, neighbour in self._neighbours.items():
+            neighbour.tell_advertisements(planned.advertisements.get(name, {}))
+            neighbour.arrange(planned.courses.get(name, ()), self._new_channel)
+            self._channels += neighbour.outgoing.values()
+
+    def _new_channel(self, number: int) -> Channel:
+        return Channel(number, self._interests, self.strategy, self._counters)
+
+    # --- what goes out ----------------------------------------------------------------------------
+
+    def _refuse(self, reason: str) -> None:
+        self._refusals.append(reason)
+
+    def _answer(self, message: Message | None, link: str) -> list[Send]:
+        if self._needs_plan:
+            self._replan()
+        sends = self._sends
+        self._sends = []
+        if not isinstance(message, Document | Publish):  # which change no table
+            for name, neighbour in self._neighbours.items():
+                if neighbour.has_news:
+                    sends.append(Send(name, neighbour.take_update()))
+        if self._refusals and message is not None:
+            sends += [Send(link, Refused(reason, message)) for reason in self._refusals]
+            self._refusals.clear()
+        return sends
+
+    # --- to look at -------------------------------------------------------------------------------
+
+    def advertisements(self) -> list[AdvertisementEntry]:
+        """The subscription routing table: what is advertised, and which link leads there."""
+        entries = []
+        for origin, promises in self._planner.advertised().items():
+            parent = self._link_states.view.tree(origin).parent(self.name)
+            for key, promise in promises.items():
+                entries.append(AdvertisementEntry(key, promise, parent or key.client))
+        return entries
+
+    def subscriptions(self) -> list[SubscriptionEntry]:
+        """The publication routing table: what is wanted, and on which links."""
+        entries = [
+            SubscriptionEntry(pattern, client.name, None)
+            for client in self._clients.values()
+            for pattern in self._interests.patterns(client.source)
+        ]
+        for neighbour in self._neighbours.values():
+            for channel in neighbour.incoming.values():
+                entries += [
+                    SubscriptionEntry(pattern, neighbour.name, channel.trees)
+                    for pattern in self._interests.patterns(channel.source)
+                ]
+        return entries
+
+    def patterns_by_source(self) -> dict[int, Mapping[Pattern, int]]:
+        """What each source wants: the clients, and the channels of neighbours."""
+        sources = [client.source for client in self._clients.values()]
+        for neighbour in self._neighbours.values():
+            sources += [channel.source for channel in neighbour.incoming.values()]
+        return {source: self._interests.patterns(source) for source in sources}
+
+    def hops(self) -> dict[str, dict[str, tuple[int, ...]]]:
+        """By tree and next neighbour, the sources that say what is wanted there."""
+        trees = {
+            tree: None
+            for neighbour in self._neighbours.values()
+            for channel in neighbour.incoming.values()
+            for tree in sorted(channel.trees)
+        }
+        return {
+            tree: {
+                name: tuple(self._neighbours[name].serving(tree))
+                for name in self._planner.ways_on(tree, "")
+                if name in self._neighbours
+            }
+            for tree in trees
+        }
+
+    @property
+    def clients(self) -> Mapping[str, Client]:
+        """The clients of this broker."""
+        return self._clients
+
+    @property
+    def neighbours(self) -> Mapping[str, Neighbour]:
+        """The brokers that this one is linked to."""
+        return self._neighbours
+
+    @property
+    def table_size(self) -> int:
+        """The distinct patterns that a document is matched with."""
+        return len(self._interests)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Router {self.name}: {len(self._neighbours)} neighbours, {len(self._clients)} "
+            f"clients, {self.table_size:,} patterns>"
+        )
+
+
+def _is_subscription(key: object, pattern: object) -> bool:
+    return isinstance(key, str) and isinstance(pattern, Pattern)
+
+
+_FROM_CLIENTS = (LinkDown, Subscribe, Unsubscribe, Advertise, Unadvertise, Publish, Refused)
+_FROM_BROKERS = (LinkDown, Update, Document, Refused)

@@ -1,0 +1,97 @@
+"""How a network spreads subscriptions, as a value.
+
+The six strategies that Li, Hou and Jacobsen compare (section 5), and XNET's::
+
+                                  towards          covering   merging
+    flooding                      everyone         no         no
+    covering                      everyone         yes        no
+    advertisements                advertisements   no         no
+    advertisements-covering       advertisements   yes        no
+    perfect-merging               advertisements   yes        D = 0
+    imperfect-merging             advertisements   yes        D ≤ 0.1
+    xnet                          producers        yes        no
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class Towards(Enum):
+    """Which brokers are told of a subscription."""
+
+    EVERYONE = "everyone"
+    """All of them; a document may come from anywhere."""
+    PRODUCERS = "producers"
+    """Those on the way to a producer, whatever it publishes."""
+    ADVERTISEMENTS = "advertisements"
+    """Those on the way to a producer that advertises what may match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Where subscriptions go, and how they are aggregated on the way.
+
+    ``merging`` is the degree of imperfection that a merger may have (0: perfect ones only), or
+    None for no merging.  Degrees are counted from the advertised schemas, over paths of at most
+    ``depth`` elements.
+    """
+
+    towards: Towards = Towards.ADVERTISEMENTS
+    covering: bool = True
+    merging: float | None = None
+    depth: int = 10
+
+    def __post_init__(self) -> None:
+        if self.merging is None:
+            return
+        if not 0 <= self.merging <= 1:
+            raise ValueError(f"the degree of a merger is from 0 to 1, not {self.merging}")
+        if not self.covering:
+            raise ValueError("merging starts from what covering leaves: set covering=True")
+        if self.towards is not Towards.ADVERTISEMENTS:
+            raise ValueError(
+                "merging counts paths of advertised schemas: set towards=Towards.ADVERTISEMENTS"
+            )
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether no link carries a document that nobody behind it wants."""
+        return not self.merging
+
+    @property
+    def name(self) -> str:
+        """The name in :data:`STRATEGIES`, or a description."""
+        for name, strategy in STRATEGIES.items():
+            if strategy == self:
+                return name
+        if self.merging:
+            return f"imperfect-merging:{self.merging:g}"
+        return f"towards {self.towards.value}" + (", covering" if self.covering else "")
+
+    @staticmethod
+    def named(name: str) -> Strategy:
+        """The strategy of that name; ``imperfect-merging:0.2`` sets the degree."""
+        found = STRATEGIES.get(name)
+        if found is not None:
+            return found
+        degree = re.fullmatch(r"imperfect-merging:(\d*\.?\d+)", name)
+        if degree:
+            return Strategy(merging=float(degree[1]))
+        raise ValueError(f"there is no strategy {name!r}; choose one of: {', '.join(STRATEGIES)}")
+
+
+STRATEGIES: Final = {
+    "flooding": Strategy(Towards.EVERYONE, covering=False),
+    "covering": Strategy(Towards.EVERYONE),
+    "advertisements": Strategy(covering=False),
+    "advertisements-covering": Strategy(),
+    "perfect-merging": Strategy(merging=0.0),
+    "imperfect-merging": Strategy(merging=0.1),
+    "xnet": Strategy(Towards.PRODUCERS),
+}
+PAPER_STRATEGIES: Final = tuple(name for name in STRATEGIES if name != "xnet")
+"""Those of the tables of Li, Hou and Jacobsen, in their order."""

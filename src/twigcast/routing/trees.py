@@ -1,0 +1,114 @@
+"""Shortest-path trees over the links that a broker knows of.
+
+Every broker computes the trees by itself.  Brokers that know the same links compute the same trees,
+for equal paths are told apart by names; that is all the agreement that routing needs.
+
+Cost: a tree takes one search by Dijkstra, some milliseconds for a thousand brokers.  It is made
+when it is first asked for, and brokers in one process that know the same share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from twigcast.routing.messages import LinkState
+
+Graph = Mapping[str, Mapping[str, float]]
+"""The neighbours of each broker, and what the links to them cost."""
+
+
+class Tree(NamedTuple):
+    """The brokers that can be reached from a root, each below the one that it is reached from."""
+
+    root: str
+    parents: Mapping[str, str]
+    children: Mapping[str, tuple[str, ...]]
+
+    def parent(self, broker: str) -> str | None:
+        """The next broker on the way to the root; None for the root and what cannot be reached."""
+        return self.parents.get(broker)
+
+    def below(self, broker: str) -> tuple[str, ...]:
+        """The next brokers on the ways from the root, in the order of their names."""
+        return self.children.get(broker, ())
+
+    def around(self, broker: str) -> tuple[str, ...]:
+        """The brokers that one is linked to by the tree, in either direction."""
+        parent = self.parents.get(broker)
+        return self.below(broker) if parent is None else (parent, *self.below(broker))
+
+    def __contains__(self, broker: object) -> bool:
+        return broker == self.root or broker in self.parents
+
+
+def shortest_path_tree(graph: Graph, root: str) -> Tree:
+    """The tree of least costs; of two ways that cost the same, the one by the lesser name."""
+    distances = {root: 0.0}
+    parents: dict[str, str] = {}
+    waiting = [(0.0, root)]
+    done: set[str] = set()
+    while waiting:
+        distance, broker = heappop(waiting)
+        if broker in done:
+            continue
+        done.add(broker)
+        for neighbour, cost in graph[broker].items():
+            if neighbour in done:
+                continue
+            reached = distance + cost
+            known = distances.get(neighbour)
+            if known is None or reached < known:
+                distances[neighbour] = reached
+                parents[neighbour] = broker
+                heappush(waiting, (reached, neighbour))
+            elif reached == known and broker < parents[neighbour]:
+                parents[neighbour] = broker
+    below: dict[str, list[str]] = {}
+    for broker, parent in parents.items():
+        below.setdefault(parent, []).append(broker)
+    return Tree(root, parents, {parent: tuple(sorted(each)) for parent, each in below.items()})
+
+
+class View:
+    """The overlay as a set of link states describes it: a link is there when both ends say so."""
+
+    def __init__(self, states: Iterable[LinkState]) -> None:
+        said = {state.broker: dict(state.links) for state in states}
+        self.graph: Graph = {
+            broker: {
+                # Both ends must come to the same cost.
+                neighbour: max(cost, said[neighbour][broker])
+                for neighbour, cost in links.items()
+                if broker in said.get(neighbour, ())
+            }
+            for broker, links in said.items()
+        }
+        self._trees: dict[str, Tree] = {}
+        self._centres: dict[str, str] = {}
+
+    def tree(self, root: str) -> Tree:
+        """The shortest-path tree from a broker; one that is not known stands alone."""
+        found = self._trees.get(root)
+        if found is None:
+            known = root in self.graph
+            found = shortest_path_tree(self.graph, root) if known else Tree(root, {}, {})
+            self._trees[root] = found
+        return found
+
+    def shared_tree(self, broker: str) -> Tree:
+        """One tree for all brokers that can reach each other: from the one with the most links."""
+        centre = self._centres.get(broker)
+        if centre is None:
+            members = [broker, *self.tree(broker).parents]
+            centre = min(members, key=lambda each: (-len(self.graph.get(each, ())), each))
+            self._centres.update(dict.fromkeys(members, centre))
+        return self.tree(centre)
+
+
+@lru_cache(maxsize=64)
+def view_of(states: frozenset[LinkState]) -> View:
+    """The view that these states give; the same object as long as it is in use."""
+    return View(states)

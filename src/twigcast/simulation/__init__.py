@@ -1,0 +1,1 @@
+"""A whole overlay in one process, deterministic, with faults."""

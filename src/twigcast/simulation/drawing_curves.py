@@ -1,0 +1,94 @@
+"""Curves from broker to broker: straight where nothing is in the way, bent around others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import hypot
+
+from twigcast.simulation.drawing_layout import Point
+
+_BENDS = (0.1, -0.1, 0.2, -0.2, 0.32, -0.32, 0.48, -0.48)
+"""How far a curve may go to the side, as a part of its length, in order of preference."""
+_SAMPLES = tuple(number / 16 for number in range(1, 16))
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A quadratic Bézier curve; straight if ``bend`` lies on the line between the ends."""
+
+    start: Point
+    bend: Point
+    end: Point
+
+    @staticmethod
+    def between(start: Point, end: Point, bend: float = 0.0) -> Curve:
+        """A curve that is ``bend`` times its length away from the straight line, to the right."""
+        across, down = end[0] - start[0], end[1] - start[1]
+        middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        # The curve gets half as far as the point that bends it.
+        return Curve(start, (middle[0] - 2 * bend * down, middle[1] + 2 * bend * across), end)
+
+    @property
+    def length(self) -> float:
+        """The distance between the ends."""
+        return hypot(self.end[0] - self.start[0], self.end[1] - self.start[1])
+
+    def at(self, part: float) -> Point:
+        """The point at a part of the way, from 0 to 1."""
+        return _between(
+            _between(self.start, self.bend, part), _between(self.bend, self.end, part), part
+        )
+
+    def piece(self, begin: float, finish: float) -> Curve:
+        """The curve from one part of the way to another (de Casteljau, twice)."""
+        bend = _between(
+            _between(self.start, self.bend, begin), _between(self.bend, self.end, begin), finish
+        )
+        return Curve(self.at(begin), bend, self.at(finish))
+
+    def clearance(self, points: Collection[Point], enough: float) -> float:
+        """How near the curve comes to any of the points, or ``enough`` if not so near."""
+        nearest = enough
+        for x, y in map(self.at, _SAMPLES):
+            for across, down in points:
+                if abs(across - x) < nearest:
+                    nearest = min(nearest, hypot(across - x, down - y))
+        return nearest
+
+    def is_within(self, frame: Point) -> bool:
+        """Whether the curve stays between (0, 0) and the point."""
+        return all(0 <= x <= frame[0] and 0 <= y <= frame[1] for x, y in map(self.at, _SAMPLES))
+
+    def __str__(self) -> str:
+        """The curve as the ``d`` of a path."""
+        (x1, y1), (x2, y2), (x3, y3) = self.start, self.bend, self.end
+        if abs((x2 - x1) * (y3 - y1) - (y2 - y1) * (x3 - x1)) < 0.01 * self.length:
+            return f"M{x1:.1f},{y1:.1f} L{x3:.1f},{y3:.1f}"
+        return f"M{x1:.1f},{y1:.1f} Q{x2:.1f},{y2:.1f} {x3:.1f},{y3:.1f}"
+
+
+def clear_curve(
+    start: Point, end: Point, points: Collection[Point], enough: float, frame: Point
+) -> Curve:
+    """The gentlest curve that keeps ``enough`` away from the points, or the one that is furthest.
+
+    ``points`` may have the ends among them.  Curves that would leave the picture, from (0, 0) to
+    ``frame``, do not count; where all would, the line is straight.
+    """
+    others = [point for point in points if point not in (start, end)]
+    best, furthest = Curve.between(start, end), -1.0
+    for bend in _BENDS:
+        curve = Curve.between(start, end, bend)
+        if not curve.is_within(frame):
+            continue
+        clearance = curve.clearance(others, enough)
+        if clearance > furthest:
+            best, furthest = curve, clearance
+            if clearance >= enough:
+                break
+    return best
+
+
+def _between(one: Point, other: Point, part: float) -> Point:
+    return one[0] + (other[0] - one[0]) * part, one[1] + (other[1] - one[1]) * part

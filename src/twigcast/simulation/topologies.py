@@ -1,0 +1,284 @@
+"""Overlays of known shape: chains, stars, trees and random ones, from a call or from a short text.
+
+    tree:levels=3,fanout=2          chain:count=5          star:count=9          draft
+    random:count=20,extra=5,seed=1,cost=1..4,latency=5..40
+    offices.toml                    (a network file: twigcast.routing.network_file)
+
+Each may say ``latency=`` in milliseconds.  Brokers are named ``b1``, ``b2``, … with as many digits
+as the last one has, so that names sort as numbers do: ``b001`` is the first of 100 and more.
+
+Cost: linear in brokers and links; a thousand brokers take milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from math import isqrt
+from pathlib import Path
+from random import Random
+from typing import Final, NamedTuple, NoReturn
+
+from twigcast.errors import OverlayError
+from twigcast.routing.network_file import read_network
+from twigcast.routing.overlay import Link, LinkTraits, Overlay
+
+MOST_BROKERS: Final = 100_000
+MOST_LINKS: Final = 1_000_000
+"""What a text may ask for, so that a slip of the finger does not fill the memory."""
+
+_COST = LinkTraits().cost
+_LATENCY = LinkTraits().latency
+
+
+def chain(count: int, *, latency: float = _LATENCY) -> Overlay:
+    """Brokers in a row; ``latency`` is that of every link, in seconds, here and below."""
+    _require_count("chain", count)
+    return _overlay(count, ((number - 1, number) for number in range(1, count)), latency)
+
+
+def star(count: int, *, latency: float = _LATENCY) -> Overlay:
+    """The first broker in the middle, ``count - 1`` around it."""
+    _require_count("star", count)
+    return _overlay(count, ((0, number) for number in range(1, count)), latency)
+
+
+def balanced_tree(levels: int, fanout: int, *, latency: float = _LATENCY) -> Overlay:
+    """The first broker at the root, ``fanout`` below every one that is not on the last level.
+
+    Li, Hou and Jacobsen's published experiments have fanout 2 and 3 or 7 levels.
+    """
+    for name, value in (("levels", levels), ("fanout", fanout)):
+        if value < 1:
+            raise OverlayError(f"{name} of a tree is 1 at least, not {value}")
+    count = 0
+    on_level = 1
+    for _ in range(levels):
+        count += on_level
+        on_level *= fanout
+        _require_count("tree", count)
+    pairs = (((number - 1) // fanout, number) for number in range(1, count))
+    return _overlay(count, pairs, latency)
+
+
+def draft_tree(*, latency: float = _LATENCY) -> Overlay:
+    """The 8 brokers of the draft of Li, Hou and Jacobsen, as far as its text tells.
+
+    ::
+
+                   b1              one publisher
+              b2        b3
+           b4    b5  b6    b7
+        b8                         one subscriber each: b5, b6, b7, b8
+
+    "Starting from a root broker which is connected to one publisher, all brokers except the leaves
+    are connected to one or two subordinate brokers"; the figure is not part of the text, so this
+    tree is our choice.  The counts of its table speak for it.  With no more than two below each
+    there are four leaves at most; with three, the 58,138 messages of flooding would hold more
+    publications than 8 brokers can get.  Flooding takes the subscriptions of the four to 8 brokers
+    each, 32 in all; advertisements save 18,289 messages, so to 13.7 at most, if no subscription is
+    without an advertiser.  There are 13 on the four ways to this root, and more in every other tree
+    that the sentence allows.
+    """
+    return _overlay(8, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (3, 7)], latency)
+
+
+def random_connected(
+    count: int,
+    extra: int,
+    seed: int,
+    *,
+    costs: tuple[float, float] = (_COST, _COST),
+    latencies: tuple[float, float] = (_LATENCY, _LATENCY),
+) -> Overlay:
+    """A random spanning tree and ``extra`` redundant links; the same for the same arguments.
+
+    The tree grows as networks do: each broker joins one that is there already, whichever.  The
+    other links are drawn from all pairs that are left.  Costs and latencies lie evenly between
+    their bounds, and do not change which links there are.
+    """
+    _require_count("random overlay", count)
+    pairs = count * (count - 1) // 2
+    most = min(pairs, MOST_LINKS) - (count - 1)
+    if not 0 <= extra <= most:
+        raise OverlayError(
+            f"{count:,} brokers have room for 0 to {most:,} redundant links, not {extra:,}"
+        )
+    for name, (least, greatest) in (("costs", costs), ("latencies", latencies)):
+        if not least <= greatest:
+            raise OverlayError(
+                f"{name} lie between two bounds, the lesser first: {greatest} < {least}"
+            )
+    random = Random(seed)
+    tree = [(random.randrange(number), number) for number in range(1, count)]
+    # As many more as the tree may have among them; of a sample every part is a sample.
+    drawn = map(_pair, random.sample(range(pairs), extra + count - 1))
+    in_tree = set(tree)
+    redundant = [pair for pair in drawn if pair not in in_tree][:extra]
+    names = broker_names(count)
+    return Overlay(
+        names,
+        {
+            Link(names[one], names[other]): LinkTraits(
+                random.uniform(*costs), random.uniform(*latencies)
+            )
+            for one, other in (*tree, *redundant)
+        },
+    )
+
+
+def _pair(place: int) -> tuple[int, int]:
+    """The pair at a place of the list (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) and so on."""
+    second = (1 + isqrt(1 + 8 * place)) // 2
+    return place - second * (second - 1) // 2, second
+
+
+def broker_names(count: int) -> list[str]:
+    """So many names that sort as their numbers do."""
+    width = len(str(count))
+    return [f"b{number:0{width}}" for number in range(1, count + 1)]
+
+
+def _require_count(shape: str, count: int) -> None:
+    if not 1 <= count <= MOST_BROKERS:
+        raise OverlayError(f"a {shape} has 1 to {MOST_BROKERS:,} brokers, not {count:,}")
+
+
+def _overlay(count: int, pairs: Iterable[tuple[int, int]], latency: float) -> Overlay:
+    names = broker_names(count)
+    traits = LinkTraits(latency=latency)
+    return Overlay(names, {Link(names[one], names[other]): traits for one, other in pairs})
+
+
+# --- the text --------------------------------------------------------------------------------
+
+_Range = tuple[float, float]
+
+
+class _Shape(NamedTuple):
+    """A word that a text may begin with; ``example`` shows what may follow."""
+
+    example: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    build: Callable[[Mapping[str, int], Mapping[str, _Range]], Overlay]
+
+
+_DEFAULTS = {"extra": 0, "seed": 0}
+_RANGED = {"cost": (_COST, _COST), "latency": (_LATENCY, _LATENCY)}
+_SHAPES: Final = {
+    "tree": _Shape(
+        "tree:levels=3,fanout=2",
+        ("levels", "fanout"),
+        ("latency",),
+        lambda whole, ranged: balanced_tree(
+            whole["levels"], whole["fanout"], latency=ranged["latency"][0]
+        ),
+    ),
+    "chain": _Shape(
+        "chain:count=5",
+        ("count",),
+        ("latency",),
+        lambda whole, ranged: chain(whole["count"], latency=ranged["latency"][0]),
+    ),
+    "star": _Shape(
+        "star:count=9",
+        ("count",),
+        ("latency",),
+        lambda whole, ranged: star(whole["count"], latency=ranged["latency"][0]),
+    ),
+    "draft": _Shape(
+        "draft", (), ("latency",), lambda _, ranged: draft_tree(latency=ranged["latency"][0])
+    ),
+    "random": _Shape(
+        "random:count=20,extra=5,seed=1",
+        ("count",),
+        ("extra", "seed", "cost", "latency"),
+        lambda whole, ranged: random_connected(
+            whole["count"],
+            whole["extra"],
+            whole["seed"],
+            costs=ranged["cost"],
+            latencies=ranged["latency"],
+        ),
+    ),
+}
+
+
+def parse_topology(text: str) -> Overlay:
+    """The overlay that a text describes (see above), or that of a network file.
+
+    Without them ``extra`` and ``seed`` are 0, ``cost`` is 1 and ``latency`` 1 millisecond; for a
+    random overlay the last two may be ranges.  Raises :class:`~twigcast.errors.OverlayError` with
+    the text, what is wrong with it and what is allowed.
+    """
+    word, _, settings = text.partition(":")
+    shape = _SHAPES.get(word)
+    if shape is None:
+        if text.endswith(".toml") or Path(text).is_file():
+            return read_network(text).overlay
+        _refuse_word(text, word)
+    given = _settings(text, shape, settings)
+    whole = dict(_DEFAULTS)
+    ranged: dict[str, _Range] = dict(_RANGED)
+    for name, value in given.items():
+        if name in _RANGED:
+            low, high = _bounds(text, name, value, may_differ=word == "random")
+            unit = 1000.0 if name == "latency" else 1.0
+            ranged[name] = low / unit, high / unit
+        else:
+            whole[name] = _whole(text, name, value)
+    try:
+        return shape.build(whole, ranged)
+    except OverlayError as error:
+        raise OverlayError(f"the topology {text!r}: {error}") from None
+
+
+def _refuse_word(text: str, word: str) -> NoReturn:
+    near = get_close_matches(word.strip().lower(), _SHAPES, 1)
+    hint = f"did you mean {_SHAPES[near[0]].example!r}? " if near else ""
+    examples = ", ".join(shape.example for shape in _SHAPES.values())
+    raise OverlayError(
+        f"the topology {text!r}: there is no shape and no file of that name; {hint}"
+        f"allowed are: {examples}, or the path of a network file (.toml)"
+    )
+
+
+def _settings(text: str, shape: _Shape, settings: str) -> dict[str, str]:
+    allowed = (*shape.required, *shape.optional)
+    form = f"allowed are {', '.join(allowed)}, as in {shape.example!r}"
+    given: dict[str, str] = {}
+    for setting in settings.split(",") if settings.strip() else ():
+        name, equals, value = map(str.strip, setting.partition("="))
+        if not equals or name not in allowed:
+            near = get_close_matches(name, allowed, 1)
+            hint = f" (did you mean {near[0]}=?)" if near else ""
+            raise OverlayError(
+                f"the topology {text!r}: {setting.strip()!r} is no setting{hint}; {form}"
+            )
+        if name in given:
+            raise OverlayError(f"the topology {text!r}: {name} is set twice; leave one out")
+        given[name] = value
+    missing = [name for name in shape.required if name not in given]
+    if missing:
+        raise OverlayError(f"the topology {text!r}: {' and '.join(missing)} missing; {form}")
+    return given
+
+
+def _whole(text: str, name: str, value: str) -> int:
+    if not re.fullmatch("[0-9]{1,18}", value):
+        raise OverlayError(f"the topology {text!r}: {name} is a whole number, not {value!r}")
+    return int(value)
+
+
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
+
+
+def _bounds(text: str, name: str, value: str, *, may_differ: bool) -> _Range:
+    found = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER}))?", value)
+    if found is None or (found[2] and not may_differ):
+        form = "a number (12.5) or a range (5..20)" if may_differ else "a number (12.5)"
+        unit = "milliseconds, " if name == "latency" else ""
+        raise OverlayError(f"the topology {text!r}: {name} is {unit}{form}, not {value!r}")
+    return float(found[1]), float(found[2] or found[1])

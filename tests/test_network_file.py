@@ -1,0 +1,311 @@
+"""Network files: what is read, what is written, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twigcast.errors import OverlayError
+from twigcast.language import parse
+from twigcast.routing import network_file
+from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
+from twigcast.routing.overlay import Link, LinkTraits, Overlay
+from twigcast.routing.promises import ANYTHING
+from twigcast.routing.strategy import STRATEGIES, Strategy, Towards
+from twigcast.schema import Advertisement, Schema
+
+DTD = "<!ELEMENT news (item*)><!ELEMENT item (#PCDATA)>"
+TWO = """
+brokers = ["london", "paris"]
+[[links]]
+between = ["london", "paris"]
+"""
+THREE = TWO.replace("[", '["rome", ', 1)
+CLIENT = '[[clients]]\nname = "desk"\nbroker = "paris"\n'
+
+
+def read(folder: Path, text: str) -> NetworkPlan:
+    path = folder / "net.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_network(path)
+
+
+def only_client(folder: Path, text: str) -> ClientPlan:
+    (client,) = read(folder, TWO + CLIENT + text).clients
+    return client
+
+
+# --- what is read ----------------------------------------------------------------------------
+
+
+def test_the_example_of_the_module_is_read_as_it_says(tmp_path: Path) -> None:
+    lines = (network_file.__doc__ or "").partition("::\n\n")[2].partition("\n\nFiles are")[0]
+    (tmp_path / "news.dtd").write_text(DTD, encoding="utf-8")
+    (tmp_path / "desk8.txt").write_text("sport\t//sport\n//news\n", encoding="utf-8")
+    plan = read(tmp_path, textwrap.dedent(lines))
+    assert plan.strategy == Strategy()
+    assert list(plan.overlay) == ["london", "paris", "rome"]
+    assert plan.overlay.links == {
+        Link("london", "paris"): LinkTraits(2.5, 0.012),
+        Link("paris", "rome"): LinkTraits(1.0, 0.001),
+    }
+    desk, other, agency = plan.clients
+    cap = {"cap": "urn:oasis:names:tc:emergency:cap:1.2"}
+    assert desk == ClientPlan(
+        "desk-7",
+        "rome",
+        {"quotes": parse("//Stock[Price>15]"), "alerts": parse("//cap:alert", cap)},
+    )
+    assert other == ClientPlan("desk-8", "rome", {"sport": parse("//sport"), "2": parse("//news")})
+    assert agency.broker == "london"
+    feed = agency.advertisements["feed"]
+    assert isinstance(feed, Schema)
+    assert feed.root == "news"
+    assert agency.advertisements["quotes"] == Advertisement.parse("/Quotes(/Group)+/Stock")
+    assert agency.advertisements["rest"] == ANYTHING
+
+
+def test_brokers_alone_are_a_network(tmp_path: Path) -> None:
+    assert read(tmp_path, 'brokers = ["only"]') == NetworkPlan(Overlay(["only"], []))
+
+
+@pytest.mark.parametrize("name", [*STRATEGIES, "imperfect-merging:0.25"])
+def test_every_strategy_has_its_name(tmp_path: Path, name: str) -> None:
+    plan = read(tmp_path, f'strategy = "{name}"\nbrokers = ["a"]')
+    assert plan.strategy == Strategy.named(name)
+
+
+def test_a_byte_order_mark_and_foreign_line_ends_do_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "net.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TWO.replace("\n", "\r\n").encode())
+    assert len(read_network(str(path)).overlay.links) == 1
+
+
+def test_a_dtd_is_read_once_and_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.dtd").write_text(DTD, encoding="utf-8")
+    (tmp_path / "within").mkdir()
+    opened: list[object] = []
+    from_dtd = Schema.from_dtd
+
+    def counted(path: Path, root: str | None = None) -> Schema:
+        opened.append(path)
+        return from_dtd(path, root)
+
+    monkeypatch.setattr(Schema, "from_dtd", staticmethod(counted))
+    promises = only_client(
+        tmp_path,
+        """advertises = [
+            { id = "plain", dtd = "a.dtd" },
+            { id = "named", dtd = "within/../a.dtd", root = "news" },
+            { id = "other", dtd = "a.dtd", root = "item" },
+            { id = "again", dtd = "a.dtd" },
+        ]""",
+    ).advertisements
+    assert len(opened) == 1
+    assert promises["plain"] is promises["named"] is promises["again"]
+    other = promises["other"]
+    assert isinstance(other, Schema)
+    assert other.root == "item"
+
+
+def test_the_files_of_a_network_are_found_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_text("key\t//a\n", encoding="utf-8")
+    Path("net.toml").write_text(TWO + CLIENT + 'subscriptions_file = "-"', encoding="utf-8")
+    (client,) = read_network("net.toml").clients
+    assert client.subscriptions == {"key": parse("//a")}
+
+
+# --- what is written -------------------------------------------------------------------------
+
+names = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
+    st.text("\"\\'\x00\x7f\x1f\t\r\n\u0085\u2028#[]= é漢😀", min_size=1, max_size=6),
+)
+costs = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+latencies = st.floats(min_value=0, allow_infinity=False)
+
+
+@st.composite
+def overlays(draw: st.DrawFn) -> Overlay:
+    brokers = draw(st.lists(names, min_size=1, max_size=6, unique=True))
+    pairs = [(one, other) for one in brokers for other in brokers if one < other]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=6)) if pairs else []
+    return Overlay(brokers, {pair: LinkTraits(draw(costs), draw(latencies)) for pair in chosen})
+
+
+@given(overlays(), st.sampled_from([*STRATEGIES.values(), Strategy(merging=0.25)]))
+def test_what_is_written_is_read_back_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, overlay: Overlay, strategy: Strategy
+) -> None:
+    path = tmp_path_factory.mktemp("net") / "net.toml"
+    path.write_text(write_network(overlay, strategy), encoding="utf-8")
+    plan = read_network(path)
+    assert plan == NetworkPlan(overlay, strategy)
+    assert plan.overlay.brokers == overlay.brokers
+    assert {traits.latency for traits in plan.overlay.links.values()} == {
+        traits.latency for traits in overlay.links.values()
+    }
+
+
+def test_the_text_is_for_people_too() -> None:
+    overlay = Overlay(["a", 'b "2"'], {("a", 'b "2"'): LinkTraits(2.0, 0.0125)})
+    assert write_network(overlay) == (
+        'strategy = "advertisements-covering"\n'
+        "brokers = [\n"
+        '    "a",\n'
+        '    "b \\"2\\"",\n'
+        "]\n"
+        "\n"
+        "[[links]]\n"
+        'between = ["a", "b \\"2\\""]\n'
+        "cost = 2\n"
+        "latency_ms = 12.5\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("overlay", "strategy", "wrong"),
+    [
+        (Overlay([""], []), Strategy(), "the broker '' cannot be written"),
+        (Overlay(["\ud800"], []), Strategy(), "cannot be written; give it another name"),
+        (Overlay([], []), Strategy(), "without brokers"),
+        (Overlay(["a"], []), Strategy(depth=4), "has no name"),
+        (Overlay(["a"], []), Strategy(merging=0.123456789), "has no name"),
+        (Overlay(["a"], []), Strategy(Towards.PRODUCERS, covering=False), "has no name"),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(
+    overlay: Overlay, strategy: Strategy, wrong: str
+) -> None:
+    with pytest.raises(OverlayError, match=wrong):
+        write_network(overlay, strategy)
+
+
+# --- mistakes --------------------------------------------------------------------------------
+
+MISTAKES = {
+    "brokers = ]": "this is not TOML: .*line 1",
+    "": r"brokers are missing; list their names",
+    'broker = ["a"]': "the key 'broker' is not known; did you mean 'brokers'",
+    'x = 1\nbrokers = ["a"]': "the key 'x' is not known; allowed: strategy, brokers",
+    "brokers = []": "brokers are a list of 0; list their names",
+    'brokers = "a"': "brokers are 'a'; list their names",
+    "brokers = [1]": "brokers: 1 is no name",
+    'brokers = [""]': "brokers: an empty text is no name",
+    'brokers = ["a", "a"]': "brokers: 'a' stands there twice",
+    'brokers = ["a"]\nstrategy = 1': r"toml: strategy is 1; give a text, as in strategy = ",
+    'brokers = ["a"]\nstrategy = "flood"': r"toml: there is no strategy 'flood'; choose one of",
+    'brokers = ["a"]\nstrategy = "imperfect-merging:2"': "degree of a merger is from 0 to 1",
+    'brokers = ["a"]\nlinks = 3': r"links is 3; write \[\[links\]\]",
+    'brokers = ["a"]\nlinks = [3]': "links, entry 1: this is a table with between, cost",
+    'brokers = ["a"]\nclients = {}': r"clients is a table; write \[\[clients\]\]",
+    'brokers = ["a"]\ncost = 1e99999999999999999999': "a number is too large",
+    f"brokers = {'[' * 5000}{']' * 5000}": "nested too deep",
+}
+LINK_MISTAKES = {
+    "": "between is missing; name two brokers",
+    'between = ["london"]': "between is a list of 1; name two brokers",
+    'between = ["london", 1]': "between: 1 is no broker",
+    'between = ["london", "pari"]': "no broker 'pari'; did you mean 'paris'",
+    'between = ["london", "xyz"]': "no broker 'xyz'; add it to brokers",
+    'between = ["london", "london"]': "'london' is linked to itself",
+    'between = ["paris", "london"]': "'london' and 'paris' are linked already",
+    'between = ["rome", "paris"]\nlatency = 3': "'latency' is not known; did you mean 'latency_ms'",
+    'between = ["rome", "paris"]\ncost = "2"': "cost is '2'; give a number",
+    'between = ["rome", "paris"]\ncost = true': "cost is true; give a number",
+    'between = ["rome", "paris"]\ncost = 0': "cost is 0; give a number above 0",
+    'between = ["rome", "paris"]\ncost = 1e-999': "cost is 1E-999; give a number above 0",
+    'between = ["rome", "paris"]\ncost = nan': "cost is NaN; give a number above 0",
+    'between = ["rome", "paris"]\nlatency_ms = -1.5': "latency_ms is -1.5; give a number of 0",
+    'between = ["rome", "paris"]\nlatency_ms = 1e999999': "latency_ms is .*; give a number of 0",
+    'between = ["rome", "paris"]\nlatency_ms = 2020-01-01': "is a date or a time; give a number",
+}
+CLIENT_MISTAKES = {
+    'name = "two"': "broker is missing; give a text, as in broker = ",
+    'name = "desk"\nbroker = "paris"': r"entry 2 \('desk'\): another client has that name",
+    'name = "rome"\nbroker = "paris"': "a broker has that name; give the client another",
+    'broker = "paris"': "entry 2: name is missing",
+    'name = ""\nbroker = "paris"': "name is an empty text",
+    'name = "two"\nbroker = "Paris"': "no broker 'Paris'; did you mean 'paris'",
+    'name = "two"\nbroker = "paris"\nsubscription = {}': "did you mean 'subscriptions'",
+}
+WISH_MISTAKES = {
+    'subscriptions = "//a"': "subscriptions is '//a'; write subscriptions = {",
+    "subscriptions = { a = 1 }": "subscriptions: 'a' is 1; write",
+    'subscriptions = { k = "//a[" }': r"subscriptions: 'k': .*\n.*//a\[",
+    'subscriptions = { k = "//p:a" }': "subscriptions: 'k': .*p",
+    'subscriptions = { k = "a" }\nnamespaces = { p = 1 }': "namespaces: 'p' is 1",
+    'subscriptions = { k = "a" }\nnamespaces = { xml = "u" }': "belong together",
+    'subscriptions_file = "none.txt"': r"none\.txt: No such file",
+    'subscriptions_file = "bad.txt"': r"bad\.txt, line 1: ",
+    'subscriptions_file = "a\\u0000"': "give the path of a file",
+    'subscriptions_file = "bad.txt"\nsubscriptions = {}': "do not go together",
+    'subscriptions_file = "bad.txt"\nnamespaces = {}': "do not go together",
+    "advertises = true": r"advertises is true; write advertises = \[",
+    "advertises = [{ anything = true }]": "advertises, entry 1: id is missing",
+    'advertises = [{ id = "x" }]': r"entry 1 \('x'\): this promises nothing; choose one of",
+    'advertises = [{ id = "x", anything = false }]': "anything is true or absent",
+    'advertises = [{ id = "x", path = "/a", anything = true }]': "this promises path and anything",
+    'advertises = [{ id = "x", path = "/a", root = "a" }]': "root is the root element of a DTD",
+    'advertises = [{ id = "x", path = "/a(" }]': r"entry 1 \('x'\): .*\n.*/a\(",
+    'advertises = [{ id = "x", dtd = "none.dtd" }]': r"none\.dtd: No such file",
+    'advertises = [{ id = "x", dtd = "bad.txt" }]': r"bad\.txt: ",
+    'advertises = [{ id = "x", dtd = "a.dtd", root = "z" }]': "no element 'z' to be the root",
+    'advertises = [{ id = "x", anything = true }, { id = "x", anything = true }]': "has that id",
+    'advertises = [{ id = "x", dtb = "a.dtd" }]': "'dtb' is not known; did you mean 'dtd'",
+}
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(OverlayError) as caught:
+        read(folder, text)
+    message = str(caught.value)
+    assert message.startswith(f"{folder / 'net.toml'}: ")
+    assert message.count("net.toml") == 1
+    return message
+
+
+@pytest.mark.parametrize("text", MISTAKES, ids=range(len(MISTAKES)))
+def test_mistakes_in_the_file_are_explained(tmp_path: Path, text: str) -> None:
+    assert re.search(MISTAKES[text], refused(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", LINK_MISTAKES, ids=range(len(LINK_MISTAKES)))
+def test_mistakes_in_a_link_are_explained(tmp_path: Path, text: str) -> None:
+    file = f"{THREE}[[links]]\n{text}"
+    message = refused(tmp_path, file)
+    assert "toml: links, entry 2: " in message
+    assert re.search(LINK_MISTAKES[text], message)
+
+
+@pytest.mark.parametrize("text", CLIENT_MISTAKES, ids=range(len(CLIENT_MISTAKES)))
+def test_mistakes_in_a_client_are_explained(tmp_path: Path, text: str) -> None:
+    file = f"{THREE}{CLIENT}[[clients]]\n{text}"
+    message = refused(tmp_path, file)
+    assert "toml: clients, entry 2" in message
+    assert re.search(CLIENT_MISTAKES[text], message)
+
+
+@pytest.mark.parametrize("text", WISH_MISTAKES, ids=range(len(WISH_MISTAKES)))
+def test_mistakes_in_what_a_client_wants_are_explained(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.dtd").write_text(DTD, encoding="utf-8")
+    (tmp_path / "bad.txt").write_text("key\t//a[\n", encoding="utf-8")
+    message = refused(tmp_path, TWO + CLIENT + text)
+    assert "toml: clients, entry 1 ('desk'): " in message
+    assert re.search(WISH_MISTAKES[text], message)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OverlayError, match=r"net\.toml: No such file.*; give the path"):
+        read_network(tmp_path / "net.toml")
+    (tmp_path / "net.toml").write_bytes(b'brokers = ["\xff"]')
+    with pytest.raises(OverlayError, match=r"net\.toml: this is not UTF-8 text .*byte 12"):
+        read_network(tmp_path / "net.toml")
