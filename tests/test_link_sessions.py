@@ -15,7 +15,6 @@ from hypothesis.stateful import (
     rule,
 )
 
-from twigcast.routing import sessions
 from twigcast.routing.messages import Message, Unsubscribe, Update
 from twigcast.routing.sessions import Frame, Session
 

@@ -49,6 +49,9 @@ from twigcast.routing.router import Router
 from twigcast.routing.strategy import Strategy
 
 
+_MOST_ROUNDS = 32
+
+
 class Envelope(NamedTuple):
     """A message on its way from one link end to another: brokers and clients, by name."""
 
@@ -358,10 +361,23 @@ class Network:
     # --- driving ----------------------------------------------------------------------------------
 
     def merge(self) -> None:
-        """Let every broker merge what it tells, where the strategy allows it, from leaf to root."""
-        for name, router in self._routers.items():
-            self._carry(name, router.merge())
-            self.settle()
+        """Let every broker merge what it tells, where the strategy allows it, until all have.
+
+        What one tells anew, its neighbours may merge again; so there are as many rounds as a
+        subscription has brokers on its way, or fewer.
+        """
+        if self.strategy.merging is None:
+            return
+        self.settle()
+        for _ in range(_MOST_ROUNDS):
+            is_done = True
+            for name in tuple(self._routers):
+                sends = self._routers[name].merge()
+                is_done &= not sends
+                self._carry(name, sends)
+                self.settle()
+            if is_done:
+                return
 
     def settle(self) -> None:
         """Let everything that is on its way arrive."""

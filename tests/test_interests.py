@@ -1,0 +1,91 @@
+"""Who wants what: random changes against a plain model, with lxml's answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twigcast.errors import DocumentError
+from twigcast.language import parse
+from twigcast.routing.interests import Interests
+
+PATTERNS = [parse(text) for text in ("/a", "/a/b", "//b", "/a[b]/c", "//b[.='x']", "/a/*")]
+DOCUMENTS = ("<a/>", "<a><b/></a>", "<a><b>x</b><c/></a>", "<b/>", "<c/>")
+
+
+@given(seed=st.integers(0, 10**9))
+def test_matches_are_those_of_what_is_wanted_now(seed: int) -> None:
+    random = Random(seed)
+    interests = Interests()
+    wanted: dict[int, Counter[str]] = {}
+    clients: set[int] = set()
+    for _ in range(40):
+        action = random.random()
+        if action < 0.15 or not wanted:
+            is_client = random.random() < 0.5
+            source = interests.open(is_client=is_client)
+            wanted[source] = Counter()
+            if is_client:
+                clients.add(source)
+        elif action < 0.6:
+            source, pattern = random.choice(sorted(wanted)), random.choice(PATTERNS)
+            interests.add(source, pattern)
+            wanted[source][str(pattern)] += 1
+        elif action < 0.8:
+            source = random.choice(sorted(wanted))
+            for text in [text for text, count in wanted[source].items() if count][:1]:
+                interests.remove(source, parse(text))
+                wanted[source][text] -= 1
+        elif action < 0.85:
+            source = random.choice(sorted(wanted))
+            for text, count in wanted.pop(source).items():
+                for _ in range(count):
+                    interests.remove(source, parse(text))
+            interests.close(source)
+            clients.discard(source)
+        else:
+            document = random.choice(DOCUMENTS)
+            found = interests.match(document)
+            expected = {
+                source: {text for text in +texts if parse(text).matches(document)}
+                for source, texts in wanted.items()
+            }
+            assert {s: set(map(str, p)) for s, p in found.clients.items()} == {
+                source: texts for source, texts in expected.items() if texts and source in clients
+            }
+            assert found.channels == {
+                source for source, texts in expected.items() if texts and source not in clients
+            }
+    assert interests.clients == clients
+    texts = {text for each in wanted.values() for text in +each}
+    assert len(interests) == len(texts)
+    for pattern in PATTERNS:
+        channels = frozenset(source for source in wanted if source % 2)
+        assert interests.is_wanted(pattern, channels) == any(
+            wanted[source][str(pattern)] for source in wanted if source in clients | channels
+        )
+        for source in wanted:
+            assert interests.patterns(source).get(pattern, 0) == wanted[source][str(pattern)]
+            assert interests.wants(source, pattern) == (wanted[source][str(pattern)] > 0)
+
+
+def test_what_is_no_document_is_an_error_also_where_nothing_is_wanted() -> None:
+    with pytest.raises(DocumentError):
+        Interests().match("<a>")
+
+
+def test_sets_of_channels_do_not_pile_up() -> None:
+    interests = Interests()
+    channels = [interests.open(is_client=False) for _ in range(60)]
+    random = Random(1)
+    for _ in range(3000):
+        source = random.choice(channels)
+        if interests.wants(source, PATTERNS[0]):
+            interests.remove(source, PATTERNS[0])
+        else:
+            interests.add(source, PATTERNS[0])
+    assert len(interests._sets) < 1100
