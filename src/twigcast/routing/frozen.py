@@ -97,6 +97,15 @@ class FrozenNetwork:
     def __init__(self, matcher: Matcher, tables: _Tables) -> None:
         self._matcher = matcher
         self._tables = tables
+        # By key of the matcher: the tables of neighbours, kept once where they are the same, and
+        # those of clients with the ids of their subscriptions.
+        kept: dict[frozenset[int], frozenset[int]] = {}
+        self._wanting: dict[str, tuple[frozenset[int], list[tuple[int, list[str]]]]] = {}
+        clients = tables.clients
+        for pattern, holders in enumerate(tables.holders):
+            channels = frozenset(table for table in holders if table not in clients)
+            own = [(table, clients[table][1][pattern]) for table in holders if table in clients]
+            self._wanting[str(pattern)] = (kept.setdefault(channels, channels), own)
 
     @property
     def brokers(self) -> tuple[str, ...]:
@@ -136,12 +145,14 @@ class FrozenNetwork:
             raise NetworkError(f"the network has no broker {broker!r}; it has: {known}")
 
     def _follow(self, matched: Iterable[str], at: str) -> Route:
-        wanting: dict[int, list[int]] = {}
-        holders = self._tables.holders
+        sets: set[frozenset[int]] = set()
+        subscriptions: dict[int, list[str]] = {}
         for key in matched:
-            pattern = int(key)
-            for table in holders[pattern]:
-                wanting.setdefault(table, []).append(pattern)
+            channels, own = self._wanting[key]
+            sets.add(channels)
+            for table, ids in own:
+                subscriptions.setdefault(table, []).extend(ids)
+        wanting = frozenset[int]().union(*sets)
         tree = at if self._tables.by_origin else SHARED_TREE
         deliveries: list[ClientDelivery] = []
         crossings: list[Crossing] = []
@@ -149,13 +160,12 @@ class FrozenNetwork:
         for broker, sender in reached:
             hops, clients = self._tables.brokers[broker]
             for table in clients:
-                patterns = wanting.get(table)
-                if patterns is not None:
-                    name, ids = self._tables.clients[table]
-                    subscriptions = tuple(key for pattern in patterns for key in ids[pattern])
-                    deliveries.append(ClientDelivery(name, broker, subscriptions))
+                found = subscriptions.get(table)
+                if found is not None:
+                    name = self._tables.clients[table][0]
+                    deliveries.append(ClientDelivery(name, broker, tuple(found)))
             for neighbour, tables in hops.get(tree, {}).items():
-                if neighbour != sender and any(table in wanting for table in tables):
+                if neighbour != sender and not wanting.isdisjoint(tables):
                     crossings.append(Crossing(broker, neighbour))
                     reached.append((neighbour, broker))
         return Route(tuple(deliveries), tuple(crossings))

@@ -48,7 +48,6 @@ from twigcast.routing.promises import Promise
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import Strategy
 
-
 _MOST_ROUNDS = 32
 
 
