@@ -28,8 +28,8 @@ Invariants, once all messages have arrived: every interested client gets a docum
 a link only if somebody beyond wants it, unless imperfect mergers are allowed (or elements nest
 deeper than mergers are counted); what is told on a channel is a function of what is subscribed to
 below and advertised above, whatever happened before.  A document that is published while that
-changes may reach too few or too many brokers, but no client twice; one that is on a link or in a
-broker when that fails is lost there.
+changes may reach too few or too many brokers, but no client twice, unless the client's broker has
+crashed in between; one that is on a link or in a broker when that fails is lost there.
 
 Cost: a subscription takes a search of a covering table at each broker on the way to which it is
 news; a document takes one match of the table at each broker that it reaches.  A change of the

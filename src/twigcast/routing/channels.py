@@ -164,16 +164,12 @@ class Channel:
     def take_change(self) -> Change:
         """What has to be told since this was last asked."""
         balance, self._balance = self._balance, {}
-        return Change(
-            tuple(_repeated(balance.items())),
-            tuple(_repeated((pattern, -times) for pattern, times in balance.items())),
-        )
-
-
-def _repeated(balance: Iterable[tuple[Pattern, int]]) -> Iterable[Pattern]:
-    for pattern, times in balance:
-        for _ in range(times):
-            yield pattern
+        forward: list[Pattern] = []
+        withdraw: list[Pattern] = []
+        for pattern, times in balance.items():
+            forward += [pattern] * times  # of a negative number, none
+            withdraw += [pattern] * -times
+        return Change(tuple(forward), tuple(withdraw))
 
 
 def continued(

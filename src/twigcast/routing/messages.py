@@ -135,8 +135,7 @@ class AdvertisementKey(NamedTuple):
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     """What a broker tells a neighbour when something has changed; all of it at once."""
 
     states: tuple[LinkState, ...] = ()
@@ -146,10 +145,6 @@ class Update:
     """The trees for which a channel holds; one that is there for none is closed."""
     changes: tuple[tuple[int, Change], ...] = ()
     """The patterns that the sender begins and ceases to want, by channel."""
-
-    def __bool__(self) -> bool:
-        """Whether there is anything to tell."""
-        return bool(self.states or self.advertise or self.unadvertise or self.serve or self.changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,20 +78,16 @@ class Neighbour:
         for number in before:
             self._serve[number] = frozenset()
 
-    @property
-    def has_news(self) -> bool:
-        """Whether there may be something to tell."""
-        return bool(self._states or self._advertise or self._unadvertise or self._serve) or any(
-            channel.has_news for channel in self.outgoing.values()
-        )
-
-    def take_update(self) -> Update:
-        """What is to be told since this was last asked."""
-        changes = []
-        for number, channel in self.outgoing.items():
-            change = channel.take_change()
-            if change:
-                changes.append((number, change))
+    def take_update(self) -> Update | None:
+        """What is to be told since this was last asked, if there is anything."""
+        changes = [
+            (number, channel.take_change())
+            for number, channel in self.outgoing.items()
+            if channel.has_news
+        ]
+        changes = [each for each in changes if each[1]]
+        if not (self._states or self._advertise or self._unadvertise or self._serve):
+            return Update(changes=tuple(changes)) if changes else None
         update = Update(
             tuple(self._states),
             tuple(self._advertise.items()),

@@ -36,6 +36,11 @@ Promise: TypeAlias = Schema | Advertisement | Anything
 _REMEMBERED = 2**18
 
 
+def is_promise(value: object) -> bool:
+    """Whether something is a promise."""
+    return isinstance(value, Schema | Advertisement | Anything)
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def may_match(promise: Promise, pattern: Pattern) -> bool:
     """Whether a promised document may match; the same is asked at every broker on the way."""

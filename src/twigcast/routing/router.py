@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from twigcast.documents import DocumentLimits, decompose
+from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, decompose
 from twigcast.errors import DocumentError
 from twigcast.language import Pattern
 from twigcast.routing.aggregates import Counters
@@ -52,7 +52,7 @@ from twigcast.routing.messages import (
 from twigcast.routing.neighbour import Incoming, Neighbour
 from twigcast.routing.paths import path_document
 from twigcast.routing.planning import SHARED_TREE, Planner
-from twigcast.routing.promises import Promise
+from twigcast.routing.promises import Promise, is_promise
 from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.strategy import Strategy, Towards
 
@@ -95,7 +95,8 @@ class Router:
         self.incarnation = incarnation
         self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
-        self._interests = Interests(limits)
+        self._limits = DEFAULT_LIMITS if limits is None else limits
+        self._interests = Interests(self._limits)
         self._clients: dict[str, Client] = {}
         self._client_of: dict[int, Client] = {}  # by source
         self._neighbours: dict[str, Neighbour] = {}
@@ -124,7 +125,8 @@ class Router:
         """What to send where, now that a message has come on a link.
 
         What cannot be followed is refused: the answer has a :class:`Refused` for that link, also
-        where there is no such link.
+        where there is no such link.  That the parts of a message are of the types that it declares
+        is the business of whoever reads it from a wire.
         """
         if isinstance(message, LinkUp):
             self._on_link_up(message, from_link)
@@ -229,6 +231,11 @@ class Router:
         if message.id in client.advertised:
             self._refuse(f"{link!r} has an advertisement {message.id!r} already; end that first")
             return
+        if not is_promise(message.promise):
+            self._refuse(
+                f"a Schema, an Advertisement or ANYTHING is promised, not {message.promise!r}"
+            )
+            return
         client.advertised[message.id] = message.promise
         self._needs_plan = True
 
@@ -250,7 +257,7 @@ class Router:
             self._on_document(Document(identity, tree, message.content), link)
             return
         try:
-            paths = list(decompose(message.content, str(identity)))
+            paths = list(decompose(message.content, str(identity), limits=self._limits))
         except DocumentError as error:
             self._refuse(f"the document cannot be read: {error}")
             return
@@ -293,15 +300,13 @@ class Router:
         neighbour.advertised.update(update.advertise)
         if update.advertise or update.unadvertise or update.serve:
             self._needs_plan = True
-        closed = []
         for number, trees in update.serve:
             channel = neighbour.incoming.get(number)
             if channel is not None:
                 channel.trees = trees
             else:
                 neighbour.incoming[number] = Incoming(self._interests.open(is_client=False), trees)
-            if not trees:
-                closed.append(number)
+        closed = [number for number, _ in update.serve if not neighbour.incoming[number].trees]
         for number, change in update.changes:
             channel = neighbour.incoming.get(number)
             if channel is None:
@@ -314,7 +319,7 @@ class Router:
                     self._unwant(channel.source, pattern)
                 else:
                     self._refuse(f"{link!r} does not want {pattern} on channel {number}")
-        self._close(neighbour, closed)
+        self._close(neighbour, dict.fromkeys(closed))
 
     def _on_refused(self, message: Refused, link: str) -> None:
         """Nothing can be done but by those who look after the network; no answer, or it echoes."""
@@ -373,8 +378,9 @@ class Router:
         self._sends = []
         if not isinstance(message, Document | Publish):  # which change no table
             for name, neighbour in self._neighbours.items():
-                if neighbour.has_news:
-                    sends.append(Send(name, neighbour.take_update()))
+                update = neighbour.take_update()
+                if update is not None:
+                    sends.append(Send(name, update))
         if self._refusals and message is not None:
             sends += [Send(link, Refused(reason, message)) for reason in self._refusals]
             self._refusals.clear()
