@@ -34,25 +34,29 @@ class RecentDocuments:
 
 
 class _Origin:
-    __slots__ = ("highest", "incarnation", "seen")
+    __slots__ = ("highest", "incarnation", "pruned", "seen")
 
     def __init__(self, incarnation: int) -> None:
         self.incarnation = incarnation
         self.highest = -1
-        self.seen: dict[int, set[int | None]] = {}
+        self.pruned = 0  # how high the highest was when what is too old was forgotten
+        self.seen: set[int | tuple[int, int]] = set()  # documents, or their paths
 
     def add(self, document: DocumentId, path: int | None, window: int) -> bool:
         number = document.number
         if document.incarnation < self.incarnation or number <= self.highest - window:
             return False
-        paths = self.seen.setdefault(number, set())
-        if path in paths:
+        key = number if path is None else (number, path)
+        if key in self.seen:
             return False
-        paths.add(path)
+        self.seen.add(key)
         if number > self.highest:
             self.highest = number
-            if len(self.seen) > 2 * window:
-                self.seen = {
-                    each: seen for each, seen in self.seen.items() if each > number - window
-                }
+            if number > self.pruned + window:
+                self.pruned = number
+                self.seen = {each for each in self.seen if _number(each) > number - window}
         return True
+
+
+def _number(seen: int | tuple[int, int]) -> int:
+    return seen if isinstance(seen, int) else seen[0]

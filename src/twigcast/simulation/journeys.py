@@ -1,0 +1,132 @@
+"""Which way documents went, and which of their steps were in vain.
+
+The crossings of a document form a tree; so do those of each path where paths are routed::
+
+            b1            published here
+           ╱  ╲
+         b2    b3         b1 → b3 is wasted: nobody at b3 or below got it
+        ╱  ╲
+      b4    b5 ──► desk-7
+
+A crossing counts as wasted when it is made.  A delivery takes that back for the crossings that led
+there, up to the first for which it was done before; so this is one step for each crossing that was
+of use.
+
+Invariant: a document is kept as long as a copy of it is on its way to a broker or a client.  One
+that was lost on a link or in a broker would be kept for ever; it is forgotten at rest.
+"""
+
+from __future__ import annotations
+
+from twigcast.routing import Deliver, Document, DocumentId, Send
+from twigcast.simulation.counts import Counts
+from twigcast.simulation.local_interests import LocalInterests
+
+
+class _Stop:
+    """A broker to which a document came, and the crossing by which it came."""
+
+    __slots__ = ("above", "counts", "hops", "is_useful")
+
+    def __init__(self, above: _Stop | None, counts: Counts) -> None:
+        self.above = above  # None where it was published
+        self.counts = counts
+        self.hops: int = 1 if above is None else above.hops + 1
+        self.is_useful = False
+
+
+class _Journey:
+    """A document on its way."""
+
+    __slots__ = ("awaited", "notified", "published", "served", "stops")
+
+    def __init__(self, published: float) -> None:
+        self.published = published
+        self.awaited = 0  # copies on their way
+        self.stops: dict[tuple[str, int | None], _Stop] = {}
+        self.served: set[str] = set()  # brokers with a client that got it
+        self.notified: dict[str, int] = {}  # clients that are about to get it: hops
+
+
+class Journeys:
+    """The documents that are on their way."""
+
+    def __init__(self, interests: LocalInterests) -> None:
+        self._journeys: dict[DocumentId, _Journey] = {}
+        self._interests = interests
+
+    def begin(self, broker: str, time: float, sends: list[Send]) -> None:
+        """Follow what a broker sends because a document was published there."""
+        journey = None
+        for _, message in sends:
+            if isinstance(message, Document | Deliver):
+                journey = self._journeys[message.id] = _Journey(time)
+                break
+        if journey is not None:
+            self._follow(journey, broker, 0, sends)
+
+    def cross(
+        self, sender: str, receiver: str, document: Document, counts: Counts, sends: list[Send]
+    ) -> None:
+        """A document has come over a link, and that is what the broker sends because of it."""
+        counts.wasted += 1
+        journey = self._journeys.get(document.id)
+        if journey is None:
+            return
+        journey.awaited -= 1
+        path = document.path
+        stop = _Stop(journey.stops.get((sender, path)), counts)
+        if sends:
+            journey.stops[receiver, path] = stop
+            if self._follow(journey, receiver, stop.hops, sends):
+                _spare(stop)
+        if (
+            path is not None
+            and not stop.is_useful
+            and receiver in journey.served
+            and self._interests.wants(receiver, document.content)
+        ):
+            _spare(stop)
+        if not journey.awaited:
+            del self._journeys[document.id]
+
+    def arrive(self, client: str, identity: DocumentId) -> tuple[int, float] | None:
+        """A client has got a document; over how many links, and when that was published."""
+        journey = self._journeys.get(identity)
+        if journey is None:
+            return None
+        journey.awaited -= 1
+        if not journey.awaited:
+            del self._journeys[identity]
+        hops = journey.notified.pop(client, None)
+        return None if hops is None else (hops, journey.published)
+
+    def forget(self) -> None:
+        """At rest, what has not arrived never will."""
+        self._journeys.clear()
+
+    def _follow(self, journey: _Journey, broker: str, hops: int, sends: list[Send]) -> bool:
+        """Await what a broker sends; whether clients are among those who get it."""
+        delivers = False
+        for link, message in sends:
+            if isinstance(message, Deliver):
+                delivers = True
+                journey.served.add(broker)
+                journey.notified[link] = hops
+                journey.awaited += 1
+            elif isinstance(message, Document):
+                journey.awaited += 1
+        return delivers
+
+    def __len__(self) -> int:
+        """The number of documents on their way."""
+        return len(self._journeys)
+
+
+def _spare(stop: _Stop) -> None:
+    """Take back that the crossings up to here were wasted."""
+    current: _Stop | None = stop
+    while current is not None and not current.is_useful:
+        current.is_useful = True
+        current.counts.wasted -= 1
+        current = current.above

@@ -1,0 +1,238 @@
+"""A network in simulated time: its clock, its faults, and what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from twigcast.documents import DocumentLimits, Source
+from twigcast.errors import NetworkError, OverlayError
+from twigcast.language import Pattern
+from twigcast.routing import (
+    Deliver,
+    Envelope,
+    Link,
+    Network,
+    Observer,
+    Overlay,
+    Promise,
+    Refused,
+    Send,
+    Strategy,
+)
+from twigcast.simulation.conditions import Conditions, MeasuredTime, ProcessingTime
+from twigcast.simulation.faults import Fault
+from twigcast.simulation.summary import Summary, summarise
+from twigcast.simulation.traffic import Traffic
+from twigcast.simulation.transport import TimedTransport
+
+
+class _Stopwatch(Observer):
+    """Tells the transport when a broker is done, before anything else is done about it."""
+
+    def __init__(self, transport: TimedTransport, traffic: Traffic) -> None:
+        self._transport = transport
+        self._traffic = traffic
+
+    def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
+        self._transport.finish()
+        self._traffic.on_handled(envelope, sends)
+
+    def on_delivered(self, client: str, delivery: Deliver) -> None:
+        self._traffic.on_delivered(client, delivery)
+
+    def on_refused(self, link: str, refusal: Refused) -> None:
+        self._traffic.on_refused(link, refusal)
+
+
+class Simulation:
+    """An overlay with clients, in simulated seconds.
+
+    What is asked of it is said at the time that it is, ``now``, and happens when the simulation
+    runs.  ``loss``, ``duplication`` and ``reordering`` are shares of the frames on every link,
+    ``jitter`` is in seconds (:class:`~twigcast.simulation.Conditions`).
+
+    >>> from twigcast.routing import ANYTHING, LinkTraits
+    >>> links = {("london", "rome"): LinkTraits(latency=0.02)}
+    >>> simulation = Simulation(Overlay(["london", "rome"], links), client_latency=0.001)
+    >>> simulation.attach("feed", "london")
+    >>> simulation.attach("desk", "rome")
+    >>> simulation.advertise("feed", "all", ANYTHING)
+    >>> simulation.subscribe("desk", "dear", "//Stock[Price > 15]")
+    >>> simulation.run()
+    >>> simulation.publish("feed", "<Stock><Price>17</Price></Stock>")
+    >>> simulation.run()
+    >>> f"{simulation.summary().delay.mean:.4f}"  # 2 brokers, 2 clients' links, and the one between
+    '0.0222'
+    """
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        strategy: Strategy | None = None,
+        *,
+        seed: int = 0,
+        processing: ProcessingTime | None = None,
+        loss: float = 0.0,
+        duplication: float = 0.0,
+        reordering: float = 0.0,
+        jitter: float = 0.0,
+        client_latency: float = 0.0,
+        faults: Iterable[Fault] = (),
+        limits: DocumentLimits | None = None,
+    ) -> None:
+        self._transport = TimedTransport(
+            overlay,
+            seed=seed,
+            processing=processing,
+            conditions=Conditions(0.0, jitter, loss, duplication, reordering),
+            client_latency=client_latency,
+        )
+        self.traffic = Traffic(self._transport)
+        observer: Observer = self.traffic
+        if isinstance(processing, MeasuredTime):
+            observer = _Stopwatch(self._transport, self.traffic)
+        self.network = Network(
+            overlay, strategy, transport=self._transport, observer=observer, limits=limits
+        )
+        for fault in faults:
+            self.at(fault.time, partial(fault.apply, self))
+
+    # --- time -------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        """The time in seconds since the start."""
+        return self._transport.now
+
+    def at(self, time: float, action: Callable[[], object]) -> None:
+        """Do something at a time; what it raises, :meth:`run` raises."""
+        if not self.now <= time < float("inf"):
+            raise NetworkError(
+                f"nothing can happen at {time} s, for it is {self.now:g} s; choose a later time"
+            )
+        self._transport.call_at(time, action)
+
+    def run(self, until: float | None = None) -> None:
+        """Let everything happen that is left to happen, or what happens up to a time."""
+        if until is not None:
+            self._transport.limit = until
+        try:
+            self.network.settle()
+        finally:
+            self._transport.limit = float("inf")
+        if until is not None:
+            self._transport.now = max(self.now, until)
+        if self.is_at_rest:
+            self.traffic.on_rest()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is on its way, and nothing was asked for at a later time."""
+        return self._transport.is_at_rest
+
+    # --- clients ----------------------------------------------------------------------------------
+
+    def attach(self, client: str, broker: str) -> None:
+        """Connect a client to a broker."""
+        self.network.attach(client, broker)
+
+    def detach(self, client: str) -> None:
+        """Disconnect a client, with all it subscribes to and advertises."""
+        self.network.detach(client)
+
+    def subscribe(
+        self,
+        client: str,
+        subscription_id: str,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Subscribe to a pattern under an id of the client's own."""
+        self.network.subscribe(client, subscription_id, subscription, namespaces)
+
+    def subscribe_all(self, client: str, subscriptions: Mapping[str, Pattern]) -> None:
+        """Subscribe to many patterns with one message."""
+        self.network.subscribe_all(client, subscriptions)
+
+    def unsubscribe(self, client: str, *ids: str) -> None:
+        """End subscriptions."""
+        self.network.unsubscribe(client, *ids)
+
+    def advertise(self, client: str, advertisement_id: str, promise: Promise) -> None:
+        """Promise documents under an id of the client's own."""
+        self.network.advertise(client, advertisement_id, promise)
+
+    def unadvertise(self, client: str, advertisement_id: str) -> None:
+        """End a promise."""
+        self.network.unadvertise(client, advertisement_id)
+
+    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
+        """Let a client publish a document; ``by_paths``, path by path."""
+        self.network.publish(client, content, by_paths=by_paths)
+
+    def merge(self) -> None:
+        """Let every broker merge what it tells, one after the other.
+
+        Between one and the next the network comes to rest, so what was asked for at later times
+        happens too, up to the time until which the simulation runs if it does.
+        """
+        self.network.merge()
+
+    # --- faults -----------------------------------------------------------------------------------
+
+    def cut(self, one: str, other: str) -> None:
+        """Cut a link; what is on its way over it is lost."""
+        self.network.cut(one, other)
+
+    def heal(self, one: str, other: str) -> None:
+        """Make a link that was cut whole again."""
+        self.network.heal(one, other)
+
+    def crash(self, broker: str) -> None:
+        """Let a broker lose everything it knows, and what is on its way to it and from it."""
+        self.network.crash(broker)
+
+    def restart(self, broker: str) -> None:
+        """Let a broker that has crashed begin anew; its clients attach again."""
+        self.network.restart(broker)
+
+    def slow(self, one: str, other: str, seconds: float) -> None:
+        """Let messages on a link take so much longer than its latency, from now on."""
+        link = self._link(one, other)
+        before = self._transport.conditions(link)
+        self._transport.set_conditions(link, replace(before, delay=seconds))
+
+    def disturb(
+        self,
+        one: str,
+        other: str,
+        *,
+        loss: float = 0.0,
+        duplication: float = 0.0,
+        reordering: float = 0.0,
+    ) -> None:
+        """Let these shares of the frames on a link be lost, come twice and come late, from now on.
+
+        What the whole simulation was given no longer holds for this link.
+        """
+        link = self._link(one, other)
+        before = self._transport.conditions(link)
+        now = replace(before, loss=loss, duplication=duplication, reordering=reordering)
+        self._transport.set_conditions(link, now)
+
+    def _link(self, one: str, other: str) -> Link:
+        link = Link.between(one, other)
+        if link not in self.network.overlay.links:
+            raise OverlayError(f"there is no link between {one!r} and {other!r}")
+        return link
+
+    # --- to look at -------------------------------------------------------------------------------
+
+    def summary(self) -> Summary:
+        """What has come of it up to now; false positives and table sizes are those at rest."""
+        return summarise(self.network, self.traffic, self._transport.frames, self.now)
+
+    def __repr__(self) -> str:
+        return f"<Simulation at {self.now:g} s of {self.network!r}>"

@@ -1,0 +1,163 @@
+"""What a simulation came to, as one value that can be written down."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from twigcast.routing import Link, Network, Overlay
+from twigcast.simulation.counts import Counts
+from twigcast.simulation.delays import Delays
+from twigcast.simulation.frames import FrameCounts
+from twigcast.simulation.traffic import Traffic
+
+
+class LinkSummary(NamedTuple):
+    """A link between brokers, both directions together."""
+
+    link: Link
+    messages: int
+    publish: int
+    content_bytes: int
+    wasted: int
+
+
+@dataclass(frozen=True, slots=True)
+class DelaySummary:
+    """From publishing to delivery, in seconds of simulated time; quantiles within 1 %."""
+
+    count: int
+    mean: float
+    least: float
+    median: float
+    most_of_20: float
+    """19 of 20 deliveries do not take longer."""
+    greatest: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableSizes:
+    """The publication routing tables of the brokers that are up."""
+
+    patterns: int
+    """Distinct ones at each broker, summed up: those that a document is matched with."""
+    entries: int
+    """With last hops: a pattern counts as often as links or channels want it."""
+    greatest: int
+    """The distinct patterns of the largest table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts and delays of a simulation up to now."""
+
+    strategy: str
+    brokers: int
+    links: int
+    clients: int
+    seconds: float
+    """Simulated."""
+    received_by_brokers: int
+    """The network traffic of the paper's tables."""
+    received: Counts
+    """What all brokers received, by kind."""
+    from_clients: Counts
+    """The part of it that came from clients."""
+    documents: int
+    crossings: int
+    """How often a document, or a path of one, crossed a link between brokers."""
+    wasted: int
+    """Those of the crossings beyond which nobody got it."""
+    content_bytes: int
+    """The sizes of what crossed."""
+    deliveries: int
+    refusals: int
+    delay: DelaySummary
+    delay_by_hops: dict[int, DelaySummary]
+    tables: TableSizes
+    frames: FrameCounts
+    by_link: tuple[LinkSummary, ...]
+    """The links over which anything came, in the order of the overlay."""
+
+    @property
+    def wasted_share(self) -> float:
+        """The share of the crossings that were of no use: false positives."""
+        return self.wasted / self.crossings if self.crossings else 0.0
+
+    @property
+    def mean_hops(self) -> float:
+        """The mean number of links between brokers on the way of a delivery."""
+        hops = sum(hops * each.count for hops, each in self.delay_by_hops.items())
+        return hops / self.delay.count if self.delay.count else 0.0
+
+    def as_json(self) -> str:
+        """Everything, with names for keys; the same text for the same summary."""
+        values = asdict(self)
+        values["by_link"] = [{**each._asdict(), "link": str(each.link)} for each in self.by_link]
+        values["wasted_share"] = self.wasted_share
+        values["mean_hops"] = self.mean_hops
+        return json.dumps(values, indent=2)
+
+
+def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: float) -> Summary:
+    """What has come of a network."""
+    by_link = _by_link(network.overlay, traffic)
+    sizes = [router.table_size for router in network.routers.values()]
+    return Summary(
+        strategy=network.strategy.name,
+        brokers=len(network.overlay),
+        links=len(network.overlay.links),
+        clients=len(network.clients),
+        seconds=now,
+        received_by_brokers=traffic.received_by_brokers,
+        received=traffic.total,
+        from_clients=Counts.joined(
+            counts
+            for (sender, _), counts in traffic.by_way.items()
+            if sender not in network.overlay
+        ),
+        documents=traffic.documents,
+        crossings=sum(each.publish for each in by_link),
+        wasted=sum(each.wasted for each in by_link),
+        content_bytes=sum(each.content_bytes for each in by_link),
+        deliveries=traffic.deliveries,
+        refusals=traffic.refusals,
+        delay=_delay(traffic.delays),
+        delay_by_hops={hops: _delay(each) for hops, each in traffic.delays_by_hops.items()},
+        tables=TableSizes(
+            patterns=sum(sizes),
+            entries=sum(len(router.subscriptions()) for router in network.routers.values()),
+            greatest=max(sizes, default=0),
+        ),
+        frames=FrameCounts(frames.sent, frames.resent, frames.lost, frames.duplicated),
+        by_link=by_link,
+    )
+
+
+def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:
+    found = []
+    for link in overlay.links:
+        counts = traffic.on_link(link)
+        if counts.envelopes:
+            found.append(
+                LinkSummary(
+                    link,
+                    counts.messages,
+                    counts.publish,
+                    counts.content_bytes,
+                    counts.wasted,
+                )
+            )
+    return tuple(found)
+
+
+def _delay(delays: Delays) -> DelaySummary:
+    return DelaySummary(
+        delays.count,
+        delays.mean,
+        delays.least if delays.count else 0.0,
+        delays.quantile(0.5),
+        delays.quantile(0.95),
+        delays.greatest,
+    )
