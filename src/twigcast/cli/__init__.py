@@ -23,6 +23,7 @@ from twigcast.cli.cover import cover
 from twigcast.cli.experiment import experiment
 from twigcast.cli.generate import generate
 from twigcast.cli.match import match
+from twigcast.cli.simulate import simulate
 from twigcast.errors import TwigcastError
 
 __all__ = ["app", "main"]
@@ -37,6 +38,7 @@ app.command()(match)
 app.command()(cover)
 app.command()(advertise)
 app.add_typer(generate)
+app.command()(simulate)
 app.command()(experiment)
 app.command()(bench)
 

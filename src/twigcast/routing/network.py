@@ -16,7 +16,7 @@ refused.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -242,9 +242,10 @@ class Network:
     def unsubscribe(self, client: str, *ids: str) -> None:
         """End subscriptions."""
         wanted = self.client(client).subscriptions
-        for key in ids:
-            if key not in wanted:
-                raise NetworkError(f"{client!r} has no subscription {key!r}")
+        for key, count in Counter(ids).items():
+            if key not in wanted or count > 1:
+                only = " that can be ended more than once" if key in wanted else ""
+                raise NetworkError(f"{client!r} has no subscription {key!r}{only}")
         for key in ids:
             del wanted[key]
         self._say(client, Unsubscribe(ids))

@@ -1,0 +1,284 @@
+"""One strategy, simulated with a workload, and judged by what every client should have got.
+
+    attach, advertise ──► subscribe ──► merge ──► publish, while faults last ──► Summary
+                                                     │
+                                                     └──► again, once all is whole ──► judged
+
+Every step runs to rest, so a document meets tables that are complete and brokers that are idle.
+Only faults are different: they are spread over the time in which the documents are published, one
+after another.  What is lost then is counted, and afterwards all documents are published once more,
+since everything must be right again.
+
+What clients get is held against :meth:`SimulatedWorkload.expected`, in which no router has a part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import process_time
+from typing import Final
+
+from twigcast.cli.console import WorkShown
+from twigcast.cli.simulated_workload import Expected, SimulatedDocument, SimulatedWorkload
+from twigcast.errors import NetworkError
+from twigcast.routing import ClientPlan, DocumentId, Link, Strategy
+from twigcast.simulation import (
+    Crash,
+    Disturb,
+    Fault,
+    FixedTime,
+    MeasuredTime,
+    Simulation,
+    Summary,
+    random_faults,
+)
+
+_BETWEEN: Final = 0.1
+"""The seconds between two documents while there are faults, at least."""
+_LATENCIES: Final = 20
+"""And so many times the longest latency, that a document can arrive before the next one leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a workload is simulated."""
+
+    seed: int
+    loss: float = 0.0
+    faults: tuple[Fault, ...] = ()
+    """At times counted from when all have subscribed."""
+    measured: bool = False
+    one_by_one: bool = False
+    by_paths: bool = False
+
+
+@dataclass(slots=True)
+class StrategyRun:
+    """What a strategy came to."""
+
+    summary: Summary
+    at_producers: int
+    """The patterns of the largest table at a producer's broker."""
+    by_link: dict[Link, tuple[int, int]]
+    """Messages, and documents that were of no use, on each link."""
+    processor_seconds: float
+    expected: int
+    """Deliveries of all documents."""
+    missed: int = 0
+    """Those that did not come, while there were faults."""
+    repeated: int = 0
+    """Those that came again after a crash of the client's own broker."""
+    wrong: list[str] = field(default_factory=list)
+    """What must not be: documents that came to too few, or too many, or twice."""
+
+
+def plan_faults(
+    workload: SimulatedWorkload, count: int, seed: int, loss: float
+) -> tuple[Fault, ...]:
+    """Faults that all are repaired before the last document is published.
+
+    A link that loses frames anyway, ``loss`` of them, is as it was before when it is repaired.
+    """
+    if not count:
+        return ()
+    until = _moment(workload, len(workload.documents) - 1)
+    return tuple(
+        replace(fault, loss=loss)
+        if isinstance(fault, Disturb) and fault == Disturb(fault.time, fault.link)
+        else fault
+        for fault in random_faults(workload.overlay, seed, count, until)
+    )
+
+
+def _moment(workload: SimulatedWorkload, number: int) -> float:
+    """When a document is published where there are faults, counted as their times are."""
+    latencies = (traits.latency for traits in workload.overlay.links.values())
+    return (number + 0.5) * max(_BETWEEN, _LATENCIES * max(latencies, default=0.0))
+
+
+def run_strategy(
+    workload: SimulatedWorkload,
+    expected: Expected,
+    strategy: Strategy,
+    setting: Setting,
+    show: WorkShown,
+) -> StrategyRun:
+    """Simulate a strategy from an empty network on."""
+    run = _Run(workload, strategy, setting, show)
+    started = process_time()
+    run.connect()
+    run.publish()
+    seconds = process_time() - started
+    routers = run.simulation.network.routers
+    traffic = run.simulation.traffic
+    found = StrategyRun(
+        run.simulation.summary(),
+        max(routers[each.broker].table_size for each in workload.producers),
+        {
+            link: (counts.messages, counts.wasted)
+            for link in workload.overlay.links
+            if (counts := traffic.on_link(link)).envelopes
+        },
+        seconds,
+        sum(map(len, expected)),
+    )
+    verdict = run.judge(expected)
+    if setting.faults:
+        found.missed = len(verdict.missed)
+        found.repeated = len(verdict.repeated)
+        found.wrong = [f"while there are faults, {each}" for each in verdict.wrong]
+        crashed = {fault.broker for fault in setting.faults if isinstance(fault, Crash)}
+        brokers = {client.name: client.broker for client in workload.subscribers}
+        found.wrong += [
+            f"{said}, and its broker has not crashed"
+            for client, said in verdict.repeated
+            if brokers[client] not in crashed
+        ]
+        run.publish_again()
+        verdict = run.judge(expected)
+    found.wrong += (*verdict.wrong, *verdict.missed, *(said for _, said in verdict.repeated))
+    return found
+
+
+@dataclass(slots=True)
+class _Verdict:
+    """What is not as it would be at rest."""
+
+    missed: list[str] = field(default_factory=list)
+    repeated: list[tuple[str, str]] = field(default_factory=list)
+    """The client, and what is to be said."""
+    wrong: list[str] = field(default_factory=list)
+    """What must not be at any time."""
+
+
+class _Run:
+    """A simulation on its way."""
+
+    def __init__(
+        self, workload: SimulatedWorkload, strategy: Strategy, setting: Setting, show: WorkShown
+    ) -> None:
+        self._workload = workload
+        self._strategy = strategy
+        self._setting = setting
+        self._show = show
+        self._numbers: Counter[tuple[str, int]] = Counter()
+        self._documents: dict[DocumentId, int] = {}
+        self._seen: Counter[str] = Counter()  # deliveries of each client that were judged
+        self._clients = {client.name: client for client in workload.plan.clients}
+        self.simulation = Simulation(
+            workload.overlay,
+            strategy,
+            seed=setting.seed,
+            processing=MeasuredTime() if setting.measured else FixedTime(),
+            loss=setting.loss,
+        )
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def connect(self) -> None:
+        """Let clients attach, advertise and subscribe, and brokers merge."""
+        simulation, subscribers = self.simulation, self._workload.subscribers
+        for client in self._clients.values():
+            simulation.attach(client.name, client.broker)
+            for key, promise in client.advertisements.items():
+                simulation.advertise(client.name, key, promise)
+        simulation.run()
+        for number, client in enumerate(subscribers):
+            self._tell("subscribers", number, len(subscribers))
+            self._subscribe(client)
+            simulation.run()
+        if self._strategy.merging is not None:
+            self._tell("merging")
+            simulation.merge()
+            simulation.run()
+
+    def _subscribe(self, client: ClientPlan) -> None:
+        if not self._setting.one_by_one:
+            self.simulation.subscribe_all(client.name, client.subscriptions)
+            return
+        for key, pattern in client.subscriptions.items():
+            self.simulation.subscribe(client.name, key, pattern)
+
+    def publish(self) -> None:
+        """Publish every document, at rest or while faults happen."""
+        if not self._setting.faults:
+            self.publish_again()
+            return
+        simulation = self.simulation
+        start = simulation.now
+        for fault in self._setting.faults:
+            simulation.at(start + fault.time, partial(fault.apply, simulation))
+        total = len(self._workload.documents)
+        for number, document in enumerate(self._workload.documents):
+            self._tell("documents", number, total)
+            simulation.run(until=start + _moment(self._workload, number))
+            self._say(number, document)
+        simulation.run()
+
+    def publish_again(self) -> None:
+        """Publish every document, each at rest."""
+        total = len(self._workload.documents)
+        for number, document in enumerate(self._workload.documents):
+            self._tell("documents", number, total)
+            self._say(number, document)
+            self.simulation.run()
+
+    def _say(self, number: int, document: SimulatedDocument) -> None:
+        """Publish a document, and note under which id it will travel.
+
+        A broker numbers what it takes in; what it does not take in, because it crashes before, is
+        what was said last in that life of it.
+        """
+        broker = self._clients[document.producer].broker
+        try:
+            self.simulation.publish(
+                document.producer, document.content, by_paths=self._setting.by_paths
+            )
+        except NetworkError:  # the broker is down
+            if not self._setting.faults:
+                raise
+            return
+        incarnation = self.simulation.network.routers[broker].incarnation
+        identity = DocumentId(broker, incarnation, self._numbers[broker, incarnation])
+        self._numbers[broker, incarnation] += 1
+        self._documents[identity] = number
+
+    def _tell(self, work: str, done: int = 0, total: int = 0) -> None:
+        self._show(f"{self._strategy.name}: {work}", done, total)
+
+    # --- what came of it --------------------------------------------------------------------------
+
+    def judge(self, expected: Expected) -> _Verdict:
+        """Hold what clients have got since the last time against what they want."""
+        verdict = _Verdict()
+        got = self._collect(verdict)
+        exact = not self._setting.by_paths  # a client gets the first path that matches
+        for number, wanted in enumerate(expected):
+            name = self._workload.documents[number].name
+            for client, ids in wanted.items():
+                times = got.pop((number, client), [])
+                if not times:
+                    verdict.missed.append(f"{client} does not get {name}")
+                if len(times) > 1:
+                    verdict.repeated.append((client, f"{client} gets {name} {len(times)} times"))
+                if any(each != ids if exact else not each <= ids for each in times):
+                    verdict.wrong.append(f"{client} gets {name} for other subscriptions than match")
+        for number, client in got:
+            name = self._workload.documents[number].name
+            verdict.wrong.append(f"{client} gets {name} and does not want it")
+        return verdict
+
+    def _collect(self, verdict: _Verdict) -> dict[tuple[int, str], list[frozenset[str]]]:
+        """By document and client, the subscriptions for which it came, each time that it came."""
+        got: dict[tuple[int, str], list[frozenset[str]]] = {}
+        for name, client in self.simulation.network.clients.items():
+            for delivery in client.deliveries[self._seen[name] :]:
+                number = self._documents.get(delivery.id)
+                if number is None:
+                    verdict.wrong.append(f"{name} gets {delivery.id}, which nobody published")
+                else:
+                    got.setdefault((number, name), []).append(frozenset(delivery.subscriptions))
+            self._seen[name] = len(client.deliveries)
+        return got
