@@ -28,7 +28,7 @@ from twigcast.routing import (
     Strategy,
     network,
 )
-from twigcast.simulation.shuffled import ShuffledTransport
+from twigcast.simulation.histories.shuffled import ShuffledTransport
 
 CHAIN = Overlay("abc", [("a", "b"), ("b", "c")])
 RING = Overlay(

@@ -58,6 +58,8 @@ def test_what_makes_no_sense_is_refused(
 def test_brokers_have_names_of_their_own() -> None:
     with pytest.raises(OverlayError, match="two brokers of the name 'a'"):
         Overlay("aba", {})
+    with pytest.raises(OverlayError, match="a broker has a name"):
+        Overlay(["a", ""], {})
     with pytest.raises(OverlayError, match="no broker 'x'"):
         Overlay("ab", {}).neighbours("x")
 

@@ -51,6 +51,8 @@ class Overlay:
     ) -> None:
         self._neighbours: dict[str, dict[str, LinkTraits]] = {}
         for broker in brokers:
+            if not broker:  # which is the name of the tree that all share
+                raise OverlayError("a broker has a name; it must not be empty")
             if broker in self._neighbours:
                 raise OverlayError(f"there are two brokers of the name {broker!r}")
             self._neighbours[broker] = {}

@@ -1,0 +1,49 @@
+"""A transport that lets messages arrive in the worst order that links allow.
+
+Messages on one link keep their order; which link is next is drawn anew for every message.  So each
+way in which the messages of a network can overtake each other comes up sooner or later.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from random import Random
+
+from twigcast.routing import Envelope
+
+
+class ShuffledTransport:
+    """Messages arrive in a random order, the same for the same seed; in order on each link.
+
+    Each direction of a link is a queue of its own.  Cost: a message takes time proportional to the
+    number of links that have any waiting.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._waiting: dict[tuple[str, str], deque[Envelope]] = {}
+
+    def put(self, envelope: Envelope) -> None:
+        """Take a message on its way."""
+        ends = (envelope.sender, envelope.receiver)
+        self._waiting.setdefault(ends, deque()).append(envelope)
+
+    def take(self) -> Envelope | None:
+        """The first message of some link; None when nothing is on its way."""
+        if not self._waiting:
+            return None
+        ends = self._random.choice(tuple(self._waiting))
+        queue = self._waiting[ends]
+        envelope = queue.popleft()
+        if not queue:
+            del self._waiting[ends]
+        return envelope
+
+    def cut(self, one: str, other: str) -> None:
+        """Drop what is on its way between two ends."""
+        self._waiting.pop((one, other), None)
+        self._waiting.pop((other, one), None)
+
+    def __len__(self) -> int:
+        """How many messages are on their way."""
+        return sum(map(len, self._waiting.values()))

@@ -1,0 +1,362 @@
+"""One broker, message by message: what it sends where, spelled out.  See ``one_broker``."""
+
+from __future__ import annotations
+
+import pytest
+from one_broker import (
+    APART,
+    AT_A,
+    NARROW,
+    OTHER,
+    SCHEMA,
+    STATES,
+    TOWARDS_ALL,
+    TOWARDS_PRODUCERS,
+    WIDE,
+    broker,
+    changes,
+    refusals,
+    subscribe,
+    told,
+)
+
+import twigcast
+from twigcast.covering import Change
+from twigcast.documents import DocumentLimits
+from twigcast.routing import (
+    STRATEGIES,
+    Advertise,
+    AdvertisementKey,
+    Deliver,
+    Document,
+    DocumentId,
+    LinkDown,
+    LinkKind,
+    LinkState,
+    LinkUp,
+    Message,
+    Publish,
+    Refused,
+    Router,
+    Send,
+    Strategy,
+    Unadvertise,
+    Unsubscribe,
+    Update,
+)
+
+# --- links and their states ----------------------------------------------------------------------
+
+
+def test_a_new_neighbour_is_told_everything_and_the_others_of_it() -> None:
+    router = broker()
+    sends = router.handle(LinkUp(LinkKind.BROKER, 2.0), "d")
+    own = LinkState("b", 0, 3, (("a", 1.0), ("c", 1.0), ("d", 2.0)))
+    assert told(*sends) == {
+        "a": Update(states=(own,)),
+        "c": Update(states=(own,)),
+        "d": Update(states=(own, *STATES)),
+    }
+    assert router.link_state == own
+
+
+def test_news_of_links_is_passed_on_once_and_not_to_where_it_came_from() -> None:
+    router = broker()
+    state = LinkState("d", 0, 1, (("c", 1.0),))
+    assert told(*router.handle(Update(states=(state,)), "c")) == {"a": Update(states=(state,))}
+    assert router.handle(Update(states=(state,)), "a") == []
+    older = state._replace(version=0)
+    assert router.handle(Update(states=(older,)), "c") == []
+    reborn = LinkState("d", 1, 0, ())
+    assert told(*router.handle(Update(states=(reborn,)), "c")) == {"a": Update(states=(reborn,))}
+
+
+def test_nobody_else_says_which_links_a_broker_has() -> None:
+    router = broker()
+    before = router.link_state
+    assert router.handle(Update(states=(LinkState("b", 9, 9, ()),)), "a") == []
+    assert router.link_state == before
+
+
+def test_a_link_that_comes_up_twice_is_refused_and_nothing_is_lost() -> None:
+    router = broker("flooding")
+    router.handle(subscribe(s=WIDE), "one")
+    for link, kind in (("a", LinkKind.BROKER), ("one", LinkKind.CLIENT), ("a", LinkKind.CLIENT)):
+        (reason,) = refusals(router.handle(LinkUp(kind), link))
+        assert "a link that is up" in reason
+    (reason,) = refusals(router.handle(LinkUp(LinkKind.BROKER), "b"))
+    assert "the broker itself" in reason
+    assert router.table_size == 1
+
+
+@pytest.mark.parametrize("cost", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_link_has_a_cost_above_zero(cost: float) -> None:
+    (reason,) = refusals(broker().handle(LinkUp(LinkKind.BROKER, cost), "d"))
+    assert "above 0" in reason
+
+
+# --- strategies on a chain -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", TOWARDS_ALL)
+def test_without_advertisements_everybody_is_told(strategy: str) -> None:
+    router = broker(strategy)
+    assert changes(router.handle(subscribe(s=NARROW), "one")) == {
+        "a": Change((NARROW,)),
+        "c": Change((NARROW,)),
+    }
+    assert router.handle(Advertise("p", SCHEMA), "one") == []
+
+
+@pytest.mark.parametrize("strategy", TOWARDS_PRODUCERS)
+def test_with_advertisements_nobody_is_told_before_somebody_advertises(strategy: str) -> None:
+    router = broker(strategy)
+    assert router.handle(subscribe(s=NARROW), "one") == []
+    sends = router.handle(Update(advertise=((AT_A, SCHEMA),)), "a")
+    assert told(*sends) == {
+        "a": Update(serve=((1, frozenset("a")),), changes=((1, Change((NARROW,))),)),
+        "c": Update(advertise=((AT_A, SCHEMA),)),
+    }
+
+
+@pytest.mark.parametrize("strategy", TOWARDS_PRODUCERS)
+def test_an_advertisement_that_ends_takes_its_channels_along(strategy: str) -> None:
+    router = broker(strategy)
+    router.handle(subscribe(s=NARROW), "one")
+    router.handle(Update(advertise=((AT_A, SCHEMA),)), "a")
+    assert told(*router.handle(Update(unadvertise=(AT_A,)), "a")) == {
+        "a": Update(serve=((1, frozenset()),)),
+        "c": Update(unadvertise=(AT_A,)),
+    }
+    assert router.advertisements() == []
+
+
+@pytest.mark.parametrize("strategy", TOWARDS_PRODUCERS)
+def test_a_client_advertises_to_both_sides(strategy: str) -> None:
+    router = broker(strategy)
+    key = AdvertisementKey("b", "one", "p")
+    update = Update(advertise=((key, SCHEMA),))
+    assert told(*router.handle(Advertise("p", SCHEMA), "one")) == {"a": update, "c": update}
+    (entry,) = router.advertisements()
+    assert (entry.key, entry.promise, entry.last_hop) == (key, SCHEMA, "one")
+    gone = Update(unadvertise=(key,))
+    assert told(*router.handle(Unadvertise("p"), "one")) == {"a": gone, "c": gone}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [("xnet", True), ("advertisements", False), ("advertisements-covering", False)],
+)
+def test_only_what_may_match_is_told_where_advertisements_say(
+    strategy: str, expected: bool
+) -> None:
+    router = broker(strategy)
+    router.handle(Update(advertise=((AT_A, APART),)), "a")
+    assert bool(router.handle(subscribe(s=NARROW), "one")) == expected
+    # Who promises more later is told what was kept back.
+    more = AdvertisementKey("a", "feed", "q")
+    sends = told(*router.handle(Update(advertise=((more, SCHEMA),)), "a"))
+    assert sends.pop("c") == Update(advertise=((more, SCHEMA),))
+    kept_back = {} if expected else {"a": Update(changes=((1, Change((NARROW,))),))}
+    assert sends == kept_back
+
+
+def test_without_covering_every_subscription_is_told() -> None:
+    router = broker("flooding")
+    assert changes(router.handle(subscribe(s=WIDE, t=WIDE, u=NARROW), "one")) == {
+        "a": Change((WIDE, WIDE, NARROW)),
+        "c": Change((WIDE, WIDE, NARROW)),
+    }
+    gone = Change((), (WIDE,))
+    assert changes(router.handle(Unsubscribe(("s",)), "one")) == {"a": gone, "c": gone}
+    assert changes(router.handle(Unsubscribe(("t",)), "one")) == {"a": gone, "c": gone}
+
+
+def test_what_is_covered_is_told_when_that_which_covers_it_goes() -> None:
+    router = broker("covering")
+    router.handle(subscribe(s=NARROW), "one")
+    wider = Change((WIDE,), (NARROW,))
+    assert changes(router.handle(subscribe(s=WIDE), "two")) == {"a": wider, "c": wider}
+    assert router.handle(subscribe(t=OTHER, u=WIDE), "one") == []
+    assert router.handle(Unsubscribe(("s",)), "two") == []  # the other client wants it, too
+    (restored,) = set(changes(router.handle(Unsubscribe(("u",)), "one")).values())
+    assert (set(restored.forward), restored.withdraw) == ({NARROW, OTHER}, (WIDE,))
+
+
+def test_a_client_that_goes_takes_what_it_wanted_along() -> None:
+    router = broker("covering")
+    router.handle(subscribe(s=NARROW), "one")
+    router.handle(subscribe(s=WIDE, t=WIDE), "two")
+    narrower = Change((NARROW,), (WIDE,))
+    assert changes(router.handle(LinkDown(), "two")) == {"a": narrower, "c": narrower}
+    assert router.table_size == 1
+
+
+def test_what_one_neighbour_wants_is_told_to_the_other() -> None:
+    router = broker("covering")
+    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+    assert changes(router.handle(update, "c")) == {"a": Change((WIDE,))}
+    assert changes(router.handle(subscribe(s=NARROW), "one")) == {"c": Change((NARROW,))}
+
+
+def test_a_link_that_goes_takes_what_was_told_on_it_along() -> None:
+    router = broker("covering")
+    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+    router.handle(update, "c")
+    sends = told(*router.handle(LinkDown(), "c"))
+    assert sends == {
+        "a": Update(
+            states=(LinkState("b", 0, 3, (("a", 1.0),)),), changes=((1, Change((), (WIDE,))),)
+        )
+    }
+    assert router.table_size == 0
+    assert router.subscriptions() == []
+
+
+@pytest.mark.parametrize(("strategy", "is_merged"), [("perfect-merging", True), ("xnet", False)])
+def test_merging_is_done_when_it_is_asked_for(strategy: str, is_merged: bool) -> None:
+    router = broker(strategy)
+    router.handle(Update(advertise=((AT_A, SCHEMA),)), "a")
+    sent = changes(router.handle(subscribe(s=NARROW, t=OTHER), "one"))
+    assert sent == {"a": Change((NARROW, OTHER))}
+    sends = router.merge()
+    if not is_merged:
+        assert sends == []
+        return
+    ((link, change),) = changes(sends).items()
+    assert link == "a"
+    (merger,) = change.forward
+    assert set(change.withdraw) == {NARROW, OTHER}
+    assert twigcast.covers(merger, NARROW)
+    assert twigcast.covers(merger, OTHER)
+    assert router.merge() == []
+    # A merger that has lost half of what it stood for is dissolved.
+    assert changes(router.handle(Unsubscribe(("t",)), "one")) == {"a": Change((NARROW,), (merger,))}
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_document_goes_to_those_who_want_it(strategy: str) -> None:
+    router = broker(strategy)
+    everyone = strategy in TOWARDS_ALL
+    tree = "" if everyone else "b"
+    router.handle(Advertise("p", SCHEMA), "one")
+    router.handle(subscribe(s=NARROW, t=WIDE, u=OTHER), "two")
+    wanted = Update(serve=((5, frozenset({tree})),), changes=((5, Change((NARROW,))),))
+    router.handle(wanted, "c")
+    first = DocumentId("b", 0, 0)
+    content = "<a><b/></a>"
+    deliver, document = router.handle(Publish(content), "one")[::-1]
+    assert document == Send("c", Document(first, tree, content))
+    assert deliver.link == "two"
+    assert isinstance(deliver.message, Deliver)
+    assert (deliver.message.id, deliver.message.content) == (first, content)
+    assert sorted(deliver.message.subscriptions) == ["s", "t"]
+    assert router.handle(Publish("<z/>"), "one") == []
+    ((link, third),) = router.handle(Publish("<a><c/></a>"), "one")
+    assert link == "two"
+    assert isinstance(third, Deliver)
+    assert third.id == DocumentId("b", 0, 2)
+    assert sorted(third.subscriptions) == ["t", "u"]
+
+
+def test_a_document_is_passed_on_once() -> None:
+    router = broker("covering")
+    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+    router.handle(update, "c")
+    router.handle(subscribe(s=WIDE), "one")
+    document = Document(DocumentId("a", 0, 0), "", b"<a><b/></a>")
+    assert router.handle(document, "a") == [
+        Send("c", document),
+        Send("one", Deliver(document.id, document.content, ("s",))),
+    ]
+    assert router.handle(document, "a") == []
+    assert router.handle(document, "c") == []
+
+
+def test_a_document_does_not_go_back() -> None:
+    router = broker("flooding")
+    for neighbour in "ac":
+        update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+        router.handle(update, neighbour)
+    document = Document(DocumentId("a", 0, 0), "", b"<a><b/></a>")
+    assert router.handle(document, "a") == [Send("c", document)]
+
+
+def test_a_document_by_paths_is_delivered_with_the_first_path_that_matches() -> None:
+    router = broker("flooding")
+    router.handle(subscribe(s=NARROW, t=OTHER), "one")
+    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((OTHER,))),))
+    router.handle(update, "c")
+    identity = DocumentId("b", 0, 0)
+    assert router.handle(Publish("<a><b/><z/><c/></a>", by_paths=True), "two") == [
+        Send("one", Deliver(identity, b"<a><b></b></a>", ("s",))),
+        Send("c", Document(identity, "", b"<a><c></c></a>", 2)),
+    ]
+
+
+@pytest.mark.parametrize("by_paths", [False, True])
+def test_what_is_not_a_document_is_refused(by_paths: bool) -> None:
+    router = broker("flooding")
+    message = Publish("<a><b></a>", by_paths)
+    (sent,) = router.handle(message, "one")
+    assert sent.link == "one"
+    assert isinstance(sent.message, Refused)
+    assert sent.message.message is message
+    assert "cannot be read" in sent.message.reason
+
+
+@pytest.mark.parametrize(
+    ("limits", "content"),
+    [
+        (DocumentLimits(depth=3), "<a><b/><a><a><a/></a></a></a>"),
+        (DocumentLimits(size=30), f"<a><b/>{'<c/>' * 50}</a>"),
+    ],
+)
+def test_a_document_beyond_the_limits_is_refused_as_a_whole(
+    limits: DocumentLimits, content: str
+) -> None:
+    router = Router("b", Strategy.named("flooding"), limits=limits)
+    router.handle(LinkUp(LinkKind.CLIENT), "one")
+    router.handle(subscribe(s=WIDE), "one")
+    for by_paths in (False, True):
+        (reason,) = refusals(router.handle(Publish(content, by_paths), "one"))
+        assert "cannot be read" in reason
+
+
+def test_publishing_takes_an_advertisement_where_there_are_any() -> None:
+    router = broker("advertisements")
+    (reason,) = refusals(router.handle(Publish("<a/>"), "one"))
+    assert "advertise first" in reason
+    router.handle(Advertise("p", SCHEMA), "one")
+    assert router.handle(Publish("<a/>"), "one") == []
+    router.handle(Unadvertise("p"), "one")
+    assert refusals(router.handle(Publish("<a/>"), "one")) == [reason]
+
+
+# --- and again -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_same_messages_in_the_same_order_give_the_same_answers(strategy: str) -> None:
+    messages: list[tuple[Message, str]] = [
+        (subscribe(s=NARROW, t=WIDE), "one"),
+        (Update(advertise=((AT_A, SCHEMA),)), "a"),
+        (Advertise("p", SCHEMA), "two"),
+        (Update(serve=((1, frozenset(("a", "b", ""))),), changes=((1, Change((OTHER,))),)), "c"),
+        (Publish("<a><b/><c/></a>"), "two"),
+        (Document(DocumentId("a", 0, 0), "a", "<a><c/></a>"), "a"),
+        (Unsubscribe(("t", "nothing")), "one"),
+        (LinkDown(), "c"),
+        (LinkUp(LinkKind.BROKER), "c"),
+        (Publish("<a>"), "two"),
+        (LinkDown(), "one"),
+    ]
+    answers = []
+    for _ in range(2):
+        router = broker(strategy)
+        answers.append([router.handle(message, link) for message, link in messages])
+    assert answers[0] == answers[1]
+    assert any(answers[0])

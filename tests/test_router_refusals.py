@@ -1,0 +1,145 @@
+"""What a broker does not follow: it says why, changes nothing, and goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from one_broker import (
+    APART,
+    AT_A,
+    NARROW,
+    OTHER,
+    SCHEMA,
+    WIDE,
+    broker,
+    changes,
+    refusals,
+    subscribe,
+)
+
+from twigcast.covering import Change
+from twigcast.routing import (
+    ANYTHING,
+    Advertise,
+    AdvertisementKey,
+    Deliver,
+    Document,
+    DocumentId,
+    LinkDown,
+    Message,
+    Publish,
+    Refused,
+    Unadvertise,
+    Unsubscribe,
+    Update,
+)
+
+
+def test_ids_that_are_taken_or_unknown_are_refused_and_the_rest_is_followed() -> None:
+    router = broker("covering")
+    router.handle(subscribe(s=NARROW), "one")
+    sends = router.handle(subscribe(s=WIDE, t=OTHER), "one")
+    refused = [each for each in sends if each.link == "one"]
+    (reason,) = refusals(refused)
+    assert "'s' already" in reason
+    assert changes([each for each in sends if each.link != "one"])["a"] == Change((OTHER,))
+    sends = router.handle(Unsubscribe(("x", "t", "t")), "one")
+    reasons = refusals([each for each in sends if each.link == "one"])
+    assert [("'x'" in reason, "'t'" in reason) for reason in reasons] == [
+        (True, False),
+        (False, True),
+    ]
+    assert refusals(router.handle(Unadvertise("p"), "one")) == ["'one' has no advertisement 'p'"]
+    router.handle(Advertise("p", SCHEMA), "one")
+    (reason,) = refusals(router.handle(Advertise("p", APART), "one"))
+    assert "'p' already" in reason
+    assert [entry.promise for entry in router.advertisements()] == [SCHEMA]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [LinkDown(), subscribe(s=WIDE), Publish("<a/>"), Update(), Refused("why", LinkDown())],
+    ids=lambda message: type(message).__name__,
+)
+def test_what_comes_on_no_link_is_refused(message: Message) -> None:
+    (reason,) = refusals(broker().handle(message, "nobody"))
+    assert reason == "the broker 'b' has no link 'nobody'"
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("one", Update()),
+        ("one", Document(DocumentId("a", 0, 0), "a", "<a/>")),
+        ("one", Deliver(DocumentId("a", 0, 0), "<a/>", ())),
+        ("a", subscribe(s=WIDE)),
+        ("a", Publish("<a/>")),
+        ("a", Advertise("p", ANYTHING)),
+        ("a", Deliver(DocumentId("a", 0, 0), "<a/>", ())),
+    ],
+)
+def test_clients_and_brokers_say_what_is_theirs_to_say(link: str, message: Message) -> None:
+    router = broker()
+    (reason,) = refusals(router.handle(message, link))
+    assert reason.startswith(f"{type(message).__name__} is not for {link!r} to say")
+    assert router.table_size == 0
+
+
+def test_what_is_not_a_pattern_or_a_promise_is_refused() -> None:
+    router = broker()
+    wrong: Any = "/a/b"
+    (reason,) = refusals(router.handle(subscribe(s=wrong), "one"))
+    assert "a subscription is a Pattern" in reason
+    (reason,) = refusals(router.handle(Advertise("p", wrong), "one"))
+    assert "'/a/b'" in reason
+    assert (router.table_size, router.advertisements()) == (0, [])
+
+
+def test_a_refusal_is_not_answered() -> None:
+    for link in ("a", "one"):
+        assert broker().handle(Refused("why", Update()), link) == []
+
+
+@pytest.mark.parametrize(
+    ("update", "reason"),
+    [
+        (Update(changes=((7, Change((WIDE,))),)), "no channel 7"),
+        (
+            Update(serve=((7, frozenset("a")),), changes=((7, Change((), (WIDE,))),)),
+            "does not want /a/* on channel 7",
+        ),
+        (Update(unadvertise=(AT_A,)), "never told of the advertisement"),
+    ],
+)
+def test_a_forged_update_is_refused(update: Update, reason: str) -> None:
+    router = broker()
+    (found,) = refusals(router.handle(update, "a"))
+    assert reason in found
+    assert router.table_size == 0
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        ((7, frozenset[str]()),),
+        ((7, frozenset[str]()), (7, frozenset[str]())),
+        ((7, frozenset("a")), (7, frozenset[str]())),
+    ],
+)
+def test_closing_a_channel_that_is_not_there_does_nothing(
+    serve: tuple[tuple[int, frozenset[str]], ...],
+) -> None:
+    router = broker()
+    assert router.handle(Update(serve=serve), "a") == []
+    assert router.neighbours["a"].incoming == {}
+
+
+def test_an_advertisement_that_comes_by_the_wrong_way_is_not_believed() -> None:
+    """Only the neighbour towards a producer knows what it advertises; others may be behind."""
+    router = broker()
+    assert router.handle(Update(advertise=((AT_A, SCHEMA),)), "c") == []
+    assert router.advertisements() == []
+    own = AdvertisementKey("b", "one", "p")
+    assert router.handle(Update(advertise=((own, SCHEMA),)), "c") == []
+    assert router.advertisements() == []
