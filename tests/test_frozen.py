@@ -25,6 +25,7 @@ from twigcast.routing import (
     Overlay,
     Route,
     Send,
+    freeze,
 )
 from twigcast.schema import Schema
 from twigcast.simulation.topologies import random_connected
@@ -160,7 +161,7 @@ def test_a_batch_gives_routes_and_the_errors_of_bad_documents() -> None:
 
 def test_a_batch_needs_a_broker_for_each_document() -> None:
     with pytest.raises(ValueError, match="2 documents need as many brokers, not 1"):
-        list(chain().freeze().route_batch([b"<a/>", b"<a/>"], ["l"]))
+        chain().freeze().route_batch([b"<a/>", b"<a/>"], ["l"])
 
 
 def test_an_unknown_broker_is_named() -> None:
@@ -183,6 +184,28 @@ def test_a_snapshot_does_not_change_with_the_network() -> None:
     assert network.freeze().route("<a><b/></a>", at="l") != before
 
 
+def test_a_snapshot_of_brokers_that_disagree_comes_to_an_end() -> None:
+    network = Network(Overlay("abc", [("a", "b"), ("a", "c"), ("b", "c")]), STRATEGIES["covering"])
+    for broker in "abc":
+        network.attach(f"client-{broker}", broker)
+        network.subscribe(f"client-{broker}", "s", "//a")
+    network.settle()
+    network.cut("a", "b")
+    network.heal("a", "b")
+    for _ in range(40):
+        network.step()
+        route = freeze(network.routers.values()).route("<a/>", at="a")
+        assert len({each.client for each in route.deliveries}) == len(route.deliveries)
+
+
+def test_a_snapshot_of_one_broker_knows_what_leaves_it() -> None:
+    network = chain()
+    network.settle()
+    route = freeze([network.routers["l"]]).route("<a><b/></a>", at="l")
+    assert route.crossings == (Crossing("l", "m"),)
+    assert [each.client for each in route.deliveries] == ["near"]
+
+
 def test_a_stored_snapshot_is_loaded_again(tmp_path: Path) -> None:
     frozen = chain().freeze()
     frozen.save(tmp_path / "snapshot")
@@ -199,9 +222,21 @@ def test_a_folder_that_is_there_is_not_replaced(tmp_path: Path) -> None:
         chain().freeze().save(tmp_path)
 
 
+TABLES = '{"version": 1, "by_origin": true, "brokers": {}, "clients": %s, "holders": %s}'
+
+
 @pytest.mark.parametrize(
     "damage",
-    ["", "{}", '{"version": 2}', "[]", '{"version": 1, "brokers": 3}', "\udcff"],
+    [
+        "",
+        "{}",
+        '{"version": 2}',
+        "[]",
+        '{"version": 1, "brokers": 3}',
+        TABLES % ('{"0": ["desk", {}]}', "[[0], [0], [0]]"),
+        TABLES % ("{}", '["x", [], []]'),
+        "\udcff",
+    ],
 )
 def test_damaged_tables_are_refused(tmp_path: Path, damage: str) -> None:
     chain().freeze().save(tmp_path / "snapshot")
@@ -217,7 +252,7 @@ def test_parts_of_two_snapshots_do_not_go_together(tmp_path: Path) -> None:
     network.subscribe("near", "more", "//d")
     network.freeze().save(tmp_path / "other")
     (tmp_path / "other" / "matcher").replace(tmp_path / "one" / "matcher")
-    with pytest.raises(NetworkError, match="not of one snapshot"):
+    with pytest.raises(NetworkError, match="the matcher is not of this snapshot"):
         FrozenNetwork.load(tmp_path / "one")
 
 

@@ -119,7 +119,8 @@ def test_paths_are_counted_where_an_end_of_them_is_known() -> None:
     assert counters.counter(frozenset((advertised, schema))) is counter
 
 
-NAMES = st.tuples(st.sampled_from(["", "urn:x", "urn:y&<'\""]), st.sampled_from("abc"))
+XML = "http://www.w3.org/XML/1998/namespace"
+NAMES = st.tuples(st.sampled_from(["", "urn:x", "urn:y&<'\"", XML]), st.sampled_from("abc"))
 
 
 @given(path=st.lists(NAMES, min_size=1, max_size=6))

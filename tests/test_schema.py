@@ -168,3 +168,16 @@ def test_an_expression_that_was_not_parsed_is_refused_in_words() -> None:
     with pytest.raises(TypeError, match=r"make one with twigcast.parse\(\)"):
         schema.advertisements().take(1)[0].overlaps(text)
     assert repr(schema.advertisements()) == "<1 advertisements>"
+
+
+def test_schemas_are_equal_by_what_they_declare() -> None:
+    text = "<!ELEMENT a (b?, c)> <!ELEMENT b EMPTY> <!ELEMENT c (#PCDATA)> <!ATTLIST c x CDATA 'y'>"
+    schema = Schema.from_dtd(text)
+    same = pickle.loads(pickle.dumps(schema))
+    assert same == schema
+    assert same is not schema
+    assert hash(same) == hash(schema)
+    assert Schema.from_dtd(text, root="c") != schema
+    assert Schema.from_dtd(text.replace("b?", "b*")) != schema
+    assert Schema.from_dtd(text.replace("'y'", "'z'")) != schema
+    assert schema != text

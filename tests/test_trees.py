@@ -122,9 +122,16 @@ class TestLinkStates:
         assert not states.accept(LinkState("b", 0, 99, ()))
 
     def test_nobody_else_speaks_for_a_broker(self) -> None:
+        states = LinkStates("a", 7)
+        states.set_link("c", 1.0)
+        assert not states.accept(LinkState("a", 6, 9, (("b", 1.0),)))
+        assert states.own == LinkState("a", 7, 1, (("c", 1.0),))
+
+    def test_a_broker_that_is_known_from_a_later_life_goes_on_after_that(self) -> None:
         states = LinkStates("a", 0)
-        assert not states.accept(LinkState("a", 7, 7, (("b", 1.0),)))
-        assert states.own == LinkState("a", 0, 0, ())
+        states.set_link("c", 1.0)
+        assert states.accept(LinkState("a", 7, 3, (("b", 1.0),)))
+        assert states.own == LinkState("a", 8, 1, (("c", 1.0),))
 
     def test_own_links_are_told_with_growing_versions(self) -> None:
         states = LinkStates("a", 3)

@@ -10,7 +10,10 @@ A document is matched once, which says which tables want it.  Then it is followe
 broker: over each next link of its tree whose table wants it, and to the clients whose tables do.
 
 Invariant: deliveries and links are those that the network itself comes to at rest, for a document
-that a client publishes at that broker.  Cost: one match, whatever the size of the overlay, and some
+that a client publishes at that broker.  (Where producers must advertise and none at that broker
+does, only its own clients get it; the network would refuse it.)  Like a broker, a snapshot lets a
+document into each broker once, so one that was taken while brokers disagreed does no worse than
+they did.  Cost: one match, whatever the size of the overlay, and some
 microseconds for each broker reached.  A snapshot is immutable, can be pickled, and is saved as a
 folder whose matcher is mapped into memory when it is loaded.
 """
@@ -27,8 +30,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from twigcast.documents import DocumentLimits, Source
-from twigcast.errors import DocumentError, MatcherFileError, NetworkError
-from twigcast.matching import Matcher
+from twigcast.errors import DocumentError, NetworkError
+from twigcast.matching import BatchMatches, Matcher
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import Towards
@@ -134,6 +137,11 @@ class FrozenNetwork:
             raise ValueError(f"{len(matches)} documents need as many brokers, not {len(places)}")
         for place in set(places):
             self._require(place)
+        return self._follow_all(matches, places)
+
+    def _follow_all(
+        self, matches: BatchMatches, places: list[str]
+    ) -> Iterator[Route | DocumentError]:
         errors = matches.errors
         for number, place in enumerate(places):
             error = errors.get(number)
@@ -156,8 +164,9 @@ class FrozenNetwork:
         tree = at if self._tables.by_origin else SHARED_TREE
         deliveries: list[ClientDelivery] = []
         crossings: list[Crossing] = []
-        reached = [(at, "")]
-        for broker, sender in reached:
+        reached: dict[str, str | None] = {at: None}  # and from where
+        waiting = [at]
+        for broker in waiting:
             hops, clients = self._tables.brokers[broker]
             for table in clients:
                 found = subscriptions.get(table)
@@ -165,9 +174,11 @@ class FrozenNetwork:
                     name = self._tables.clients[table][0]
                     deliveries.append(ClientDelivery(name, broker, tuple(found)))
             for neighbour, tables in hops.get(tree, {}).items():
-                if neighbour != sender and not wanting.isdisjoint(tables):
+                if neighbour != reached[broker] and not wanting.isdisjoint(tables):
                     crossings.append(Crossing(broker, neighbour))
-                    reached.append((neighbour, broker))
+                    if neighbour not in reached and neighbour in self._tables.brokers:
+                        reached[neighbour] = broker
+                        waiting.append(neighbour)
         return Route(tuple(deliveries), tuple(crossings))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -192,16 +203,15 @@ class FrozenNetwork:
     ) -> FrozenNetwork:
         """The snapshot in a folder written by :meth:`save`; processes share the mapped matcher."""
         folder = Path(path)
+        matcher = Matcher.load(folder / _MATCHER, limits=limits)
+        text = (folder / _TABLES).read_bytes()
         try:
-            tables = _read_tables(json.loads((folder / _TABLES).read_text(encoding="utf-8")))
-            matcher = Matcher.load(folder / _MATCHER, limits=limits)
-        except (OSError, MatcherFileError):
-            raise
+            tables = _read_tables(json.loads(text))
+            if len(matcher) != len(tables.holders):
+                raise ValueError("the matcher is not of this snapshot")
+            return cls(matcher, tables)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise NetworkError(f"{folder / _TABLES}: no snapshot of a network: {error}") from None
-        if len(matcher) != len(tables.holders):
-            raise NetworkError(f"{folder}: the matcher and the tables are not of one snapshot")
-        return cls(matcher, tables)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenNetwork, (self._matcher, self._tables)
@@ -270,4 +280,5 @@ def _read_tables(told: Mapping[str, Any]) -> _Tables:
         )
         for name, (hops, own) in told["brokers"].items()
     }
-    return _Tables(bool(told["by_origin"]), brokers, clients, list(told["holders"]))
+    holders = [[int(table) for table in tables] for tables in told["holders"]]
+    return _Tables(bool(told["by_origin"]), brokers, clients, holders)

@@ -23,10 +23,18 @@ class LinkStates:
         self._view: View | None = None
 
     def accept(self, state: LinkState) -> bool:
-        """Take a state in; whether it is news."""
+        """Take a state in; whether it is news.
+
+        If it is of a later life of this broker itself, that began with too low an incarnation; it
+        goes on with a higher one, so that others listen to it again.
+        """
         known = self._states.get(state.broker)
-        if state.broker == self._broker or (known is not None and known[1:3] >= state[1:3]):
+        if known is not None and known[1:3] >= state[1:3]:
             return False
+        if known is not None and state.broker == self._broker:
+            self._states[self._broker] = known._replace(incarnation=state.incarnation + 1)
+            self._view = None
+            return True
         self._states[state.broker] = state
         if known is None or known.links != state.links:
             self._view = None

@@ -108,7 +108,7 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message, or a part of it, that was not followed, and why."""
+    """A message, or a part of it, that was not followed, and why; it is never answered."""
 
     reason: str
     message: Message

@@ -44,11 +44,9 @@ from twigcast.routing.messages import (
 )
 from twigcast.routing.network_file import NetworkPlan
 from twigcast.routing.overlay import Link, Overlay
-from twigcast.routing.promises import Promise
+from twigcast.routing.promises import Promise, require_promise
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import Strategy
-
-_MOST_ROUNDS = 32
 
 
 class Envelope(NamedTuple):
@@ -230,14 +228,15 @@ class Network:
         """Subscribe to a pattern under an id of the client's own."""
         self.subscribe_all(client, {subscription_id: as_pattern(subscription, namespaces)})
 
-    def subscribe_all(self, client: str, subscriptions: Mapping[str, Pattern]) -> None:
+    def subscribe_all(self, client: str, subscriptions: Mapping[str, str | Pattern]) -> None:
         """Subscribe to many patterns with one message."""
         wanted = self.client(client).subscriptions
         for key in subscriptions:
             if key in wanted:
                 raise NetworkError(f"{client!r} has a subscription {key!r} already")
-        wanted.update(subscriptions)
-        self._say(client, Subscribe(dict(subscriptions)))
+        added = {key: as_pattern(each, None) for key, each in subscriptions.items()}
+        wanted.update(added)
+        self._say(client, Subscribe(added))
 
     def unsubscribe(self, client: str, *ids: str) -> None:
         """End subscriptions."""
@@ -255,6 +254,7 @@ class Network:
         promised = self.client(client).advertisements
         if advertisement_id in promised:
             raise NetworkError(f"{client!r} has an advertisement {advertisement_id!r} already")
+        require_promise(promise)
         promised[advertisement_id] = promise
         self._say(client, Advertise(advertisement_id, promise))
 
@@ -366,18 +366,22 @@ class Network:
         What one tells anew, its neighbours may merge again; so there are as many rounds as a
         subscription has brokers on its way, or fewer.
         """
-        if self.strategy.merging is None:
-            return
         self.settle()
-        for _ in range(_MOST_ROUNDS):
-            is_done = True
+        has_told = True
+        while has_told:
+            has_told = False
             for name in tuple(self._routers):
-                sends = self._routers[name].merge()
-                is_done &= not sends
-                self._carry(name, sends)
+                has_told |= self.merge_at(name)
                 self.settle()
-            if is_done:
-                return
+
+    def merge_at(self, broker: str) -> bool:
+        """Let one broker merge what it tells; whether it tells anything."""
+        router = self._routers.get(broker)
+        if router is None:
+            raise NetworkError(f"there is no broker {broker!r} that is up")
+        sends = router.merge()
+        self._carry(broker, sends)
+        return bool(sends)
 
     def settle(self) -> None:
         """Let everything that is on its way arrive."""
@@ -398,6 +402,8 @@ class Network:
     def _handle(self, envelope: Envelope) -> None:
         sends = self._routers[envelope.receiver].handle(envelope.message, envelope.sender)
         self._observer.on_handled(envelope, sends)
+        if isinstance(envelope.message, Refused):
+            self._refused(envelope)
         self._carry(envelope.receiver, sends)
 
     def _carry(self, broker: str, sends: list[Send]) -> None:
@@ -409,8 +415,7 @@ class Network:
         message = envelope.message
         client = self._clients.get(envelope.receiver)
         if isinstance(message, Refused):
-            self._refusals.append(message)
-            self._observer.on_refused(envelope.receiver, message)
+            self._refused(envelope)
         elif isinstance(message, Deliver) and client is not None:
             client.deliveries.append(Delivery(message.id, message.subscriptions))
             self._observer.on_delivered(client.name, message)
@@ -419,6 +424,11 @@ class Network:
         """A snapshot of all tables, once everything that is on its way has arrived."""
         self.settle()
         return freeze(self._routers.values(), self._limits)
+
+    def _refused(self, envelope: Envelope) -> None:
+        assert isinstance(envelope.message, Refused)
+        self._refusals.append(envelope.message)
+        self._observer.on_refused(envelope.receiver, envelope.message)
 
     # --- to look at -------------------------------------------------------------------------------
 

@@ -11,15 +11,19 @@ from xml.sax.saxutils import quoteattr
 
 from twigcast.documents import ExpandedName
 
+_XML = "http://www.w3.org/XML/1998/namespace"
+
 
 def path_document(path: Sequence[ExpandedName]) -> bytes:
     """The document whose only path this is: ``<a><b/></a>``."""
-    tags = []
-    inherited = ""
-    for namespace, local in path:
-        declared = f" xmlns={quoteattr(namespace)}" if namespace != inherited else ""
-        inherited = namespace
-        tags.append((f"<{local}{declared}>", f"</{local}>"))
-    opening = "".join(tag for tag, _ in tags)
-    closing = "".join(tag for _, tag in reversed(tags))
-    return (opening + closing).encode()
+    prefixes = {"": "", _XML: "xml:"}
+    for namespace, _ in path:
+        prefixes.setdefault(namespace, f"n{len(prefixes)}:")
+    declared = "".join(
+        f" xmlns:{prefix[:-1]}={quoteattr(namespace)}"
+        for namespace, prefix in prefixes.items()
+        if namespace not in ("", _XML)
+    )
+    names = [prefixes[namespace] + local for namespace, local in path]
+    opening = f"<{names[0]}{declared}>" + "".join(f"<{name}>" for name in names[1:])
+    return (opening + "".join(f"</{name}>" for name in reversed(names))).encode()

@@ -41,6 +41,14 @@ def is_promise(value: object) -> bool:
     return isinstance(value, Schema | Advertisement | Anything)
 
 
+def require_promise(value: object) -> None:
+    """Raise TypeError for what is none."""
+    if not is_promise(value):
+        raise TypeError(
+            f"a Schema, an Advertisement or ANYTHING is promised, not {type(value).__name__}"
+        )
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def may_match(promise: Promise, pattern: Pattern) -> bool:
     """Whether a promised document may match; the same is asked at every broker on the way."""

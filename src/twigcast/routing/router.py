@@ -77,8 +77,9 @@ class SubscriptionEntry(NamedTuple):
 class Router:
     """A broker: its tables, and what it does with a message.
 
-    ``incarnation`` must be higher than in any earlier life of a broker of this name.  ``counters``
-    may be shared by routers of one thread.
+    ``incarnation`` must be higher than in any earlier life of a broker of this name; a router that
+    finds out from its neighbours that it is not, goes on with a higher one.  ``counters`` may be
+    shared by routers of one thread.
     """
 
     def __init__(
@@ -90,9 +91,10 @@ class Router:
         limits: DocumentLimits | None = None,
         counters: Counters | None = None,
     ) -> None:
+        if not name:
+            raise ValueError("a broker has a name; it must not be empty")
         self.name = name
         self.strategy = Strategy() if strategy is None else strategy
-        self.incarnation = incarnation
         self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
         self._limits = DEFAULT_LIMITS if limits is None else limits
@@ -151,6 +153,11 @@ class Router:
         return self._answer(None, "")
 
     @property
+    def incarnation(self) -> int:
+        """The number of this life of the broker."""
+        return self._link_states.own.incarnation
+
+    @property
     def link_state(self) -> LinkState:
         """What this broker says of its links."""
         return self._link_states.own
@@ -162,6 +169,8 @@ class Router:
             allowed: tuple[type, ...] = _FROM_CLIENTS
         elif link in self._neighbours:
             allowed = _FROM_BROKERS
+        elif isinstance(message, Refused):  # a refusal is never answered, or it would echo
+            return False
         else:
             self._refuse(f"the broker {self.name!r} has no link {link!r}")
             return False
@@ -288,12 +297,13 @@ class Router:
 
     def _on_update(self, update: Update, link: str) -> None:
         neighbour = self._neighbours[link]
-        news = [state for state in update.states if self._link_states.accept(state)]
-        if news:
-            self._needs_plan = True
-            for other in self._neighbours.values():
-                if other is not neighbour:
-                    other.tell_states(news)
+        for state in update.states:
+            if self._link_states.accept(state):
+                self._needs_plan = True
+                is_own = state.broker == self.name
+                for other in self._neighbours.values():
+                    if is_own or other is not neighbour:
+                        other.tell_states((self._link_states.own if is_own else state,))
         for key in update.unadvertise:
             if neighbour.advertised.pop(key, None) is None:
                 self._refuse(f"{link!r} never told of the advertisement {key}")
@@ -382,7 +392,10 @@ class Router:
                 if update is not None:
                     sends.append(Send(name, update))
         if self._refusals and message is not None:
-            sends += [Send(link, Refused(reason, message)) for reason in self._refusals]
+            reasons = self._refusals[:_MOST_REASONS]
+            more = len(self._refusals) - len(reasons)
+            reason = "; ".join([*reasons, f"and {more:,} more"] if more else reasons)
+            sends.append(Send(link, Refused(reason, message)))
             self._refusals.clear()
         return sends
 
@@ -462,5 +475,6 @@ def _is_subscription(key: object, pattern: object) -> bool:
     return isinstance(key, str) and isinstance(pattern, Pattern)
 
 
+_MOST_REASONS = 5
 _FROM_CLIENTS = (LinkDown, Subscribe, Unsubscribe, Advertise, Unadvertise, Publish, Refused)
 _FROM_BROKERS = (LinkDown, Update, Document, Refused)

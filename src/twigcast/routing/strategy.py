@@ -68,9 +68,14 @@ class Strategy:
         for name, strategy in STRATEGIES.items():
             if strategy == self:
                 return name
-        if self.merging:
+        if self == Strategy(merging=self.merging):
             return f"imperfect-merging:{self.merging:g}"
-        return f"towards {self.towards.value}" + (", covering" if self.covering else "")
+        parts = [f"towards {self.towards.value}"]
+        if self.covering:
+            parts.append("covering")
+        if self.merging is not None:
+            parts.append(f"merging D ≤ {self.merging:g} to depth {self.depth}")
+        return ", ".join(parts)
 
     @staticmethod
     def named(name: str) -> Strategy:

@@ -10,9 +10,9 @@ when it is first asked for, and brokers in one process that know the same share 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from heapq import heappop, heappush
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from twigcast.routing.messages import LinkState
 
@@ -93,9 +93,9 @@ class View:
         """The shortest-path tree from a broker; one that is not known stands alone."""
         found = self._trees.get(root)
         if found is None:
-            known = root in self.graph
-            found = shortest_path_tree(self.graph, root) if known else Tree(root, {}, {})
-            self._trees[root] = found
+            if root not in self.graph:
+                return Tree(root, {}, {})
+            found = self._trees[root] = shortest_path_tree(self.graph, root)
         return found
 
     def shared_tree(self, broker: str) -> Tree:
@@ -108,7 +108,12 @@ class View:
         return self.tree(centre)
 
 
-@lru_cache(maxsize=64)
+_views: WeakValueDictionary[frozenset[LinkState], View] = WeakValueDictionary()
+
+
 def view_of(states: frozenset[LinkState]) -> View:
     """The view that these states give; the same object as long as it is in use."""
-    return View(states)
+    found = _views.get(states)
+    if found is None:
+        found = _views[states] = View(states)
+    return found

@@ -27,9 +27,9 @@ _SHOWN_CANDIDATES = 20
 class Schema:
     """The documents that a DTD allows below one root element.
 
-    Immutable.  Names are those of the DTD, with their prefixes.  A DTD knows no namespaces: where
-    it uses neither prefixes nor ``xmlns`` attributes its elements are in none; otherwise they may
-    be in any, and subscriptions are compared with them by local names.
+    Immutable, equal by content.  Names are those of the DTD, with their prefixes.  A DTD knows no
+    namespaces: where it uses neither prefixes nor ``xmlns`` attributes its elements are in none;
+    otherwise they may be in any, and subscriptions are compared with them by local names.
     """
 
     def __init__(self, elements: Mapping[str, ElementDeclaration], root: str | None = None) -> None:
@@ -145,6 +145,23 @@ class Schema:
         if self._qualified:
             return node_test(Kind.ELEMENT, None, name.rpartition(":")[2])
         return node_test(Kind.ELEMENT, "", name)
+
+    def __eq__(self, other: object) -> bool:
+        """Schemas are equal that declare the same below the same root, wherever they come from."""
+        if self is other:
+            return True
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return self._hash == other._hash and (
+            (self._root, self._elements) == (other._root, other._elements)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self._root, frozenset(self._elements.items())))
 
     def __reduce__(self) -> tuple[type[Schema], tuple[dict[str, ElementDeclaration], str]]:
         return Schema, (self._elements, self._root)
