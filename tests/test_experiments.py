@@ -32,7 +32,16 @@ from twigcast.experiments.covering_plots import search_panels
 
 COMMAND = sys.modules["twigcast.cli.experiment"]
 
-NAMES = ["xsearch-time", "factorization-size", "routing-table-size", "processing-time"]
+NAMES = [
+    "xsearch-time",
+    "factorization-size",
+    "routing-table-size",
+    "processing-time",
+    "publication-routing",
+    "network-traffic",
+    "false-positives",
+    "notification-delay",
+]
 
 
 @pytest.fixture

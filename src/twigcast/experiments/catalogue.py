@@ -6,7 +6,11 @@ from typing import Final
 
 from twigcast.experiments import (
     factorization_size,
+    false_positives,
+    network_traffic,
+    notification_delay,
     processing_time,
+    publication_routing,
     routing_table_size,
     xsearch_time,
 )
@@ -14,5 +18,14 @@ from twigcast.experiments.outcomes import Experiment
 
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (xsearch_time, factorization_size, routing_table_size, processing_time)
+    for module in (
+        xsearch_time,
+        factorization_size,
+        routing_table_size,
+        processing_time,
+        publication_routing,
+        network_traffic,
+        false_positives,
+        notification_delay,
+    )
 }
