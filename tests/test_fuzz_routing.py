@@ -92,12 +92,13 @@ def forget_no_channel(self: Router, neighbour: Neighbour, numbers: Iterable[int]
     self._replan()
 
 
-def withdraw_no_advertisement(self: Neighbour, wanted: dict[Any, Any]) -> None:
-    original(Neighbour, "tell_advertisements")(self, {**self._told, **wanted})
+def withdraw_no_advertisement(self: Neighbour, origin: str, wanted: dict[Any, Any]) -> None:
+    told = {key: promise for key, promise in self._told.items() if key.origin == origin}
+    original(Neighbour, "tell_advertised")(self, origin, {**told, **wanted})
 
 
-def serve_any_tree(self: Neighbour, tree: str) -> Iterable[int]:
-    return [channel.source for channel in self.incoming.values()]
+def serve_any_tree(self: Neighbour, tree: str) -> frozenset[int]:
+    return frozenset(channel.source for channel in self.incoming.values())
 
 
 def first_id_only(self: Client, patterns: Iterable[Pattern]) -> tuple[str, ...]:
@@ -130,7 +131,7 @@ WRONG: list[tuple[type, str, Callable[..., Any]]] = [
     (Channel, "admits", admit_all),
     (Channel, "_set_inputs", keep_old_inputs),
     (Router, "_close", forget_no_channel),
-    (Neighbour, "tell_advertisements", withdraw_no_advertisement),
+    (Neighbour, "tell_advertised", withdraw_no_advertisement),
     (Neighbour, "serving", serve_any_tree),
     (Client, "ids_of", first_id_only),
     (LinkStates, "accept", believe_versions_only),

@@ -174,7 +174,6 @@ def test_the_text_is_for_people_too() -> None:
 @pytest.mark.parametrize(
     ("overlay", "strategy", "wrong"),
     [
-        (Overlay([""], []), Strategy(), "the broker '' cannot be written"),
         (Overlay(["\ud800"], []), Strategy(), "cannot be written; give it another name"),
         (Overlay([], []), Strategy(), "without brokers"),
         (Overlay(["a"], []), Strategy(depth=4), "has no name"),

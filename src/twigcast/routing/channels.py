@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from twigcast.covering import Change
 from twigcast.language import Pattern
@@ -35,6 +35,13 @@ from twigcast.routing.aggregates import Counters, make_aggregate
 from twigcast.routing.interests import Interests
 from twigcast.routing.promises import Promise, may_match
 from twigcast.routing.strategy import Strategy
+
+
+class Talk(Protocol):
+    """The neighbour that a channel leads to, as far as the channel knows it."""
+
+    def begin(self) -> None:
+        """Take note that there is something to tell."""
 
 
 class Course(NamedTuple):
@@ -52,12 +59,14 @@ class Channel:
     def __init__(
         self,
         number: int,
+        to: Talk,
         interests: Interests,
         strategy: Strategy,
         counters: Counters,
     ) -> None:
         self.number = number
         self.course = Course(frozenset(), frozenset(), frozenset())
+        self._to = to
         self._interests = interests
         self._strategy = strategy
         self._counters = counters
@@ -151,6 +160,8 @@ class Channel:
         return wanted
 
     def _note(self, change: Change) -> None:
+        if change:
+            self._to.begin()
         for pattern in change.forward:
             self._balance[pattern] = self._balance.get(pattern, 0) + 1
         for pattern in change.withdraw:

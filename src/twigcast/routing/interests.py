@@ -29,7 +29,7 @@ from twigcast.matching import Matcher
 class Wanting(NamedTuple):
     """Who wants a document: channels, and clients with the patterns that it matches."""
 
-    channels: AbstractSet[int]
+    channels: frozenset[int]
     clients: Mapping[int, list[Pattern]]
 
 

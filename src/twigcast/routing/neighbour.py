@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from twigcast.routing.channels import Channel, Course, continued
 from twigcast.routing.messages import AdvertisementKey, LinkState, Update
 from twigcast.routing.promises import Promise
+
+Advertised: TypeAlias = Mapping[AdvertisementKey, Promise]
 
 
 @dataclass(slots=True)
@@ -20,47 +23,105 @@ class Incoming:
     """A channel at the end that is told."""
 
     source: int
-    trees: frozenset[str]
+    trees: frozenset[str] = frozenset()
+
+
+_NONE: frozenset[int] = frozenset()
 
 
 class Neighbour:
     """A broker at the other end of a link."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, with_news: dict[str, None]) -> None:
         self.name = name
-        self.advertised: dict[AdvertisementKey, Promise] = {}
-        """What the neighbour has told of advertisements."""
+        self._with_news = with_news  # neighbours to whom there is something to tell
         self.incoming: dict[int, Incoming] = {}
         self.outgoing: dict[int, Channel] = {}
+        self._advertised: dict[str, dict[AdvertisementKey, Promise]] = {}  # by origin
+        self._serving: dict[str, frozenset[int]] = {}
         self._told: dict[AdvertisementKey, Promise] = {}
+        self._told_of: dict[str, set[AdvertisementKey]] = {}  # by origin
         self._next = 0
         self._states: list[LinkState] = []
         self._advertise: dict[AdvertisementKey, Promise] = {}
         self._unadvertise: dict[AdvertisementKey, None] = {}
         self._serve: dict[int, frozenset[str]] = {}
 
-    def serving(self, tree: str) -> Iterable[int]:
+    # --- what the neighbour has told --------------------------------------------------------------
+
+    @property
+    def advertised(self) -> Advertised:
+        """The advertisements that the neighbour has told of."""
+        return {key: each for told in self._advertised.values() for key, each in told.items()}
+
+    @property
+    def origins(self) -> Iterable[str]:
+        """The brokers of whose advertisements the neighbour has told."""
+        return self._advertised.keys()
+
+    def advertised_from(self, origin: str) -> Advertised:
+        """What the neighbour has told of the advertisements at a broker."""
+        return dict(self._advertised.get(origin, {}))
+
+    def note_advertised(self, key: AdvertisementKey, promise: Promise) -> None:
+        """Note that the neighbour tells of an advertisement."""
+        self._advertised.setdefault(key.origin, {})[key] = promise
+
+    def note_unadvertised(self, key: AdvertisementKey) -> bool:
+        """Note that the neighbour tells of an end; whether it had told of the beginning."""
+        told = self._advertised.get(key.origin, {})
+        if told.pop(key, None) is None:
+            return False
+        if not told:
+            del self._advertised[key.origin]
+        return True
+
+    def serving(self, tree: str) -> frozenset[int]:
         """The sources of the channels on which the neighbour tells what it wants of a tree."""
-        for channel in self.incoming.values():
-            if tree in channel.trees:
-                yield channel.source
+        return self._serving.get(tree, _NONE)
+
+    def note_serving(self, channel: Incoming, trees: frozenset[str]) -> frozenset[str]:
+        """Note for which trees a channel holds from now on; the trees for which that is news."""
+        source = {channel.source}
+        for tree in trees - channel.trees:
+            self._serving[tree] = self.serving(tree) | source
+        for tree in channel.trees - trees:
+            left = self._serving.pop(tree) - source
+            if left:
+                self._serving[tree] = left
+        news = trees ^ channel.trees
+        channel.trees = trees
+        return news
+
+    # --- what the neighbour is told ---------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Take note that there is something to tell."""
+        self._with_news[self.name] = None
 
     def tell_states(self, states: Iterable[LinkState]) -> None:
         """Pass on link states."""
+        self.begin()
         self._states.extend(states)
 
-    def tell_advertisements(self, wanted: Mapping[AdvertisementKey, Promise]) -> None:
-        """Let the neighbour know of these advertisements and of no others."""
-        for key in [key for key, promise in self._told.items() if wanted.get(key) != promise]:
-            del self._told[key]
-            self._unadvertise[key] = None
+    def tell_advertised(self, origin: str, wanted: Advertised) -> None:
+        """Let the neighbour know of these advertisements at a broker and of no others there."""
+        self.begin()
+        for key in self._told_of.pop(origin, ()):
+            if wanted.get(key) != self._told[key]:
+                del self._told[key]
+                if self._advertise.pop(key, None) is None:
+                    self._unadvertise[key] = None
         for key, promise in wanted.items():
             if key not in self._told:
                 self._told[key] = promise
                 self._advertise[key] = promise
+        if wanted:
+            self._told_of[origin] = set(wanted)
 
     def arrange(self, courses: Iterable[Course], new_channel: Callable[[int], Channel]) -> None:
         """Let the channels to the neighbour take these courses, and be no others."""
+        self.begin()
         before = self.outgoing
         self.outgoing = {}
         for course, number in continued(before, courses):

@@ -253,7 +253,7 @@ def write_network(overlay: Overlay, strategy: Strategy | None = None) -> str:
     """The text of a network file, without clients, that :func:`read_network` reads as the same.
 
     Raises OverlayError for what cannot be written: a strategy without a name, a broker whose name
-    is empty or is no Unicode text, and an overlay without brokers.
+    is no Unicode text, and an overlay without brokers.
     """
     strategy = strategy or Strategy()
     name = strategy.name
@@ -277,7 +277,7 @@ def write_network(overlay: Overlay, strategy: Strategy | None = None) -> str:
 
 
 def _quoted(text: str) -> str:
-    if not text or any("\ud800" <= each < "\ue000" for each in text):
+    if any("\ud800" <= each < "\ue000" for each in text):
         raise OverlayError(f"the broker {text!r} cannot be written; give it another name")
     # JSON escapes what TOML wants escaped, but for one character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

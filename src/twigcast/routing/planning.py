@@ -1,37 +1,56 @@
 """What a broker should tell its neighbours, from the trees and the advertisements.
 
-Everything here is computed from what is known now; what is different from what was told before,
-those find out who tell it (:mod:`~twigcast.routing.neighbour`, :mod:`~twigcast.routing.channels`).
+For each tree the planner knows whom the broker tells what is wanted of it, and from which channels
+that is known; and whom it tells of the advertisements that the tree is there for.  When something
+has changed that concerns some trees, these are planned anew, and the channels to those neighbours
+that they lead to; when the links have changed, all.
+
+What of this is different from what was told before, those find out who tell it
+(:mod:`~twigcast.routing.neighbour`, :mod:`~twigcast.routing.channels`).
+
+Cost: for a tree, as many steps as the broker has neighbours in it; for a neighbour, as many as
+trees lead to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
 
 from twigcast.routing.channels import Course
 from twigcast.routing.clients import Client
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import AdvertisementKey
-from twigcast.routing.neighbour import Neighbour
+from twigcast.routing.neighbour import Advertised, Neighbour
 from twigcast.routing.promises import ANYTHING, Promise
 from twigcast.routing.strategy import Towards
 
 SHARED_TREE: Final = ""
 """The name of the tree that all documents take where producers are not known."""
 
-Advertised: TypeAlias = dict[AdvertisementKey, Promise]
+
+class _TreePlan(NamedTuple):
+    back: Mapping[str, frozenset[int]]
+    """Whom to tell what is wanted, and the sources from which that is known."""
+    on: tuple[str, ...]
+    """Whom to tell what is advertised."""
+    advertised: Advertised
+
+
+_NO_PLAN = _TreePlan({}, (), {})
 
 
 class Plan(NamedTuple):
-    """What to tell, by neighbour."""
+    """What is to be told, where that may have changed."""
 
-    advertisements: Mapping[str, Advertised]
-    courses: Mapping[str, list[Course]]
+    advertised: list[tuple[str, str, Advertised]]
+    """A neighbour, an origin, and what the neighbour should know of it."""
+    courses: dict[str, list[Course]]
+    """By neighbour, the channels that should lead to it."""
 
 
 class Planner:
-    """Looks at what a broker knows; changes nothing."""
+    """Knows what a broker should tell; looks at what the broker knows and changes nothing of it."""
 
     def __init__(
         self,
@@ -46,31 +65,13 @@ class Planner:
         self._link_states = link_states
         self._clients = clients
         self._neighbours = neighbours
+        self._plans: dict[str, _TreePlan] = {}
+        self._inputs: dict[str, dict[str, frozenset[int]]] = {}  # by neighbour and tree
 
-    def plan(self) -> Plan:
-        """What each neighbour should know of advertisements, and which channels lead to it."""
-        advertised = self.advertised()
-        to_tell: dict[str, Advertised] = {}
-        if self._towards is not Towards.EVERYONE:
-            view = self._link_states.view
-            for origin, promises in advertised.items():
-                for child in view.tree(origin).below(self._name):
-                    to_tell.setdefault(child, {}).update(promises)
-        return Plan(to_tell, self._courses(advertised))
-
+    @property
     def advertised(self) -> dict[str, Advertised]:
-        """The advertisements that hold, by origin: those that came by the tree of the origin."""
-        found: dict[str, Advertised] = {}
-        for client in self._clients.values():
-            for key, promise in client.advertised.items():
-                own = AdvertisementKey(self._name, client.name, key)
-                found.setdefault(self._name, {})[own] = promise
-        view = self._link_states.view
-        for neighbour in self._neighbours.values():
-            for told, promise in neighbour.advertised.items():
-                if view.tree(told.origin).parent(self._name) == neighbour.name:
-                    found.setdefault(told.origin, {})[told] = promise
-        return found
+        """The advertisements that hold, by origin, as of the last plan."""
+        return {origin: plan.advertised for origin, plan in self._plans.items()}
 
     def ways_on(self, tree: str, link: str) -> tuple[str, ...]:
         """The brokers to which a document of a tree may go next, having come on a link."""
@@ -80,42 +81,79 @@ class Planner:
             return tuple(name for name in around if name != link)
         return view.tree(tree).below(self._name)
 
-    def _courses(self, advertised: Mapping[str, Advertised]) -> dict[str, list[Course]]:
-        """The channels there should be: one for all trees with the same inputs."""
-        groups: dict[str, dict[frozenset[int], set[str]]] = {}
-        for tree, to, others in self._ways_back(advertised):
-            inputs = frozenset(
-                source
-                for other in others
-                if other in self._neighbours
-                for source in self._neighbours[other].serving(tree)
-            )
-            groups.setdefault(to, {}).setdefault(inputs, set()).add(tree)
-        return {
-            to: [
-                Course(frozenset(trees), inputs, self._promises(advertised, trees))
-                for inputs, trees in group.items()
-            ]
-            for to, group in groups.items()
-        }
+    def plan(self, stale: Collection[str] | None) -> Plan:
+        """What is to be told, now that these trees are not what they were; None stands for all."""
+        trees = self._all_trees() if stale is None else sorted(stale)
+        touched = dict.fromkeys(self._neighbours) if stale is None else {}
+        told: list[tuple[str, str, Advertised]] = []
+        for tree in trees:
+            before, now = self._plans.pop(tree, _NO_PLAN), self._plan_tree(tree)
+            if now is not _NO_PLAN:
+                self._plans[tree] = now
+            for name in before.back:
+                del self._inputs[name][tree]
+            for name, inputs in now.back.items():
+                self._inputs.setdefault(name, {})[tree] = inputs
+            touched.update(dict.fromkeys((*before.back, *now.back)))
+            if stale is None or before[1:] != now[1:]:
+                told += [(name, tree, now.advertised) for name in now.on]
+                told += [(name, tree, {}) for name in before.on if name not in now.on]
+        return Plan(told, {name: self._courses(name) for name in touched})
 
-    def _ways_back(self, origins: Iterable[str]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-        """For each tree, whom to tell what is wanted of it, and from whom that is known."""
-        view = self._link_states.view
+    def _all_trees(self) -> list[str]:
         if self._towards is Towards.EVERYONE:
-            around = view.shared_tree(self._name).around(self._name)
-            for to in around:
-                yield SHARED_TREE, to, tuple(other for other in around if other != to)
-            return
-        for origin in origins:
-            tree = view.tree(origin)
-            parent = tree.parent(self._name)
-            if parent is not None:
-                yield origin, parent, tree.below(self._name)
+            return [SHARED_TREE]
+        origins = {self._name, *self._plans}
+        for neighbour in self._neighbours.values():
+            origins.update(neighbour.origins)
+        return sorted(origins)
 
-    def _promises(
-        self, advertised: Mapping[str, Advertised], trees: Iterable[str]
-    ) -> frozenset[Promise]:
+    def _plan_tree(self, name: str) -> _TreePlan:
+        if (name == SHARED_TREE) != (self._towards is Towards.EVERYONE):
+            return _NO_PLAN
+        view = self._link_states.view
+        if name == SHARED_TREE:
+            around = view.shared_tree(self._name).around(self._name)
+            serving = {to: self._serving(name, (to,)) for to in around if to in self._neighbours}
+            everything = frozenset[int]().union(*serving.values())
+            return _TreePlan({to: everything - own for to, own in serving.items()}, (), {})
+        tree = view.tree(name)
+        advertised = self._advertised(name, tree.parent(self._name))
+        if not advertised:
+            return _NO_PLAN
+        below = tree.below(self._name)
+        parent = tree.parent(self._name)
+        back = {} if parent is None else {parent: self._serving(name, below)}
+        return _TreePlan(back, below, advertised)
+
+    def _advertised(self, origin: str, parent: str | None) -> Advertised:
+        """The advertisements of an origin that hold: those that came by its tree."""
+        if origin == self._name:
+            return {
+                AdvertisementKey(origin, client.name, key): promise
+                for client in self._clients.values()
+                for key, promise in client.advertised.items()
+            }
+        neighbour = None if parent is None else self._neighbours.get(parent)
+        return {} if neighbour is None else neighbour.advertised_from(origin)
+
+    def _serving(self, tree: str, names: Collection[str]) -> frozenset[int]:
+        neighbours = (self._neighbours.get(name) for name in names)
+        return frozenset[int]().union(*(each.serving(tree) for each in neighbours if each))
+
+    def _courses(self, neighbour: str) -> list[Course]:
+        """The channels there should be to a neighbour: one for all trees with the same inputs."""
+        groups: dict[frozenset[int], list[str]] = {}
+        for tree, inputs in self._inputs.get(neighbour, {}).items():
+            groups.setdefault(inputs, []).append(tree)
+        return [
+            Course(frozenset(trees), inputs, self._promises(trees))
+            for inputs, trees in groups.items()
+        ]
+
+    def _promises(self, trees: Collection[str]) -> frozenset[Promise]:
         if self._towards is not Towards.ADVERTISEMENTS:
             return frozenset((ANYTHING,))
-        return frozenset(promise for tree in trees for promise in advertised[tree].values())
+        return frozenset(
+            promise for tree in trees for promise in self._plans[tree].advertised.values()
+        )

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, decompose
@@ -102,13 +103,14 @@ class Router:
         self._clients: dict[str, Client] = {}
         self._client_of: dict[int, Client] = {}  # by source
         self._neighbours: dict[str, Neighbour] = {}
+        self._with_news: dict[str, None] = {}
         self._channels: list[Channel] = []  # to all neighbours
         self._planner = Planner(
             name, self.strategy.towards, self._link_states, self._clients, self._neighbours
         )
         self._recent = RecentDocuments()
         self._published = 0
-        self._needs_plan = False
+        self._stale: set[str] | None = set()  # trees to be planned anew; None stands for all
         self._refusals: list[str] = []
         self._sends: list[Send] = []
         self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
@@ -149,7 +151,7 @@ class Router:
         """
         for state in states:
             self._link_states.accept(state)
-        self._needs_plan = True
+        self._stale = None
         return self._answer(None, "")
 
     @property
@@ -192,7 +194,7 @@ class Router:
             self._refuse(f"the cost of a link is above 0, not {message.cost}")
         else:
             self._set_link(link, message.cost)
-            neighbour = self._neighbours[link] = Neighbour(link)
+            neighbour = self._neighbours[link] = Neighbour(link, self._with_news)
             neighbour.tell_states(self._link_states.all)
 
     def _on_link_down(self, message: LinkDown, link: str) -> None:
@@ -200,7 +202,7 @@ class Router:
         if client is not None:
             for pattern in list(self._interests.patterns(client.source)):
                 self._unwant_all(client.source, pattern)
-            self._needs_plan |= bool(client.advertised)
+            self._plan_anew((self.name,))
             self._interests.close(client.source)
             del self._clients[link]
             del self._client_of[client.source]
@@ -213,7 +215,7 @@ class Router:
         state = self._link_states.set_link(link, cost)
         for neighbour in self._neighbours.values():
             neighbour.tell_states((state,))
-        self._needs_plan = True
+        self._stale = None
 
     def _on_subscribe(self, message: Subscribe, link: str) -> None:
         client = self._clients[link]
@@ -246,13 +248,13 @@ class Router:
             )
             return
         client.advertised[message.id] = message.promise
-        self._needs_plan = True
+        self._plan_anew((self.name,))
 
     def _on_unadvertise(self, message: Unadvertise, link: str) -> None:
         if self._clients[link].advertised.pop(message.id, None) is None:
             self._refuse(f"{link!r} has no advertisement {message.id!r}")
             return
-        self._needs_plan = True
+        self._plan_anew((self.name,))
 
     def _on_publish(self, message: Publish, link: str) -> None:
         towards = self.strategy.towards
@@ -284,8 +286,8 @@ class Router:
             return
         for name in self._planner.ways_on(document.tree, link):
             neighbour = self._neighbours.get(name)
-            if neighbour is not None and any(
-                source in wanting.channels for source in neighbour.serving(document.tree)
+            if neighbour is not None and not wanting.channels.isdisjoint(
+                neighbour.serving(document.tree)
             ):
                 self._sends.append(Send(name, document))
         for source, patterns in wanting.clients.items():
@@ -299,23 +301,24 @@ class Router:
         neighbour = self._neighbours[link]
         for state in update.states:
             if self._link_states.accept(state):
-                self._needs_plan = True
+                self._stale = None
                 is_own = state.broker == self.name
                 for other in self._neighbours.values():
                     if is_own or other is not neighbour:
                         other.tell_states((self._link_states.own if is_own else state,))
         for key in update.unadvertise:
-            if neighbour.advertised.pop(key, None) is None:
+            if not neighbour.note_unadvertised(key):
                 self._refuse(f"{link!r} never told of the advertisement {key}")
-        neighbour.advertised.update(update.advertise)
-        if update.advertise or update.unadvertise or update.serve:
-            self._needs_plan = True
+        for key, promise in update.advertise:
+            neighbour.note_advertised(key, promise)
+        self._plan_anew(key.origin for key in update.unadvertise)
+        self._plan_anew(key.origin for key, _ in update.advertise)
         for number, trees in update.serve:
             channel = neighbour.incoming.get(number)
-            if channel is not None:
-                channel.trees = trees
-            else:
-                neighbour.incoming[number] = Incoming(self._interests.open(is_client=False), trees)
+            if channel is None:
+                source = self._interests.open(is_client=False)
+                channel = neighbour.incoming[number] = Incoming(source)
+            self._plan_anew(neighbour.note_serving(channel, trees))
         closed = [number for number, _ in update.serve if not neighbour.incoming[number].trees]
         for number, change in update.changes:
             channel = neighbour.incoming.get(number)
@@ -363,18 +366,29 @@ class Router:
         for _ in range(self._interests.patterns(source)[pattern]):
             self._unwant(source, pattern)
 
+    def _plan_anew(self, trees: Iterable[str]) -> None:
+        if self._stale is not None:
+            self._stale.update(trees)
+
     def _replan(self) -> None:
         """Bring the advertisements told, and the channels, in line with what is known now."""
-        self._needs_plan = False
-        planned = self._planner.plan()
-        self._channels = []
-        for name, neighbour in self._neighbours.items():
-            neighbour.tell_advertisements(planned.advertisements.get(name, {}))
-            neighbour.arrange(planned.courses.get(name, ()), self._new_channel)
-            self._channels += neighbour.outgoing.values()
+        plan = self._planner.plan(self._stale)
+        self._stale = set()
+        for name, origin, advertised in plan.advertised:
+            if name in self._neighbours:
+                self._neighbours[name].tell_advertised(origin, advertised)
+        for name, courses in plan.courses.items():
+            if name in self._neighbours:
+                neighbour = self._neighbours[name]
+                neighbour.arrange(courses, partial(self._new_channel, neighbour))
+        self._channels = [
+            channel
+            for neighbour in self._neighbours.values()
+            for channel in neighbour.outgoing.values()
+        ]
 
-    def _new_channel(self, number: int) -> Channel:
-        return Channel(number, self._interests, self.strategy, self._counters)
+    def _new_channel(self, to: Neighbour, number: int) -> Channel:
+        return Channel(number, to, self._interests, self.strategy, self._counters)
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -382,15 +396,16 @@ class Router:
         self._refusals.append(reason)
 
     def _answer(self, message: Message | None, link: str) -> list[Send]:
-        if self._needs_plan:
+        if self._stale is None or self._stale:
             self._replan()
         sends = self._sends
         self._sends = []
-        if not isinstance(message, Document | Publish):  # which change no table
-            for name, neighbour in self._neighbours.items():
-                update = neighbour.take_update()
-                if update is not None:
-                    sends.append(Send(name, update))
+        for name in self._with_news:
+            neighbour = self._neighbours.get(name)
+            update = None if neighbour is None else neighbour.take_update()
+            if update is not None:
+                sends.append(Send(name, update))
+        self._with_news.clear()
         if self._refusals and message is not None:
             reasons = self._refusals[:_MOST_REASONS]
             more = len(self._refusals) - len(reasons)
@@ -403,11 +418,17 @@ class Router:
 
     def advertisements(self) -> list[AdvertisementEntry]:
         """The subscription routing table: what is advertised, and which link leads there."""
-        entries = []
-        for origin, promises in self._planner.advertised().items():
+        entries = [
+            AdvertisementEntry(AdvertisementKey(self.name, client.name, key), promise, client.name)
+            for client in self._clients.values()
+            for key, promise in client.advertised.items()
+        ]
+        for origin, advertised in self._planner.advertised.items():
             parent = self._link_states.view.tree(origin).parent(self.name)
-            for key, promise in promises.items():
-                entries.append(AdvertisementEntry(key, promise, parent or key.client))
+            if parent is not None:
+                entries += [
+                    AdvertisementEntry(key, promise, parent) for key, promise in advertised.items()
+                ]
         return entries
 
     def subscriptions(self) -> list[SubscriptionEntry]:
@@ -442,7 +463,7 @@ class Router:
         }
         return {
             tree: {
-                name: tuple(self._neighbours[name].serving(tree))
+                name: tuple(sorted(self._neighbours[name].serving(tree)))
                 for name in self._planner.ways_on(tree, "")
                 if name in self._neighbours
             }
