@@ -31,9 +31,10 @@ below and advertised above, whatever happened before.  A document that is publis
 changes may reach too few or too many brokers, but no client twice, unless the client's broker has
 crashed in between; one that is on a link or in a broker when that fails is lost there.
 
-Cost: a subscription takes a search of a covering table at each broker on the way to which it is
-news; a document takes one match of the table at each broker that it reaches.  A change of the
-overlay costs as much as the channels that it changes.
+Cost: a subscription takes a search of a covering table at each broker, and for each channel, to
+which it is news; a document takes one match of the table at each broker that it reaches.  What
+concerns one tree (an advertisement, a channel) costs as much as the broker has neighbours in it; a
+change of the links costs all trees of producers anew.
 """
 
 from __future__ import annotations
