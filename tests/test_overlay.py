@@ -78,6 +78,27 @@ def test_strategies_have_names_and_names_give_strategies() -> None:
     assert Strategy(merging=0.25).name == "imperfect-merging:0.25"
     with pytest.raises(ValueError, match="no strategy 'x'; choose one of: flooding"):
         Strategy.named("x")
+    for degree in ("x", "2", "nan", ""):
+        with pytest.raises(ValueError, match=f"is a number from 0 to 1, not '{degree}'"):
+            Strategy.named(f"imperfect-merging:{degree}")
+
+
+def test_unlike_strategies_have_unlike_names() -> None:
+    some = [Strategy(merging=each) for each in (1 / 3, 0.333333, 0.25)]
+    some += [
+        Strategy(merging=0.0, depth=5),
+        Strategy(depth=5, covering=False),
+        *STRATEGIES.values(),
+    ]
+    assert len({each.name for each in some}) == len(some)
+    assert Strategy.named(some[0].name) == some[0]
+
+
+def test_a_strategy_may_be_given_by_name() -> None:
+    assert Strategy.of("xnet") is STRATEGIES["xnet"]
+    assert Strategy.of(None) == Strategy()
+    with pytest.raises(TypeError, match="a Strategy or its name is needed, not int"):
+        Strategy.of(3)  # type: ignore[arg-type] # wrong on purpose
 
 
 def test_only_imperfect_merging_is_imperfect() -> None:

@@ -74,8 +74,22 @@ def test_news_of_links_is_passed_on_once_and_not_to_where_it_came_from() -> None
 def test_nobody_else_says_which_links_a_broker_has() -> None:
     router = broker()
     before = router.link_state
-    assert router.handle(Update(states=(LinkState("b", 9, 9, ()),)), "a") == []
+    assert router.handle(Update(states=(before._replace(links=()),)), "a") == []
+    assert router.handle(Update(states=(LinkState("b", 0, 0, ()),)), "a") == []
     assert router.link_state == before
+
+
+def test_a_broker_that_others_take_for_an_earlier_life_goes_on_with_a_later_one() -> None:
+    router = broker("flooding")
+    links = router.link_state.links
+    sends = told(*router.handle(Update(states=(LinkState("b", 9, 9, ()),)), "a"))
+    own = router.link_state
+    assert (own.incarnation, own.links) == (10, links)
+    assert sends == {"a": Update(states=(own,)), "c": Update(states=(own,))}
+    router.handle(subscribe(s=WIDE), "one")
+    ((_, delivery),) = router.handle(Publish("<a><b/></a>"), "two")
+    assert isinstance(delivery, Deliver)
+    assert delivery.id == DocumentId("b", 10, 0)
 
 
 def test_a_link_that_comes_up_twice_is_refused_and_nothing_is_lost() -> None:

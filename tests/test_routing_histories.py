@@ -355,6 +355,24 @@ def test_what_is_said_to_a_broker_that_is_gone_is_not_heard_by_the_one_that_retu
         assert network.refusals == ()
 
 
+def test_what_a_broker_merges_before_it_learns_of_a_cut_is_not_heard() -> None:
+    steps: tuple[Step, ...] = (
+        Attach("one", "a"),
+        Attach("two", "b"),
+        Advertise("one", "p", "wide"),
+        Subscribe("two", tuple((name, f"/a/{name}") for name in "bcde")),
+        Settle(),
+        Cut("a", "b"),
+        Merge("b"),
+        Heal("a", "b"),
+    )
+    schemas = (("wide", DEFINITIONS["wide"]),)
+    links = (("a", "b", 1.0),)
+    history = History(("a", "b"), links, "perfect-merging", steps, schemas, is_late=True)
+    for seed in range(20):
+        assert run_history(history, seed).wrong is None
+
+
 # --- the transport -------------------------------------------------------------------------------
 
 

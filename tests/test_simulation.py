@@ -20,6 +20,7 @@ from twigcast.routing import ANYTHING, Envelope, Link, LinkTraits, Overlay, Stra
 from twigcast.schema import Schema
 from twigcast.simulation import (
     Conditions,
+    Counts,
     FixedTime,
     MeasuredTime,
     ProcessingTime,
@@ -438,6 +439,27 @@ def test_a_summary_can_be_written_down() -> None:
         "content_bytes": len(NEWS),
         "wasted": 0,
     }
+
+
+def test_a_summary_tells_what_each_broker_received_and_keeps() -> None:
+    made = offices()
+    made.publish("feed", NEWS)
+    made.crash("rome")
+    made.run()
+    summary = made.summary()
+    assert [each.broker for each in summary.by_broker] == ["london", "paris", "rome"]
+    assert sum(each.messages for each in summary.by_broker) == summary.received_by_brokers
+    assert Counts.joined(each.received for each in summary.by_broker) == summary.received
+    assert sum(each.patterns for each in summary.by_broker) == summary.tables.patterns
+    assert sum(each.entries for each in summary.by_broker) == summary.tables.entries
+    london, paris, rome = json.loads(summary.as_json())["by_broker"]
+    # The feed advertises; the desk here and those beyond Paris, as one, subscribe.
+    kinds = ("advertise", "unadvertise", "subscribe", "unsubscribe", "publish")
+    assert [london["received"][kind] for kind in kinds] == [1, 0, 2, 0, 1]
+    assert (london["messages"], london["patterns"], london["entries"]) == (4, 1, 2)
+    assert [paris["received"][kind] for kind in kinds] == [1, 0, 2, 0, 1]
+    assert (paris["patterns"], paris["entries"]) == (1, 1)  # the other one was told by Rome
+    assert (rome["received"]["subscribe"], rome["patterns"], rome["entries"]) == (1, 0, 0)
 
 
 # --- size ------------------------------------------------------------------------------------

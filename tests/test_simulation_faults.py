@@ -17,6 +17,7 @@ from twigcast.routing import (
     Strategy,
 )
 from twigcast.simulation import (
+    Conditions,
     Crash,
     Cut,
     Disturb,
@@ -37,9 +38,15 @@ WANTED = ("/news", "/news/p", "//p", "/news/q", "/*/q", "/other", "//other/p")
 PUBLISHED = (NEWS, b"<news><q/></news>", b"<other><p/></other>", b"<none/>")
 
 
-def line(faults: Iterable[Fault] = (), *, seed: int = 0) -> Simulation:
+def line(faults: Iterable[Fault] = (), *, seed: int = 0, loss: float = 0.0) -> Simulation:
     """The feed's b1 --10 ms-- b2 --10 ms-- the desk's b3, at rest well before 0.5 s."""
-    made = Simulation(chain(3, latency=0.01), processing=FixedTime(0.001), seed=seed, faults=faults)
+    made = Simulation(
+        chain(3, latency=0.01),
+        processing=FixedTime(0.001),
+        seed=seed,
+        loss=loss,
+        faults=faults,
+    )
     made.attach("feed", "b1")
     made.attach("desk", "b3")
     made.advertise("feed", "all", ANYTHING)
@@ -147,6 +154,32 @@ def test_a_disturbed_link_can_be_cut() -> None:
     assert got(made) == [0, 3, 4]
 
 
+def test_a_link_loses_what_it_was_given_to_lose_once_an_episode_has_ended() -> None:
+    link = Link("b2", "b3")
+
+    def lost_share(faults: Iterable[Fault], *times: float) -> float:
+        made = line(faults, seed=1, loss=0.3)
+        publish_at(made, *times)
+        before = made.summary().frames
+        made.run()
+        after = made.summary().frames
+        return (after.lost - before.lost) / (after.sent - before.sent)
+
+    episode = (Disturb(0.6, link, loss=0.6), Disturb(0.9, link))
+    later = [1.0 + number / 100 for number in range(500)]
+    assert lost_share(episode, *later) == pytest.approx(0.3, abs=0.03)
+    assert lost_share(episode[:1], *later) > 0.4  # on one of two links 1 - 0.7 * 0.4
+
+
+def test_what_is_wrong_with_a_link_comes_beside_what_it_was_given() -> None:
+    given = Conditions(jitter=0.01, loss=0.3, duplication=0.1)
+    assert given.beside(Conditions()) == Conditions().beside(given) == given
+    worse = given.beside(Conditions(delay=0.5, jitter=0.02, loss=0.5, reordering=0.2))
+    assert (worse.delay, worse.jitter) == (0.5, 0.03)
+    assert worse.loss == pytest.approx(0.65)
+    assert (worse.duplication, worse.reordering) == (0.1, 0.2)
+
+
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -159,6 +192,8 @@ def test_a_disturbed_link_can_be_cut() -> None:
             Disturb(1, Link("a", "b"), loss=0.1),
             "1 s: the link a-b loses 10%, doubles 0% and reorders 0%",
         ),
+        (Slow(2, Link("a", "b"), 0.0), "2 s: the link a-b is as fast as before"),
+        (Disturb(2, Link("a", "b")), "2 s: the link a-b is as reliable as before"),
     ],
 )
 def test_faults_tell_what_they_are(fault: Fault, words: str) -> None:

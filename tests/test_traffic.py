@@ -54,7 +54,8 @@ def test_flooding_takes_each_subscription_to_every_broker_once() -> None:
     network.settle()
     assert kinds(counting.total) == (0, 0, 14, 0, 0)
     assert counting.received_by_brokers == 14
-    assert all(counting.received_by(broker).subscribe == 2 for broker in network.overlay)
+    assert set(counting.by_broker) == set(network.overlay)
+    assert all(counts.subscribe == 2 for counts in counting.by_broker.values())
     network.unsubscribe("desk", "1")
     network.settle()
     assert kinds(counting.total) == (0, 0, 14, 7, 0)
@@ -118,7 +119,7 @@ def test_what_keeps_the_overlay_together_is_counted_apart() -> None:
     network.cut("b2", "b3")
     network.settle()
     # b2 tells b1; b3 has nobody to tell.
-    assert counting.total.link_states == counting.received_by("b1").link_states == 1
+    assert counting.total.link_states == counting.by_broker["b1"].link_states == 1
     assert counting.received_by_brokers == 3
 
 

@@ -55,6 +55,12 @@ _OF_GENERATED: Final = (
 """Options for clients that are made, and for none that a network file has."""
 
 
+_PATHS: Final = PathParameters(wildcard=0.02, descendant=0.02)
+"""With as many as trees have, a few hundred contain ``/*``, and covering leaves nothing else."""
+_TREES: Final = TreeParameters(wildcard=0.1, descendant=0.05)
+"""XNET's."""
+
+
 class _Shape(StrEnum):
     """What subscriptions look like."""
 
@@ -110,11 +116,23 @@ def simulate(
         int, typer.Option(min=1, max=100, help="The greatest height of a tree or length of a path.")
     ] = 10,
     wildcard: Annotated[
-        float, typer.Option(min=0, max=1, help="The probability of * at a step.")
-    ] = 0.1,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="The probability of * at a step; "
+            f"{_PATHS.wildcard} for paths and {_TREES.wildcard} for trees by default.",
+        ),
+    ] = None,
     descendant: Annotated[
-        float, typer.Option(min=0, max=1, help="The probability of // at a step.")
-    ] = 0.05,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="The probability of // at a step; "
+            f"{_PATHS.descendant} for paths and {_TREES.descendant} for trees by default.",
+        ),
+    ] = None,
     branching: Annotated[
         float,
         typer.Option(min=0, max=1, help="Trees: the probability of more than one child at a node."),
@@ -190,9 +208,7 @@ def simulate(
                 subscriptions,
                 subscribers,
                 producers,
-                TreeParameters(length, wildcard, descendant, branching, skew)
-                if shape is _Shape.TREE
-                else PathParameters(length, wildcard, descendant, skew),
+                _parameters(shape, length, wildcard, descendant, branching, skew),
                 ValueParameters(fraction=values) if values else None,
             )
             if by_paths and (shape is _Shape.TREE or values):
@@ -212,7 +228,7 @@ def simulate(
             else draw_documents(plan.clients, documents, seed)
         )
         workload = SimulatedWorkload(plan, published)
-        schedule = plan_faults(workload, faults, seed, loss)
+        schedule = plan_faults(workload, faults, seed)
         setting = Setting(seed, loss, schedule, measured, one_by_one, by_paths)
         expected = workload.expected()
         runs = [run_strategy(workload, expected, each, setting, show) for each in chosen]
@@ -251,6 +267,24 @@ def _read_plan(context: typer.Context, network: str) -> NetworkPlan:
                 f"made: --topology {network} --dtd …"
             )
     return plan
+
+
+def _parameters(
+    shape: _Shape,
+    length: int,
+    wildcard: float | None,
+    descendant: float | None,
+    branching: float,
+    skew: float,
+) -> TreeParameters | PathParameters:
+    usual = _TREES if shape is _Shape.TREE else _PATHS
+    chances = (
+        usual.wildcard if wildcard is None else wildcard,
+        usual.descendant if descendant is None else descendant,
+    )
+    if shape is _Shape.TREE:
+        return TreeParameters(length, *chances, branching, skew)
+    return PathParameters(length, *chances, skew)
 
 
 def _make_plan(

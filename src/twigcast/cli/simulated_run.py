@@ -15,7 +15,7 @@ What clients get is held against :meth:`SimulatedWorkload.expected`, in which no
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import process_time
 from typing import Final
@@ -26,7 +26,6 @@ from twigcast.errors import NetworkError
 from twigcast.routing import ClientPlan, DocumentId, Link, Strategy
 from twigcast.simulation import (
     Crash,
-    Disturb,
     Fault,
     FixedTime,
     MeasuredTime,
@@ -74,22 +73,10 @@ class StrategyRun:
     """What must not be: documents that came to too few, or too many, or twice."""
 
 
-def plan_faults(
-    workload: SimulatedWorkload, count: int, seed: int, loss: float
-) -> tuple[Fault, ...]:
-    """Faults that all are repaired before the last document is published.
-
-    A link that loses frames anyway, ``loss`` of them, is as it was before when it is repaired.
-    """
-    if not count:
-        return ()
+def plan_faults(workload: SimulatedWorkload, count: int, seed: int) -> tuple[Fault, ...]:
+    """Faults that all are repaired before the last document is published."""
     until = _moment(workload, len(workload.documents) - 1)
-    return tuple(
-        replace(fault, loss=loss)
-        if isinstance(fault, Disturb) and fault == Disturb(fault.time, fault.link)
-        else fault
-        for fault in random_faults(workload.overlay, seed, count, until)
-    )
+    return tuple(random_faults(workload.overlay, seed, count, until))
 
 
 def _moment(workload: SimulatedWorkload, number: int) -> float:

@@ -126,6 +126,8 @@ class NetworkClient:
 class Network:
     """All brokers of an overlay, with links that can be cut and brokers that can crash.
 
+    ``strategy`` may be given by name.  What brokers refuse is in :attr:`refusals`.
+
     >>> from twigcast.routing import ANYTHING
     >>> network = Network(Overlay(["london", "rome"], [("london", "rome")]))
     >>> network.attach("feed", "london")
@@ -142,14 +144,14 @@ class Network:
     def __init__(
         self,
         overlay: Overlay,
-        strategy: Strategy | None = None,
+        strategy: Strategy | str | None = None,
         *,
         transport: Transport | None = None,
         observer: Observer | None = None,
         limits: DocumentLimits | None = None,
     ) -> None:
         self.overlay = overlay
-        self.strategy = Strategy() if strategy is None else strategy
+        self.strategy = Strategy.of(strategy)
         self._transport = InstantTransport() if transport is None else transport
         self._observer = Observer() if observer is None else observer
         self._limits = limits
@@ -268,6 +270,8 @@ class Network:
         """Let a client publish a document; ``by_paths``, path by path."""
         if self.client(client).broker not in self._routers:
             raise NetworkError(f"the broker of {client!r} is down; restart it first")
+        if not isinstance(content, Source):
+            raise TypeError(f"a document is bytes or str, not {type(content).__name__}")
         self._say(client, Publish(content, by_paths))
 
     def client(self, name: str) -> NetworkClient:
@@ -444,12 +448,15 @@ class Network:
 
     @property
     def refusals(self) -> tuple[Refused, ...]:
-        """What brokers refused."""
+        """What brokers refused, to clients and to each other, and why."""
         return tuple(self._refusals)
 
     def links_up(self) -> Iterator[Link]:
         """The links that can be used."""
         return (link for link in self.overlay.links if self.is_up(link))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a Network is not copied; pass on what freeze() gives")
 
     def __repr__(self) -> str:
         return (

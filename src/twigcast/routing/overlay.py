@@ -59,7 +59,7 @@ class Overlay:
         self._links: dict[Link, LinkTraits] = {}
         pairs = links.items() if isinstance(links, Mapping) else ((each, None) for each in links)
         for (one, other), traits in pairs:
-            self._add(one, other, traits or LinkTraits())
+            self._add(one, other, LinkTraits() if traits is None else LinkTraits(*traits))
 
     def _add(self, one: str, other: str, traits: LinkTraits) -> None:
         for end in (one, other):

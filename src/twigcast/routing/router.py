@@ -270,7 +270,7 @@ class Router:
         try:
             paths = list(decompose(message.content, str(identity), limits=self._limits))
         except DocumentError as error:
-            self._refuse(f"the document cannot be read: {error}")
+            self._refuse(f"a document of {link!r} cannot be read: {error}")
             return
         for each in paths:
             part = Document(identity, tree, path_document(each.path), each.path_id)
@@ -282,7 +282,7 @@ class Router:
         try:
             wanting = self._interests.match(document.content)
         except DocumentError as error:
-            self._refuse(f"the document cannot be read: {error}")
+            self._refuse(f"a document of {link!r} cannot be read: {error}")
             return
         for name in self._planner.ways_on(document.tree, link):
             neighbour = self._neighbours.get(name)

@@ -14,7 +14,6 @@ The six strategies that Li, Hou and Jacobsen compare (section 5), and XNET's::
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -69,7 +68,7 @@ class Strategy:
             if strategy == self:
                 return name
         if self == Strategy(merging=self.merging):
-            return f"imperfect-merging:{self.merging:g}"
+            return f"imperfect-merging:{self.merging!r}"
         parts = [f"towards {self.towards.value}"]
         if self.covering:
             parts.append("covering")
@@ -78,17 +77,34 @@ class Strategy:
         return ", ".join(parts)
 
     @staticmethod
+    def of(strategy: Strategy | str | None) -> Strategy:
+        """A strategy as it is or by its name; the default one for None."""
+        if isinstance(strategy, str):
+            return Strategy.named(strategy)
+        if strategy is None:
+            return Strategy()
+        if not isinstance(strategy, Strategy):
+            raise TypeError(f"a Strategy or its name is needed, not {type(strategy).__name__}")
+        return strategy
+
+    @staticmethod
     def named(name: str) -> Strategy:
         """The strategy of that name; ``imperfect-merging:0.2`` sets the degree."""
         found = STRATEGIES.get(name)
         if found is not None:
             return found
-        degree = re.fullmatch(r"imperfect-merging:(\d*\.?\d+)", name)
-        if degree:
-            return Strategy(merging=float(degree[1]))
+        if name.startswith(_DEGREE):
+            degree = name.removeprefix(_DEGREE)
+            try:
+                return Strategy(merging=float(degree))
+            except ValueError:
+                raise ValueError(
+                    f"{name}: the degree of a merger is a number from 0 to 1, not {degree!r}"
+                ) from None
         raise ValueError(f"there is no strategy {name!r}; choose one of: {', '.join(STRATEGIES)}")
 
 
+_DEGREE: Final = "imperfect-merging:"
 STRATEGIES: Final = {
     "flooding": Strategy(Towards.EVERYONE, covering=False),
     "covering": Strategy(Towards.EVERYONE),

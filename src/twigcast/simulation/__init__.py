@@ -43,7 +43,13 @@ from twigcast.simulation.faults import (
 )
 from twigcast.simulation.frames import FrameCounts
 from twigcast.simulation.simulation import Simulation
-from twigcast.simulation.summary import DelaySummary, LinkSummary, Summary, TableSizes
+from twigcast.simulation.summary import (
+    BrokerSummary,
+    DelaySummary,
+    LinkSummary,
+    Summary,
+    TableSizes,
+)
 from twigcast.simulation.topologies import (
     balanced_tree,
     chain,
@@ -56,6 +62,7 @@ from twigcast.simulation.traffic import Traffic
 from twigcast.simulation.transport import TimedTransport
 
 __all__ = [
+    "BrokerSummary",
     "Conditions",
     "Counts",
     "Crash",

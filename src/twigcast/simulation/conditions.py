@@ -39,6 +39,14 @@ class Conditions:
         """Whether the two ends must make up for what the link does."""
         return bool(self.loss or self.duplication or self.reordering)
 
+    def beside(self, other: Conditions) -> Conditions:
+        """What a link is like when two things are wrong with it, each as if it were alone."""
+        return Conditions(
+            self.delay + other.delay,
+            self.jitter + other.jitter,
+            *(_either(getattr(self, name), getattr(other, name)) for name in _WITHIN_A_LINK),
+        )
+
     def longest(self, latency: float) -> float:
         """How long a frame can be on its way."""
         return latency * (1 + LATE * bool(self.reordering)) + self.delay + self.jitter
@@ -64,6 +72,11 @@ class MeasuredTime:
 
 
 ProcessingTime: TypeAlias = FixedTime | MeasuredTime
+
+
+def _either(one: float, other: float) -> float:
+    """How likely it is that at least one of two things happens."""
+    return one + other - one * other
 
 
 def _require_seconds(name: str, seconds: float) -> None:

@@ -3,7 +3,9 @@
     Crash   ──► Restart                 a broker loses everything, and begins anew
     Cut     ──► Heal                    a link carries nothing, and does again
     Slow    ──► Slow by 0               a link takes longer, and no longer does
-    Disturb ──► Disturb with nothing    a link loses, doubles and reorders, and does no more
+    Disturb ──► Disturb with nothing    a link loses, doubles and reorders more, and no longer does
+
+The second of a pair leaves a link as the simulation was given it, which may lose frames by itself.
 
 :func:`random_faults` makes schedules at the end of which everything is whole again.
 """
@@ -44,7 +46,7 @@ class Target(Protocol):
         duplication: float = 0.0,
         reordering: float = 0.0,
     ) -> None:
-        """Let these shares of the frames on a link be lost, come twice, come late."""
+        """Let these shares of the frames on a link be lost, come twice, come late, in addition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +122,17 @@ class Slow:
         target.slow(*self.link, self.seconds)
 
     def __str__(self) -> str:
+        if not self.seconds:
+            return f"{self.time:g} s: the link {self.link} is as fast as before"
         return f"{self.time:g} s: the link {self.link} takes {self.seconds:g} s longer"
 
 
 @dataclass(frozen=True, slots=True)
 class Disturb:
-    """A link does something to shares of the frames on it; nothing at all ends it."""
+    """A link does something to shares of the frames on it, beside what it does anyway.
+
+    One without any share ends it.
+    """
 
     time: float
     link: Link
@@ -143,6 +150,8 @@ class Disturb:
         )
 
     def __str__(self) -> str:
+        if not (self.loss or self.duplication or self.reordering):
+            return f"{self.time:g} s: the link {self.link} is as reliable as before"
         return (
             f"{self.time:g} s: the link {self.link} loses {self.loss:.0%}, doubles "
             f"{self.duplication:.0%} and reorders {self.reordering:.0%}"

@@ -28,22 +28,25 @@ from twigcast.simulation.traffic import Traffic
 from twigcast.simulation.transport import TimedTransport
 
 
-class _Stopwatch(Observer):
-    """Tells the transport when a broker is done, before anything else is done about it."""
+class _Observers(Observer):
+    """Tells the transport when a broker is done, before anybody looks at what it has done."""
 
-    def __init__(self, transport: TimedTransport, traffic: Traffic) -> None:
+    def __init__(self, transport: TimedTransport, *observers: Observer) -> None:
         self._transport = transport
-        self._traffic = traffic
+        self._observers = observers
 
     def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
         self._transport.finish()
-        self._traffic.on_handled(envelope, sends)
+        for each in self._observers:
+            each.on_handled(envelope, sends)
 
     def on_delivered(self, client: str, delivery: Deliver) -> None:
-        self._traffic.on_delivered(client, delivery)
+        for each in self._observers:
+            each.on_delivered(client, delivery)
 
     def on_refused(self, link: str, refusal: Refused) -> None:
-        self._traffic.on_refused(link, refusal)
+        for each in self._observers:
+            each.on_refused(link, refusal)
 
 
 class Simulation:
@@ -51,7 +54,8 @@ class Simulation:
 
     What is asked of it is said at the time that it is, ``now``, and happens when the simulation
     runs.  ``loss``, ``duplication`` and ``reordering`` are shares of the frames on every link,
-    ``jitter`` is in seconds (:class:`~twigcast.simulation.Conditions`).
+    ``jitter`` is in seconds (:class:`~twigcast.simulation.Conditions`).  An ``observer`` sees what
+    happens once it is counted.
 
     >>> from twigcast.routing import ANYTHING, LinkTraits
     >>> links = {("london", "rome"): LinkTraits(latency=0.02)}
@@ -70,7 +74,7 @@ class Simulation:
     def __init__(
         self,
         overlay: Overlay,
-        strategy: Strategy | None = None,
+        strategy: Strategy | str | None = None,
         *,
         seed: int = 0,
         processing: ProcessingTime | None = None,
@@ -81,20 +85,23 @@ class Simulation:
         client_latency: float = 0.0,
         faults: Iterable[Fault] = (),
         limits: DocumentLimits | None = None,
+        observer: Observer | None = None,
     ) -> None:
+        self._given = Conditions(0.0, jitter, loss, duplication, reordering)
+        self._troubles: dict[Link, Conditions] = {}
         self._transport = TimedTransport(
             overlay,
             seed=seed,
             processing=processing,
-            conditions=Conditions(0.0, jitter, loss, duplication, reordering),
+            conditions=self._given,
             client_latency=client_latency,
         )
         self.traffic = Traffic(self._transport)
-        observer: Observer = self.traffic
-        if isinstance(processing, MeasuredTime):
-            observer = _Stopwatch(self._transport, self.traffic)
+        looking_on: Observer = self.traffic
+        if observer is not None or isinstance(processing, MeasuredTime):
+            looking_on = _Observers(self._transport, self.traffic, observer or Observer())
         self.network = Network(
-            overlay, strategy, transport=self._transport, observer=observer, limits=limits
+            overlay, strategy, transport=self._transport, observer=looking_on, limits=limits
         )
         for fault in faults:
             self.at(fault.time, partial(fault.apply, self))
@@ -199,10 +206,12 @@ class Simulation:
         self.network.restart(broker)
 
     def slow(self, one: str, other: str, seconds: float) -> None:
-        """Let messages on a link take so much longer than its latency, from now on."""
+        """Let messages on a link take so much longer than its latency, from now on.
+
+        With 0 they take as long as before.
+        """
         link = self._link(one, other)
-        before = self._transport.conditions(link)
-        self._transport.set_conditions(link, replace(before, delay=seconds))
+        self._trouble(link, replace(self._trouble_on(link), delay=seconds))
 
     def disturb(
         self,
@@ -215,12 +224,21 @@ class Simulation:
     ) -> None:
         """Let these shares of the frames on a link be lost, come twice and come late, from now on.
 
-        What the whole simulation was given no longer holds for this link.
+        That is beside what the whole simulation was given: of what that leaves, these shares too.
+        Without any, the link is as the simulation was given it.
         """
         link = self._link(one, other)
-        before = self._transport.conditions(link)
-        now = replace(before, loss=loss, duplication=duplication, reordering=reordering)
-        self._transport.set_conditions(link, now)
+        now = replace(
+            self._trouble_on(link), loss=loss, duplication=duplication, reordering=reordering
+        )
+        self._trouble(link, now)
+
+    def _trouble_on(self, link: Link) -> Conditions:
+        return self._troubles.get(link, Conditions())
+
+    def _trouble(self, link: Link, trouble: Conditions) -> None:
+        self._troubles[link] = trouble
+        self._transport.set_conditions(link, self._given.beside(trouble))
 
     def _link(self, one: str, other: str) -> Link:
         link = Link.between(one, other)

@@ -24,6 +24,21 @@ class LinkSummary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerSummary:
+    """A broker: what it received from clients and other brokers, and its table."""
+
+    broker: str
+    messages: int
+    """Those that the paper counts."""
+    received: Counts
+    """By kind."""
+    patterns: int
+    """Distinct ones in its table; 0 while it is down."""
+    entries: int
+    """With last hops, as for all tables together."""
+
+
+@dataclass(frozen=True, slots=True)
 class DelaySummary:
     """From publishing to delivery, in seconds of simulated time; quantiles within 1 %."""
 
@@ -79,6 +94,8 @@ class Summary:
     frames: FrameCounts
     by_link: tuple[LinkSummary, ...]
     """The links over which anything came, in the order of the overlay."""
+    by_broker: tuple[BrokerSummary, ...]
+    """All brokers, in the order of the overlay."""
 
     @property
     def wasted_share(self) -> float:
@@ -103,7 +120,7 @@ class Summary:
 def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: float) -> Summary:
     """What has come of a network."""
     by_link = _by_link(network.overlay, traffic)
-    sizes = [router.table_size for router in network.routers.values()]
+    by_broker = _by_broker(network, traffic)
     return Summary(
         strategy=network.strategy.name,
         brokers=len(network.overlay),
@@ -126,13 +143,26 @@ def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: floa
         delay=_delay(traffic.delays),
         delay_by_hops={hops: _delay(each) for hops, each in traffic.delays_by_hops.items()},
         tables=TableSizes(
-            patterns=sum(sizes),
-            entries=sum(len(router.subscriptions()) for router in network.routers.values()),
-            greatest=max(sizes, default=0),
+            patterns=sum(each.patterns for each in by_broker),
+            entries=sum(each.entries for each in by_broker),
+            greatest=max((each.patterns for each in by_broker), default=0),
         ),
         frames=FrameCounts(frames.sent, frames.resent, frames.lost, frames.duplicated),
         by_link=by_link,
+        by_broker=by_broker,
     )
+
+
+def _by_broker(network: Network, traffic: Traffic) -> tuple[BrokerSummary, ...]:
+    received = traffic.by_broker
+    found = []
+    for broker in network.overlay:
+        counts = received.get(broker, Counts())
+        router = network.routers.get(broker)
+        patterns = 0 if router is None else router.table_size
+        entries = 0 if router is None else len(router.subscriptions())
+        found.append(BrokerSummary(broker, counts.messages, counts, patterns, entries))
+    return tuple(found)
 
 
 def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:

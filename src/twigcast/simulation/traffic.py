@@ -211,11 +211,13 @@ class Traffic(Observer):
         """The network traffic of the paper's tables."""
         return sum(counts.messages for counts in self._counts.values())
 
-    def received_by(self, broker: str) -> Counts:
-        """What a broker received."""
-        return Counts.joined(
-            counts for (_, receiver), counts in self._counts.items() if receiver == broker
-        )
+    @property
+    def by_broker(self) -> Mapping[str, Counts]:
+        """What each broker received, for those that received anything."""
+        found: defaultdict[str, list[Counts]] = defaultdict(list)
+        for (_, receiver), counts in self._counts.items():
+            found[receiver].append(counts)
+        return {broker: Counts.joined(several) for broker, several in found.items()}
 
     def on_link(self, link: Link) -> Counts:
         """What came over a link between brokers, in both directions."""

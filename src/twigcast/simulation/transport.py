@@ -214,10 +214,6 @@ class TimedTransport:
 
     # --- links ------------------------------------------------------------------------------------
 
-    def conditions(self, link: Link) -> Conditions:
-        """What a link is like now."""
-        return self._conditions[link]
-
     def set_conditions(self, link: Link, conditions: Conditions) -> None:
         """Let a link be like that from now on."""
         self._conditions[link] = conditions

@@ -9,7 +9,9 @@ A :class:`~twigcast.simulation.histories.steps.History` says what happens in whi
 step, in plain text.  :func:`~twigcast.simulation.histories.running.run_history` lets it happen,
 with messages in any order that links allow, chosen by a seed, and holds the outcome against an
 oracle to which routers are unknown: who gets which document and over which links it goes, what
-stands in every table, and that nothing is left when all is taken back.
+stands in every table, and that nothing is left when all is taken back.  A
+:class:`~twigcast.simulation.histories.judged.JudgedSimulation` is held against the same oracle: in
+simulated time, with links that lose, double, reorder and delay.
 
 Histories are drawn at random by the tests, where Hypothesis shrinks what goes wrong, and by
 ``tools/fuzz_routing.py``; what they find prints as a program that shows it.
@@ -17,7 +19,8 @@ Histories are drawn at random by the tests, where Hypothesis shrinks what goes w
 
 from __future__ import annotations
 
+from twigcast.simulation.histories.judged import Draft, JudgedSimulation
 from twigcast.simulation.histories.running import Run, run_history
 from twigcast.simulation.histories.steps import History
 
-__all__ = ["History", "Run", "run_history"]
+__all__ = ["Draft", "History", "JudgedSimulation", "Run", "run_history"]

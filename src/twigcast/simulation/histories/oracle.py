@@ -11,8 +11,10 @@ where a document goes and what each broker has been told:
 * trees share a channel exactly where everything beyond the link hangs together in the same way.
 
 Nothing here is taken from the router.  Trees are found by relaxing until nothing changes, patterns
-are asked one by one, and what is beyond a link is looked up by walking there.  All of it is slow,
-and meant for small networks; one observer serves one moment.
+are asked one by one, and what is beyond a link is looked up by walking there.  What both have in
+common lies below routing: whether a promise ``overlaps`` a pattern, whether one pattern ``covers``
+another (:mod:`~twigcast.simulation.histories.verdicts`), and which document a path is.  All of it
+is slow, and meant for small networks; one observer serves one moment.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from twigcast.documents import decompose
+from twigcast.errors import DocumentError
 from twigcast.language import Pattern
 from twigcast.routing import (
     SHARED_TREE,
     AdvertisementEntry,
     AdvertisementKey,
     Link,
+    Network,
     Overlay,
     Promise,
     Strategy,
@@ -61,7 +65,22 @@ class World:
     strategy: Strategy
     clients: dict[str, Party] = field(default_factory=dict)
     cut: set[Link] = field(default_factory=set)
+    """Those of a broker that is down may be among them."""
     down: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, network: Network) -> World:
+        """A network as it is: what clients have asked for and what is up, not what routers know."""
+        return cls(
+            network.overlay,
+            network.strategy,
+            {
+                name: Party(client.broker, dict(client.subscriptions), dict(client.advertisements))
+                for name, client in network.clients.items()
+            },
+            cut=set(network.overlay.links).difference(network.links_up()),
+            down=set(network.overlay).difference(network.routers),
+        )
 
     def costs(self) -> dict[str, dict[str, float]]:
         """The brokers that are up, and what the links between them cost."""
@@ -270,3 +289,12 @@ def matches(pattern: Pattern, content: bytes) -> bool:
 def path_contents(content: bytes) -> tuple[bytes, ...]:
     """The paths of a document as documents of their own."""
     return tuple(path_document(each.path) for each in decompose(content, ""))
+
+
+def is_document(content: bytes) -> bool:
+    """Whether something can be read."""
+    try:
+        path_contents(content)
+    except DocumentError:
+        return False
+    return True

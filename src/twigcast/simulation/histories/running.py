@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from twigcast.routing import ANYTHING, Envelope, Link, Network, Strategy, Towards
+from twigcast.routing import Link, Network, Strategy
 from twigcast.simulation.histories.late_links import LateNetwork
 from twigcast.simulation.histories.oracle import Oracle, Party, World
 from twigcast.simulation.histories.shuffled import ShuffledTransport
@@ -36,13 +36,8 @@ from twigcast.simulation.histories.steps import (
     Unsubscribe,
     pattern_of,
 )
-from twigcast.simulation.histories.verdicts import (
-    is_document,
-    wrong_frozen,
-    wrong_tables,
-    wrong_ways,
-)
-from twigcast.simulation.histories.witness import Publication, Session, Witness
+from twigcast.simulation.histories.verdicts import wrong_at_rest
+from twigcast.simulation.histories.witness import Publication, Witness
 
 
 @dataclass
@@ -71,9 +66,10 @@ class _Running:
         self._history = history
         overlay, strategy = history.overlay(), Strategy.named(history.strategy)
         self._witness = Witness()
-        self._transport = ShuffledTransport(seed)
         make = LateNetwork if history.is_late else Network
-        self._network = make(overlay, strategy, transport=self._transport, observer=self._witness)
+        self._network = make(
+            overlay, strategy, transport=ShuffledTransport(seed), observer=self._witness
+        )
         self._random = Random(seed)
         self._world = World(overlay, strategy)
         self._exact: list[Publication] = []
@@ -178,7 +174,6 @@ class _Running:
         match step:
             case Attach(client, broker):
                 world.clients[client] = Party(broker)
-                self._witness.sessions[client] = Session()
                 network.attach(client, broker)
             case Detach(client):
                 del world.clients[client]
@@ -195,16 +190,11 @@ class _Running:
                 network.crash(broker)
             case Restart(broker):
                 world.down.remove(broker)
-                for client, party in world.clients.items():
-                    if party.broker == broker:
-                        session = self._witness.sessions[client] = Session()
-                        session.want(party.subscriptions.items())
                 network.restart(broker)
             case Merge(None):
                 network.merge()
             case Merge(str(at)):
-                for link, message in network.routers[at].merge():
-                    self._transport.put(Envelope(at, link, message))
+                network.merge_at(at)
             case Subscribe() | Unsubscribe() | Advertise() | Unadvertise():
                 self._say(step)
 
@@ -214,7 +204,6 @@ class _Running:
             case Subscribe(client, subscriptions):
                 wanted = {key: pattern_of(expression) for key, expression in subscriptions}
                 party.subscriptions.update(wanted)
-                self._witness.sessions[client].want(wanted.items())
                 network.subscribe_all(client, wanted)
             case Unsubscribe(client, ids):
                 for key in ids:
@@ -229,20 +218,14 @@ class _Running:
 
     def _publish(self, step: Publish) -> None:
         party = self._world.clients[step.client]
-        towards = self._world.strategy.towards
-        promised = set(party.promises.values())
-        kept = {self._history.promise(text) for text in step.promises}
         content = step.content.encode()
-        publication = Publication(
+        publication = Publication.of(
             step.client,
-            party.broker,
+            party,
+            self._world.strategy,
             content,
-            step.by_paths,
-            is_refusable=not is_document(content)
-            or (towards is not Towards.EVERYONE and not promised),
-            is_promised=towards is not Towards.ADVERTISEMENTS
-            or ANYTHING in promised
-            or (bool(kept) and kept <= promised),
+            [self._history.promise(text) for text in step.promises],
+            by_paths=step.by_paths,
         )
         self._witness.publish(publication)
         if self._is_quiet:
@@ -252,11 +235,7 @@ class _Running:
     def _settle(self) -> None:
         self._network.settle()
         oracle = Oracle(self._world)
-        wrong = (
-            next(wrong_ways(self._exact, oracle), None)
-            or next(wrong_frozen(self._exact, self._network), None)
-            or next(wrong_tables(self._network, oracle), None)
-        )
+        wrong = next(wrong_at_rest(self._network, oracle, self._exact), None)
         if wrong is not None:
             self._witness.wrong.append(wrong)
         self.result.exact += len(self._exact)

@@ -10,11 +10,20 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from twigcast.covering import covers
-from twigcast.errors import DocumentError
 from twigcast.language import Pattern
 from twigcast.routing import Network, Router, Strategy
 from twigcast.simulation.histories.oracle import ExpectedChannel, Oracle, path_contents
 from twigcast.simulation.histories.witness import Publication
+
+
+def wrong_at_rest(
+    network: Network, oracle: Oracle, publications: Collection[Publication]
+) -> Iterator[str]:
+    """What is wrong with a network at rest, and with what became of documents published at rest."""
+    yield from wrong_ways(publications, oracle)
+    yield from wrong_frozen(publications, network)
+    yield from wrong_tables(network, oracle)
+
 
 # --- tables --------------------------------------------------------------------------------------
 
@@ -234,12 +243,3 @@ def _wrong_order(publications: Collection[Publication]) -> Iterator[str]:
             if place < last.get(pair, -1):
                 yield f"{client} gets {publication.id} of {publication.client} too late"
             last[pair] = place
-
-
-def is_document(content: bytes) -> bool:
-    """Whether something can be read."""
-    try:
-        path_contents(content)
-    except DocumentError:
-        return False
-    return True

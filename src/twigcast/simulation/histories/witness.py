@@ -12,21 +12,28 @@ who remembers what it got before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from twigcast.language import Pattern
 from twigcast.routing import (
+    ANYTHING,
     Deliver,
     Document,
     DocumentId,
     Envelope,
+    LinkKind,
+    LinkUp,
     Observer,
+    Promise,
     Publish,
     Refused,
     Send,
+    Strategy,
+    Subscribe,
+    Towards,
 )
-from twigcast.simulation.histories.oracle import matches
+from twigcast.simulation.histories.oracle import Party, is_document, matches
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +56,31 @@ class Publication:
     """How often each link, from sender to receiver, was crossed, by path."""
     refusals: int = 0
 
+    @classmethod
+    def of(
+        cls,
+        client: str,
+        party: Party,
+        strategy: Strategy,
+        content: bytes,
+        kept: Collection[Promise],
+        *,
+        by_paths: bool,
+    ) -> Publication:
+        """What a client is about to publish; ``kept`` are the promises that the document keeps."""
+        promised = set(party.promises.values())
+        return cls(
+            client,
+            party.broker,
+            content,
+            by_paths,
+            is_refusable=not is_document(content)
+            or (strategy.towards is not Towards.EVERYONE and not promised),
+            is_promised=strategy.towards is not Towards.ADVERTISEMENTS
+            or ANYTHING in promised
+            or (bool(kept) and promised.issuperset(kept)),
+        )
+
 
 class Session:
     """A client while it is attached to a broker that is up: what it ever wanted, what it got."""
@@ -68,7 +100,7 @@ class Witness(Observer):
 
     def __init__(self) -> None:
         self.wrong: list[str] = []
-        self.sessions: dict[str, Session] = {}
+        self._sessions: dict[str, Session] = {}
         self.arrived: list[Publication] = []
         """In the order in which brokers took them in."""
         self._published: dict[int, Publication] = {}
@@ -85,8 +117,13 @@ class Witness(Observer):
     def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
         """A broker has handled a message."""
         broker = envelope.receiver
-        if isinstance(envelope.message, Publish):
-            self._take_in(self._published[id(envelope.message.content)], sends)
+        match envelope.message:
+            case LinkUp(kind=LinkKind.CLIENT):
+                self._sessions[envelope.sender] = Session()
+            case Subscribe(subscriptions):
+                self._sessions[envelope.sender].want(subscriptions.items())
+            case Publish(content):
+                self._take_in(self._published[id(content)], sends)
         for link, message in sends:
             if isinstance(message, Refused):
                 self._refused(broker, link, message)
@@ -125,7 +162,7 @@ class Witness(Observer):
         publication.got.setdefault(client, []).append(tuple(sorted(delivery.subscriptions)))
         publication.places[client] = self.deliveries
         self.deliveries += 1
-        session = self.sessions[client]
+        session = self._sessions[client]
         if delivery.id in session.got:
             self.wrong.append(f"{client} gets {delivery.id} twice")
         session.got.add(delivery.id)

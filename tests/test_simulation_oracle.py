@@ -1,0 +1,346 @@
+"""Whatever links lose and whatever fails, a simulated network at rest is what it should be.
+
+A life is drawn from a strategy and a number, and so is everything in it: an overlay, links that
+lose, double, reorder and delay, faults of every kind, and clients that move, subscribe, advertise
+and publish meanwhile.  The judge is the one of the random histories.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from fuzz_routing_histories import STRATEGIES, draw_overlay, draw_ring
+from fuzz_routing_vocabulary import (
+    DEFINITIONS,
+    PATHS,
+    draw_any,
+    draw_document,
+    draw_linear,
+    draw_paths,
+    draw_pattern,
+    draw_siblings,
+)
+from hypothesis import settings
+
+import twigcast
+from twigcast.covering import Change
+from twigcast.language import Pattern
+from twigcast.routing import (
+    ANYTHING,
+    LinkTraits,
+    Message,
+    Network,
+    NetworkClient,
+    Overlay,
+    Promise,
+    Strategy,
+)
+from twigcast.routing.aggregates import Covered
+from twigcast.routing.recent import RecentDocuments
+from twigcast.routing.sessions import Session
+from twigcast.simulation import Conditions, TimedTransport, random_faults
+from twigcast.simulation.frames import FramedLink
+from twigcast.simulation.histories import Draft, JudgedSimulation
+
+LIVES = max(1, min(settings().max_examples // 12, 500))
+"""Of each strategy."""
+CLIENTS = tuple(f"c{number}" for number in range(5))
+SECONDS = 1.0
+PROMISES: dict[str, Promise] = {
+    "anything": ANYTHING,
+    **{name: twigcast.Schema.from_dtd(text) for name, text in DEFINITIONS.items()},
+    **{path: twigcast.Advertisement.parse(path) for path in PATHS},
+}
+NAMES = {promise: name for name, promise in PROMISES.items()}
+
+
+class Life:
+    """A network, and what happens in it; ``wrong`` is what should not be, in words."""
+
+    def __init__(self, strategy: str, number: int) -> None:
+        self._random = random = Random(f"{strategy} {number}")
+        draw = draw_ring if random.random() < 0.3 else draw_overlay
+        brokers, links = draw(random)
+        latencies = random.choice(((0.001, 0.001), (0.001, 0.03), (0.0, 0.0)))
+        self._overlay = Overlay(
+            brokers,
+            {
+                (one, other): LinkTraits(cost, random.uniform(*latencies))
+                for one, other, cost in links
+            },
+        )
+        shares = (0.0, 0.1, 0.3)
+        self.simulation = JudgedSimulation(
+            self._overlay,
+            Strategy.named(strategy),
+            seed=number,
+            conditions=Conditions(
+                jitter=random.choice((0.0, 0.02)),
+                loss=random.choice(shares),
+                duplication=random.choice(shares),
+                reordering=random.choice(shares),
+            ),
+            faults=random_faults(
+                self._overlay, number, random.choice((0, 3, 12)), random.choice((0.5, SECONDS))
+            ),
+        )
+        self._is_by_paths = random.random() < 0.2
+        draw_one = draw_linear if self._is_by_paths else draw_pattern
+        self._patterns = [draw_one(random) for _ in range(6)]
+        self._promised = random.sample(sorted(PROMISES), 3)
+        if "merging" in strategy:  # mergers are counted by schemas, and stand for siblings
+            self._promised = random.sample(sorted(DEFINITIONS), 2)
+            for schema in self._promised:
+                self._patterns += draw_siblings(random, schema)
+        self._next = 0
+        self.counts: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    def live(self) -> None:
+        """Good days and bad days, each judged; in the end, everything is taken back."""
+        network = self.simulation.network
+        for client in CLIENTS:
+            self.simulation.attach(client, self._random.choice(self._overlay.brokers))
+            self._subscribe(client)
+            self._advertise(client)
+        self._trouble(40)
+        self._judge()
+        repair = self._break()
+        self._trouble(10)
+        self._judge()
+        repair()
+        self._trouble(10)
+        self._judge()
+        self.simulation.merge()
+        self._judge()
+        for client in tuple(network.clients):
+            self.simulation.detach(client)
+        self._judge()
+
+    def _judge(self) -> None:
+        if self.wrong:
+            return
+        self.simulation.run()
+        drafts = [draft for _ in range(4) if (draft := self._draft()) is not None]
+        before = self.simulation.traffic.deliveries
+        self.wrong = self.simulation.judge(drafts)
+        self.counts["published at rest"] += len(drafts)
+        self.counts["delivered at rest"] += self.simulation.traffic.deliveries - before
+
+    def _break(self) -> Callable[[], None]:
+        """Something is still broken when all has come to rest; how to repair it."""
+        simulation, links = self.simulation, list(self._overlay.links)
+        if links and self._random.random() < 0.5:
+            link = self._random.choice(links)
+            simulation.cut(*link)
+            return partial(simulation.heal, *link)
+        broker = self._random.choice(self._overlay.brokers)
+        simulation.crash(broker)
+        return partial(simulation.restart, broker)
+
+    # --- what clients do --------------------------------------------------------------------------
+
+    def _trouble(self, count: int) -> None:
+        start = self.simulation.now
+        for _ in range(count):
+            self.simulation.at(start + self._random.uniform(0, SECONDS), self._act)
+
+    def _act(self) -> None:
+        client = self._random.choice(CLIENTS)
+        actions: list[Callable[[str], None]] = [
+            *(self._subscribe, self._subscribe, self._unsubscribe),
+            *(self._advertise, self._unadvertise, self._publish, self._publish, self._merge),
+            self._detach,
+        ]
+        if client in self.simulation.network.clients:
+            action = self._random.choice(actions)
+        else:
+            action = self._attach
+        action(client)
+        self.counts[action.__name__] += 1
+
+    def _attach(self, client: str) -> None:
+        self.simulation.attach(client, self._random.choice(self._overlay.brokers))
+
+    def _detach(self, client: str) -> None:
+        self.simulation.detach(client)
+
+    def _subscribe(self, client: str) -> None:
+        self._next += 1
+        wanted = {
+            f"s{self._next}-{place}": twigcast.parse(self._random.choice(self._patterns))
+            for place in range(self._random.choice((1, 3)))
+        }
+        self.simulation.subscribe_all(client, wanted)
+
+    def _unsubscribe(self, client: str) -> None:
+        wanted = sorted(self.simulation.network.client(client).subscriptions)
+        ids = self._random.sample(wanted, min(len(wanted), 2))
+        if ids:
+            self.simulation.unsubscribe(client, *ids)
+
+    def _advertise(self, client: str) -> None:
+        self._next += 1
+        promise = PROMISES[self._random.choice(self._promised)]
+        self.simulation.advertise(client, f"p{self._next}", promise)
+
+    def _unadvertise(self, client: str) -> None:
+        promised = sorted(self.simulation.network.client(client).advertisements)
+        if promised:
+            self.simulation.unadvertise(client, self._random.choice(promised))
+
+    def _merge(self, client: str) -> None:
+        brokers = sorted(self.simulation.network.routers)
+        if brokers:
+            self.simulation.network.merge_at(self._random.choice(brokers))
+
+    def _publish(self, client: str) -> None:
+        draft = self._draft()
+        if draft is not None:
+            self.simulation.publish(draft.client, draft.content, by_paths=draft.by_paths)
+
+    def _draft(self) -> Draft | None:
+        """A document of a client whose broker is up; None where there is none."""
+        random, network = self._random, self.simulation.network
+        names = [
+            name for name, client in network.clients.items() if client.broker in network.routers
+        ]
+        if not names:
+            return None
+        client = random.choice(names)
+        promises = list(network.client(client).advertisements.values())
+        by_paths = self._is_by_paths and random.random() < 0.7
+        if not promises or random.random() < 0.05:
+            return Draft(client, random.choice(("<a><b></a>", draw_any(random))), (), by_paths)
+        promise = random.choice(promises)
+        return Draft(client, _document(random, NAMES[promise]), (promise,), by_paths)
+
+
+def _document(random: Random, promise: str) -> str:
+    if promise == "anything":
+        return draw_any(random)
+    if promise in DEFINITIONS:
+        return draw_document(random, promise)
+    found = draw_paths(random, (promise,))
+    assert found is not None
+    return found
+
+
+def live(strategy: str, number: int) -> Life:
+    life = Life(strategy, number)
+    try:
+        life.live()
+    except Exception as error:
+        error.add_note(f"again: live({strategy!r}, {number})")
+        raise
+    return life
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_disturbed_network_comes_to_what_it_should(strategy: str) -> None:
+    for number in range(LIVES):
+        life = live(strategy, number)
+        assert life.wrong == [], f"again: live({strategy!r}, {number}).wrong"
+
+
+def test_lives_are_eventful() -> None:
+    """The lives above would prove nothing if little came of them."""
+    counts: Counter[str] = Counter()
+    for number in range(15):
+        life = live("perfect-merging", number)
+        summary = life.simulation.summary()
+        counts.update(life.counts)
+        counts.update(
+            lost=summary.frames.lost,
+            duplicated=summary.frames.duplicated,
+            resent=summary.frames.resent,
+            link_states=summary.received.link_states,
+            delivered=summary.deliveries,
+        )
+    assert min(counts.values()) > 50, counts
+    assert len(counts) == 8 + 2 + 5  # what clients do, at rest, and on links
+
+
+def test_a_life_is_the_same_each_time() -> None:
+    summaries = [live("xnet", number).simulation.summary() for number in (1, 1, 2)]
+    assert summaries[0] == summaries[1] != summaries[2]
+
+
+# --- what is made wrong on purpose ---------------------------------------------------------------
+
+
+def hand_out_resent(self: Session, sequence: int, message: Message) -> list[Message]:
+    is_old = sequence <= self._received
+    return original(Session, "_take")(self, sequence, message) or [message] * is_old
+
+
+def hand_out_early(self: Session, sequence: int, message: Message) -> list[Message]:
+    is_new = sequence > self._received and sequence not in self._early
+    original(Session, "_take")(self, sequence, message)
+    return [message] * is_new
+
+
+def outlive_a_cut(self: FramedLink) -> None:
+    pass
+
+
+def drop_nothing(self: TimedTransport, one: str, other: str) -> None:
+    for ends in ((one, other), (other, one)):
+        self._ways.pop(ends, None)
+
+
+def return_without_subscriptions(self: Network, client: NetworkClient) -> None:
+    bare = NetworkClient(client.name, client.broker, {}, client.advertisements)
+    original(Network, "_attach_again")(self, bare)
+
+
+def forget_what_was_covered(self: Covered, pattern: Pattern, is_last: bool) -> Change:
+    change = original(Covered, "remove")(self, pattern, is_last)
+    return Change((), change.withdraw)
+
+
+def remember_nothing(self: RecentDocuments, document: object) -> bool:
+    return True
+
+
+WRONG: list[tuple[type, str, Callable[..., Any]]] = [
+    (Session, "_take", hand_out_resent),
+    (Session, "_take", hand_out_early),
+    (FramedLink, "close", outlive_a_cut),
+    (TimedTransport, "cut", drop_nothing),
+    (Network, "_attach_again", return_without_subscriptions),
+    (Covered, "remove", forget_what_was_covered),
+    (RecentDocuments, "add", remember_nothing),
+]
+_ORIGINALS = {(owner, name): getattr(owner, name) for owner, name, _ in WRONG}
+
+
+def original(owner: type, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = _ORIGINALS[owner, name]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "wrong"), WRONG, ids=[wrong.__name__ for _, _, wrong in WRONG]
+)
+def test_what_is_made_wrong_is_found(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(owner, name, wrong)
+    lives = ((strategy, number) for number in range(LIVES) for strategy in STRATEGIES)
+    assert any(live(*life).wrong for life in lives)
+
+
+def test_an_error_says_how_to_have_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Covered, "remove", fail)
+    with pytest.raises(RuntimeError) as caught:
+        live("covering", 3)
+    assert caught.value.__notes__ == ["again: live('covering', 3)"]
