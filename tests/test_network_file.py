@@ -201,7 +201,7 @@ MISTAKES = {
     'brokers = ["a", "a"]': "brokers: 'a' stands there twice",
     'brokers = ["a"]\nstrategy = 1': r"toml: strategy is 1; give a text, as in strategy = ",
     'brokers = ["a"]\nstrategy = "flood"': r"toml: there is no strategy 'flood'; choose one of",
-    'brokers = ["a"]\nstrategy = "imperfect-merging:2"': "degree of a merger is a number from 0 to 1, not '2'",
+    'brokers = ["a"]\nstrategy = "imperfect-merging:2"': "is a number from 0 to 1, not '2'",
     'brokers = ["a"]\nlinks = 3': r"links is 3; write \[\[links\]\]",
     'brokers = ["a"]\nlinks = [3]': "links, entry 1: this is a table with between, cost",
     'brokers = ["a"]\nclients = {}': r"clients is a table; write \[\[clients\]\]",

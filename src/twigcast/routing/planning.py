@@ -84,18 +84,20 @@ class Planner:
     def plan(self, stale: Collection[str] | None) -> Plan:
         """What is to be told, now that these trees are not what they were; None stands for all."""
         trees = self._all_trees() if stale is None else sorted(stale)
-        touched = dict.fromkeys(self._neighbours) if stale is None else {}
+        touched: dict[str, None] = {}
         told: list[tuple[str, str, Advertised]] = []
         for tree in trees:
             before, now = self._plans.pop(tree, _NO_PLAN), self._plan_tree(tree)
             if now is not _NO_PLAN:
                 self._plans[tree] = now
+            if now == before:
+                continue
             for name in before.back:
                 del self._inputs[name][tree]
             for name, inputs in now.back.items():
                 self._inputs.setdefault(name, {})[tree] = inputs
             touched.update(dict.fromkeys((*before.back, *now.back)))
-            if stale is None or before[1:] != now[1:]:
+            if before[1:] != now[1:]:
                 told += [(name, tree, now.advertised) for name in now.on]
                 told += [(name, tree, {}) for name in before.on if name not in now.on]
         return Plan(told, {name: self._courses(name) for name in touched})
