@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 from workloads import EXAMPLES, example
 
@@ -288,3 +290,22 @@ def test_what_is_missing_is_told_with_the_remedy(
     assert shown.exit_code == 0
     assert "pip install 'twigcast[experiments]'" in shown.stderr
     assert (tmp_path / "twigcast-experiments" / "fake" / "figures.csv").is_file()
+
+
+def test_a_wide_sheet_is_shown_as_several_tables_and_nothing_is_cut() -> None:
+    columns = ("strategy", *(f"figure {number}" for number in range(12)))
+    rows: list[list[str | int | float | None]] = [
+        [f"advertisements-covering-{row}", *range(1_000_000 * row, 1_000_000 * row + 12)]
+        for row in range(1, 3)
+    ]
+    console = Console(width=70, record=True, file=io.StringIO())
+    tables = list(COMMAND._tables(Sheet("wide", "Wide", columns, rows), console.width))
+    for table in tables:
+        console.print(table)
+    text = console.export_text()
+    assert len(tables) == 3
+    assert max(map(len, text.splitlines())) <= 70
+    for row in rows:
+        assert text.count(str(row[0])) == len(tables)
+        for cell in row[1:]:
+            assert f"{cell:,}" in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any, Final
@@ -135,21 +135,41 @@ def _print(chosen: Experiment, outcome: Outcome, remarks: list[str], files: list
     console = wide_output()
     console.print(Text(f"{chosen.name}: {chosen.summary} ({chosen.source})"))
     for sheet in outcome.sheets:
-        console.print(_table(sheet, console.width))
+        for table in _tables(sheet, console.width):
+            console.print(table)
     for remark in remarks:
         console.print(Text(f"· {remark}"))
     names = ", ".join(path.name for path in files)
     console.print(Text(f"· written to {files[0].parent}: {names}"))
 
 
-def _table(sheet: Sheet, width: int) -> Table:
+def _tables(sheet: Sheet, width: int) -> Iterator[Table]:
+    """A sheet as tables of that width at most; each but the first begins with its first column."""
     shown = [[_shown(cell) for cell in row] for row in sheet.rows[sheet.every - 1 :: sheet.every]]
-    table = Table(*_headers(sheet.columns, shown, width), title=sheet.title)
-    for place, column in enumerate(table.columns):
+    least = [
+        max(len(text) for text in (*header.split(), *(row[place] for row in shown))) + _BESIDE
+        for place, header in enumerate(sheet.columns)
+    ]
+    places = [0]
+    title = sheet.title
+    for place in range(1, len(least)):
+        if sum(least[each] for each in (*places, place)) >= width and len(places) > 1:
+            yield _table(sheet, shown, places, width, title)
+            places, title = [0], f"{sheet.title}, continued"
+        places.append(place)
+    yield _table(sheet, shown, places, width, title)
+
+
+def _table(
+    sheet: Sheet, shown: Sequence[Sequence[str]], places: Sequence[int], width: int, title: str
+) -> Table:
+    rows = [[row[place] for place in places] for row in shown]
+    table = Table(*_headers([sheet.columns[each] for each in places], rows, width), title=title)
+    for place, column in zip(places, table.columns, strict=True):
         column.overflow = "fold"
         if all(not isinstance(row[place], str) for row in sheet.rows):
             column.justify = "right"
-    for row in shown:
+    for row in rows:
         table.add_row(*map(Text, row))
     return table
 

@@ -40,6 +40,7 @@ _STYLES: Final[tuple[dict[str, Any], ...]] = (
     {"color": "#7048e8", "marker": "v", "linestyle": (0, (7, 2)), "linewidth": 2.0},
     {"color": "#8a5a00", "marker": "P", "linestyle": (0, (2, 1)), "linewidth": 2.0},
 )
+_MARK: Final = {"markersize": 7}
 _PUBLISHED: Final[dict[str, Any]] = {
     "linestyle": ":",
     "linewidth": 1.4,
@@ -84,6 +85,8 @@ class Panel:
     log_across: bool = False
     """Whether the axis is logarithmic; otherwise it begins at 0."""
     log_upward: bool = False
+    places: Sequence[str] = ()
+    """Names for 1, 2, … on the horizontal axis; the points then stand unjoined."""
 
 
 def can_draw() -> bool:
@@ -125,9 +128,11 @@ def _fill(axes: Axes, panel: Panel) -> list[Any]:
     drawn: list[Any] = []
     for line in panel.lines:
         if line.points:
-            style = _STYLES[line.style] | (_PUBLISHED if line.published else {})
+            style = _STYLES[line.style] | _MARK | (_PUBLISHED if line.published else {})
             xs, ys = zip(*line.points, strict=True)
-            drawn += axes.plot(xs, ys, label=line.label, markersize=7, **style)
+            if panel.places:
+                style |= {"linestyle": "none", "markersize": 11}
+            drawn += axes.plot(xs, ys, label=line.label, **style)
     for level in panel.levels:
         drawn.append(
             axes.axhline(level.height, color=GREY, linestyle=":", linewidth=2, label=level.label)
@@ -143,6 +148,10 @@ def _fill(axes: Axes, panel: Panel) -> list[Any]:
         axes.set_ylim(bottom=0)
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.xaxis.set_major_formatter(plain)
+    if panel.places:
+        axes.set_xlim(0.5, len(panel.places) + 0.5)
+        numbers = range(1, len(panel.places) + 1)
+        axes.set_xticks(numbers, panel.places, rotation=25, ha="right")
     axes.yaxis.set_major_formatter(plain)
     axes.set_xlabel(panel.across, labelpad=6)
     axes.set_ylabel(panel.upward, labelpad=8)

@@ -215,7 +215,7 @@ def _file(case: _Case) -> str:
 
 
 def _panels(cases: Sequence[_Case], found: Mapping[str, Mapping[str, _Row]]) -> list[Panel]:
-    """Strategies stand at 1 to 6, in the order of the table."""
+    """Strategies stand side by side, in the order of the table."""
     panels = []
     for case in cases:
         rows = list(found[case.name].values())
@@ -225,7 +225,7 @@ def _panels(cases: Sequence[_Case], found: Mapping[str, Mapping[str, _Row]]) -> 
         panels.append(
             Panel(
                 case.name,
-                "strategy, as in the table",
+                "",
                 "per cent of the messages of flooding",
                 [
                     Line("by paths", list(enumerate(ours, 1)), 0),
@@ -241,6 +241,7 @@ def _panels(cases: Sequence[_Case], found: Mapping[str, Mapping[str, _Row]]) -> 
                         published=True,
                     ),
                 ],
+                places=tuple(found[case.name]),
             )
         )
     return panels
