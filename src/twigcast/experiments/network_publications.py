@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from twigcast.documents import decompose
-from twigcast.routing.paths import path_document
+from twigcast.routing import path_document
 from twigcast.schema import Schema
 from twigcast.workload import DocumentParameters, generate_documents
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from twigcast.covering import CoveringTable, MergedSet, PathCounter
 from twigcast.experiments.measure import Progress, followed
 from twigcast.language import Pattern
-from twigcast.routing.interests import Interests
+from twigcast.routing import Interests
 
 
 def covered_table(patterns: Sequence[Pattern], work: str, progress: Progress) -> list[Pattern]:

@@ -40,7 +40,9 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
+from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
+from twigcast.routing.interests import Interests, Wanting
 from twigcast.routing.messages import (
     Advertise,
     AdvertisementKey,
@@ -71,13 +73,10 @@ from twigcast.routing.network import (
 )
 from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
+from twigcast.routing.paths import path_document
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.promises import ANYTHING, Anything, Promise
-from twigcast.routing.router import (
-    AdvertisementEntry,
-    Router,
-    SubscriptionEntry,
-)
+from twigcast.routing.router import Router
 from twigcast.routing.sessions import Frame, Session
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
 
@@ -102,6 +101,7 @@ __all__ = [
     "Frame",
     "FrozenNetwork",
     "InstantTransport",
+    "Interests",
     "Link",
     "LinkDown",
     "LinkKind",
@@ -129,7 +129,9 @@ __all__ = [
     "Unadvertise",
     "Unsubscribe",
     "Update",
+    "Wanting",
     "freeze",
+    "path_document",
     "read_network",
     "write_network",
 ]

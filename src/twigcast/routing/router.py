@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, decompose
 from twigcast.errors import DocumentError
@@ -29,6 +29,7 @@ from twigcast.language import Pattern
 from twigcast.routing.aggregates import Counters
 from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
+from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.interests import Interests
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import (
@@ -53,26 +54,9 @@ from twigcast.routing.messages import (
 from twigcast.routing.neighbour import Incoming, Neighbour
 from twigcast.routing.paths import path_document
 from twigcast.routing.planning import SHARED_TREE, Planner
-from twigcast.routing.promises import Promise, is_promise
+from twigcast.routing.promises import is_promise
 from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.strategy import Strategy, Towards
-
-
-class AdvertisementEntry(NamedTuple):
-    """A row of the subscription routing table."""
-
-    key: AdvertisementKey
-    promise: Promise
-    last_hop: str
-
-
-class SubscriptionEntry(NamedTuple):
-    """A row of the publication routing table."""
-
-    pattern: Pattern
-    last_hop: str
-    trees: frozenset[str] | None
-    """The trees whose documents it is for; None for a client, who takes all."""
 
 
 class Router:
@@ -86,7 +70,7 @@ class Router:
     def __init__(
         self,
         name: str,
-        strategy: Strategy | None = None,
+        strategy: Strategy | str | None = None,
         incarnation: int = 0,
         *,
         limits: DocumentLimits | None = None,
@@ -95,7 +79,7 @@ class Router:
         if not name:
             raise ValueError("a broker has a name; it must not be empty")
         self.name = name
-        self.strategy = Strategy() if strategy is None else strategy
+        self.strategy = Strategy.of(strategy)
         self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
         self._limits = DEFAULT_LIMITS if limits is None else limits

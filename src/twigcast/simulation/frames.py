@@ -19,10 +19,7 @@ from functools import partial
 from random import Random
 from typing import Final, Protocol
 
-from twigcast.routing.messages import Message
-from twigcast.routing.network import Envelope
-from twigcast.routing.overlay import Link
-from twigcast.routing.sessions import Frame, Session
+from twigcast.routing import Envelope, Frame, Link, Message, Session
 from twigcast.simulation.conditions import LATE, Conditions
 
 _SHORTEST_TICK: Final = 0.001

@@ -21,8 +21,7 @@ from random import Random
 from typing import Final, NamedTuple, NoReturn
 
 from twigcast.errors import OverlayError
-from twigcast.routing.network_file import read_network
-from twigcast.routing.overlay import Link, LinkTraits, Overlay
+from twigcast.routing import Link, LinkTraits, Overlay, read_network
 
 MOST_BROKERS: Final = 100_000
 MOST_LINKS: Final = 1_000_000

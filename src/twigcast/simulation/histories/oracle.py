@@ -37,8 +37,8 @@ from twigcast.routing import (
     Promise,
     Strategy,
     Towards,
+    path_document,
 )
-from twigcast.routing.paths import path_document
 
 Edges = Mapping[str, frozenset[str]]
 """A tree: the brokers beside each one, in either direction."""
