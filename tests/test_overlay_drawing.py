@@ -17,6 +17,7 @@ from twigcast.routing.overlay import Link, Overlay
 from twigcast.simulation.drawing import draw_overlay
 from twigcast.simulation.drawing_curves import Curve, clear_curve
 from twigcast.simulation.drawing_layout import Placed, Spacing, place
+from twigcast.simulation.drawing_names import Surroundings, place_names
 from twigcast.simulation.topologies import (
     balanced_tree,
     chain,
@@ -237,7 +238,9 @@ def test_thickness_grows_with_traffic_and_links_without_are_grey() -> None:
     colours = [style[0][0] for style in styles]
     assert colours[0] != colours[1]
     assert len(set(colours[1:])) == 1
-    assert {"3,000,000 messages", "200,000 messages", "20,000 messages", "none"} < set(texts(svg))
+    assert {"3,000,000 messages", "200,000 messages", "20,000 messages", "no messages"} < set(
+        texts(svg)
+    )
 
 
 def test_the_wasted_part_has_its_share_of_the_length() -> None:
@@ -258,14 +261,56 @@ def test_the_wasted_part_has_its_share_of_the_length() -> None:
     assert "3 brokers, 2 links, 200 messages, 50 wasted (25.0%)" in texts(svg)
 
 
-def test_redundant_links_are_dashed_and_told_so() -> None:
-    tree = draw_overlay(random_connected(20, 0, 1), {})
-    assert "stroke-dasharray" not in tree
-    assert "redundant link" not in texts(tree)
-    svg = draw_overlay(random_connected(20, 8, 1), {})
-    dashed = [path for path in parsed(svg).iter(f"{SVG}path") if path.get("stroke-dasharray")]
-    assert len(dashed) == 8 + 1  # one in the legend
-    assert "redundant link" in texts(svg)
+def test_links_without_traffic_are_dashed_and_told_so_and_no_others() -> None:
+    overlay = random_connected(20, 8, 1)
+    untouched = draw_overlay(overlay, {})
+    assert "stroke-dasharray" not in untouched
+    assert "no messages" not in texts(untouched)
+    idle = list(overlay.links)[::3]
+    traffic = {link: 7 for link in overlay.links if link not in idle}
+    svg = draw_overlay(overlay, traffic)
+    dashed = [
+        group
+        for group in shapes(parsed(svg), "path")
+        if any(path.get("stroke-dasharray") for path in group.iter(f"{SVG}path"))
+    ]
+    assert sorted(titles(dashed)) == sorted(
+        f"{link.first} – {link.second}: 0 messages" for link in idle
+    )
+    assert "no messages" in texts(svg)
+    assert "stroke-dasharray" not in draw_overlay(overlay, dict.fromkeys(overlay.links, 1))
+
+
+def test_the_tree_follows_the_traffic() -> None:
+    links = [Link("a", "b"), Link("a", "c"), Link("b", "d"), Link("c", "d")]
+    overlay = Overlay("abcd", links)
+    for idle in links:
+        carrying = {link: 1 for link in links if link != idle}
+        assert place(overlay, SPACING, carrying).tree == set(carrying)
+    for least, most in (links[2:], links[:1:-1]):
+        traffic = dict.fromkeys(links, 5) | {least: 4, most: 6}
+        assert place(overlay, SPACING, traffic).tree == {*links[:2], most}
+
+
+@pytest.mark.parametrize("count", [60, 300, 1000])
+def test_links_that_meet_at_a_broker_do_not_fill_the_picture(count: int) -> None:
+    overlay = star(count)
+    svg = draw_overlay(overlay, dict.fromkeys(overlay.links, 5))
+    width, height = map(float, parsed(svg).get("viewBox", "").removeprefix("0 0 ").split())
+    assert max(width, height) < 2000
+    painted = sum(thick for style in strokes(svg).values() for _, thick in style) * width / 2
+    assert 0.01 < painted / (width * height) < 0.25
+
+
+def test_a_large_picture_with_long_names_is_made_smaller() -> None:
+    names = [f"the broker of town {number:02}" for number in range(60)]
+    for links in ([(names[0], name) for name in names[1:]], list(pairwise(names))):
+        svg = draw_overlay(Overlay(names, links), {})
+        root = parsed(svg)
+        assert max(float(root.get("width", "")), float(root.get("height", ""))) < 2000
+        assert any("…" in text for text in texts(svg))
+    tree = place(balanced_tree(5, 2), Spacing(side=130, level=84, room=70))
+    assert max(tree.width, tree.height) < 2000
 
 
 def test_brokers_are_painted_over_the_links_and_all_over_the_background() -> None:
@@ -307,11 +352,36 @@ def test_long_names_stand_below_and_are_shortened() -> None:
     assert len(short) == 18
 
 
+def test_names_and_plates_keep_off_links_brokers_and_each_other() -> None:
+    names = ["london", "paris", "berlin", "warsaw", "madrid"]
+    places = [(200.0, 40.0), (100.0, 140.0), (300.0, 140.0), (300.0, 240.0), (100.0, 240.0)]
+    points = dict(zip(names, places, strict=True))
+    pairs = [(0, 1), (0, 2), (2, 3), (1, 4)]
+    curves = [Curve.between(places[one], places[other]) for one, other in pairs]
+    around = Surroundings(points, 16, curves, (400, 300))
+    boxes, plates = place_names(around, dict.fromkeys(names, (50, 12)), dict.fromkeys(names, 13))
+    assert list(boxes) == list(plates) == names
+    for name, box in boxes.items():
+        assert 0 <= box.left < box.right <= 400
+        assert 0 <= box.top < box.bottom <= 300
+        assert box[2] - box[0] == 50
+        assert all(not box.meets(other) for each, other in boxes.items() if each != name)
+        assert all(not box.meets(plate) for plate in plates.values())
+        for curve in curves:
+            assert not any(box.holds(curve.at(part / 100)) for part in range(101))
+        for x, y in places:
+            assert not box.holds((x, y))
+    assert boxes["warsaw"].middle[1] > 240 > 40 > boxes["london"].middle[1]
+
+
 def test_an_overlay_without_brokers_is_a_picture_too() -> None:
     assert "0 brokers, 0 links, 0 messages" in texts(draw_overlay(Overlay([], []), {}))
 
 
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=5, unique=True), st.text(max_size=30))
+@given(
+    st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=5, unique=True),
+    st.text(max_size=30),
+)
 def test_any_text_makes_a_well_formed_picture(names: list[str], title: str) -> None:
     links = [(names[0], other) for other in names[1:]]
     overlay = Overlay(names, links)

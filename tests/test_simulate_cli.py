@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
 
 import pytest
+from simulate_calls import PROTEIN, SMALL, by_strategy, refused, rows, shown, told
 from typer.testing import CliRunner
 from workloads import EXAMPLES
 
 from twigcast.cli import app
 from twigcast.documents import Source, decompose
-from twigcast.errors import TwigcastError
-from twigcast.routing import PAPER_STRATEGIES, STRATEGIES
+from twigcast.routing import PAPER_STRATEGIES
 from twigcast.simulation import Simulation
 
 RUN = sys.modules["twigcast.cli.simulated_run"]
-
-PROTEIN = str(EXAMPLES / "protein.dtd")
-SMALL = ("--dtd", PROTEIN, "--subscriptions", "12", "--documents", "5")
 
 OFFICES = """\
 strategy = "covering"
@@ -64,39 +59,51 @@ def offices(tmp_path: Path) -> Path:
     return path
 
 
-def told(*arguments: str | Path) -> dict[str, Any]:
-    result = CliRunner().invoke(app, ["simulate", *map(str, arguments), "--json"])
-    assert result.exit_code == 0, result.output
-    (line,) = result.stdout.splitlines()
-    answer: dict[str, Any] = json.loads(line)
-    return answer
+# --- an overlay in parts --------------------------------------------------------------------------
 
 
-def by_strategy(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {each["strategy"]: each for each in answer["strategies"]}
+def test_clients_that_no_way_leads_to_are_counted_and_told_of(offices: Path) -> None:
+    folder = offices.parent / "documents"
+    options = ["simulate", "--network", str(offices), str(folder)]
+    result = CliRunner().invoke(app, options, env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "warning: the overlay falls into 2 parts" in result.stderr
+    assert "no link leads from the largest to: oslo;" in result.stderr
+    assert "right" not in result.stdout
+    assert result.stdout.endswith(
+        "not all can be reached: no way leads to 3 wanted deliveries; every document went once to "
+        "exactly the others who want it, 3 deliveries\n"
+    )
+    (row,) = rows(result.stdout)
+    assert row[8:10] == ["3", "3"]  # delivered, and out of reach
+    answer = told("--network", offices, folder)
+    (run,) = answer["strategies"]
+    assert (answer["parts"], run["unreachable_deliveries"]) == (2, 3)
+    assert run["expected_deliveries"] == run["deliveries"] == 3
 
 
-def shown(*arguments: str | Path, columns: int = 200) -> str:
-    arguments = ("simulate", *arguments)
-    result = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": str(columns)})
-    assert result.exit_code == 0, result.output
-    return result.stdout
+def test_an_overlay_in_one_part_is_not_warned_of() -> None:
+    result = CliRunner().invoke(app, ["simulate", *SMALL, "--strategy", "covering"])
+    assert result.stderr == ""
+    assert "reach" not in result.stdout
+    answer = told(*SMALL, "--strategy", "covering")
+    assert (answer["parts"], answer["strategies"][0]["unreachable_deliveries"]) == (1, 0)
 
 
-def refused(*arguments: str | Path) -> str:
-    arguments = ("simulate", *arguments)
-    result = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "400"})
-    assert result.exit_code != 0
-    error = result.exception
-    return str(error) if isinstance(error, TwigcastError) else result.stderr
-
-
-def rows(text: str) -> list[list[str]]:
-    return [
-        [cell.strip() for cell in line.split("│")[1:-1]]
-        for line in text.splitlines()
-        if line.startswith("│")
-    ]
+def test_of_many_parts_the_first_are_named(tmp_path: Path) -> None:
+    names = [f"n{number}" for number in range(20)]
+    links = [{"between": [names[0], name]} for name in names[1:8]]
+    links += [{"between": [names[8], name]} for name in names[9:15]]
+    between = ", ".join(f"{{ between = {json.dumps(link['between'])} }}" for link in links)
+    path = tmp_path / "parts.toml"
+    path.write_text(f"brokers = {json.dumps(names)}\nlinks = [{between}]\n")
+    options = (*SMALL, "--topology", str(path), "--strategy", "covering", "--subscribers", "20")
+    result = CliRunner().invoke(app, ["simulate", *options])
+    assert result.exit_code == 0
+    assert (
+        "falls into 7 parts, and no link leads from the largest to: "
+        "n8, n9, n10, n11, n12 and 2 more; n15; n16; and 3 others;"
+    ) in result.stderr
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -236,6 +243,40 @@ def test_lost_frames_are_sent_again_and_change_nothing_else() -> None:
     assert lossy["delay"]["mean"] > whole["delay"]["mean"]
 
 
+def test_the_json_says_what_was_run(offices: Path) -> None:
+    options = told(*SMALL, "--loss", "0.1", "--faults", "1", "--strategy", "xnet")["options"]
+    assert options == {
+        "topology": "tree:levels=3,fanout=2",
+        "dtd": PROTEIN,
+        "root": None,
+        "strategy": ["xnet"],
+        "subscriptions": 12,
+        "subscribers": None,
+        "producers": 1,
+        "documents": 5,
+        "shape": "path",
+        "length": 10,
+        "wildcard": 0.02,
+        "descendant": 0.02,
+        "skew": 1.0,
+        "values": 0.0,
+        "one_by_one": False,
+        "by_paths": False,
+        "latency_ms": None,
+        "loss": 0.1,
+        "faults": 1,
+        "measured": False,
+        "seed": 1,
+    }
+    tree = told(*SMALL, "--shape", "tree", "--wildcard", "0", "--strategy", "xnet")["options"]
+    assert [tree[name] for name in ("wildcard", "descendant", "branching")] == [0, 0.05, 0.1]
+    folder = str(offices.parent / "documents")
+    of_file = told("--network", offices, folder)["options"]
+    assert (of_file["network"], of_file["files"]) == (str(offices), [folder])
+    assert of_file["strategy"] == ["covering"]
+    assert not {"topology", "dtd", "shape", "length", "documents"} & set(of_file)
+
+
 # --- faults ---------------------------------------------------------------------------------------
 
 
@@ -256,82 +297,6 @@ def test_what_faults_lose_is_counted_and_afterwards_all_is_right(strategy: str) 
     )
 
 
-# --- what is shown --------------------------------------------------------------------------------
-
-
-def test_the_table_tells_the_same_as_the_json() -> None:
-    options = (*SMALL, "--strategy", "all", "--strategy", "xnet")
-    runs = by_strategy(told(*options))
-    text = shown(*options)
-    for row in rows(text):
-        run = runs[row[0]]
-        received, tables = run["received"], run["tables"]
-        assert [int(cell.replace(",", "")) for cell in row[1:9] + row[12:]] == [
-            run["received_by_brokers"],
-            *(received[kind] for kind in ("advertise", "subscribe", "unsubscribe", "publish")),
-            run["crossings"],
-            run["wasted"],
-            run["deliveries"],
-            *(tables[name] for name in ("greatest", "patterns", "at_producers")),
-        ]
-        assert float(row[9]) == pytest.approx(run["mean_hops"], abs=0.005)
-        assert float(row[10]) == pytest.approx(1000 * run["delay"]["mean"], rel=0.01)
-    assert [row[0] for row in rows(text)] == list(STRATEGIES)
-    assert text.startswith("7 brokers, 6 links, 1 producer, 5 documents, 4 subscribers, 48 subscr")
-    deliveries = runs["xnet"]["deliveries"]
-    assert text.endswith(
-        f"right: every document went once to exactly those who want it, {deliveries} deliveries\n"
-    )
-
-
-@pytest.mark.parametrize("columns", [80, 100, 120])
-def test_tables_fit_the_console(columns: int) -> None:
-    options = (*SMALL, "--faults", "2", "--loss", "0.1", "--measured")
-    names = ("--strategy", "advertisements-covering", "--strategy", "imperfect-merging:0.25")
-    text = shown(*options, *names, columns=columns)
-    assert max(len(line) for line in text.splitlines() if line[0] in "│┃┏┡└") <= columns
-    cells = {cell for row in rows(text) for cell in row}
-    assert {"merging:0.25", "covering"} <= cells or "advertisements-covering" in cells
-    assert "…" not in text
-
-
-def test_the_same_command_prints_the_same() -> None:
-    options = (*SMALL, "--strategy", "all", "--faults", "3", "--loss", "0.1")
-    first = shown(*options)
-    assert shown(*options) == first
-    assert shown(*options, "--seed", "2") != first
-
-
-def test_processor_time_is_shown_where_time_is_measured() -> None:
-    names = ("--strategy", "covering")
-    assert "processor" not in shown(*SMALL, *names)
-    assert "processor" in shown(*SMALL, *names, "--measured")
-    (measured,) = told(*SMALL, *names, "--measured")["strategies"]
-    (fixed,) = told(*SMALL, *names)["strategies"]
-    for name in ("received", "tables", "deliveries", "crossings", "by_link"):
-        assert measured[name] == fixed[name]
-    assert measured["processor_seconds"] > 0
-
-
-def test_the_traffic_is_drawn(tmp_path: Path) -> None:
-    target = tmp_path / "overlay.svg"
-    shown(*SMALL, "--strategy", "covering", "--svg", target)
-    texts = "".join(ElementTree.parse(target).getroot().itertext())
-    assert "covering: messages between brokers" in texts
-    (run,) = told(*SMALL, "--strategy", "covering")["strategies"]
-    for link in run["by_link"]:
-        assert f"{link['link'].replace('-', ' – ')}: {link['messages']:,} messages" in texts
-
-
-def test_each_of_several_strategies_is_drawn(tmp_path: Path) -> None:
-    names = ("--strategy", "flooding", "--strategy", "imperfect-merging:0.25")
-    shown(*SMALL, *names, "--svg", tmp_path / "overlay.svg")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "overlay-flooding.svg",
-        "overlay-imperfect-merging-0.25.svg",
-    ]
-
-
 # --- what is wrong --------------------------------------------------------------------------------
 
 
@@ -345,6 +310,9 @@ def test_each_of_several_strategies_is_drawn(tmp_path: Path) -> None:
         ([*SMALL, "--strategy", "merging"], "choose one of: flooding, covering, advertisements"),
         ([*SMALL, "--strategy", "merging"], "all stands for the six"),
         ([*SMALL, "--strategy", "imperfect-merging:1.5"], "from 0 to 1"),
+        ([*SMALL, "--strategy", "imperfect-merging:x"], "a number from 0 to 1, not 'x'"),
+        ([*SMALL, "--strategy", "merging"], "Invalid value for --strategy: "),
+        ([*SMALL, "--topology", "ring:count=3"], "Invalid value for --topology: "),
         (["--dtd", PROTEIN, "--by-paths", "--shape", "tree"], "--shape path, without --values"),
         ([*SMALL, "--by-paths", "--values", "0.5"], "without --values"),
         ([*SMALL, "--loss", "1"], "--loss"),
@@ -354,6 +322,24 @@ def test_each_of_several_strategies_is_drawn(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_is_told_with_its_remedy(options: list[str], remedy: str) -> None:
     assert remedy in refused(*options)
+
+
+def test_a_dtd_with_several_roots_is_named_with_the_option_that_chooses(tmp_path: Path) -> None:
+    path = tmp_path / "two.dtd"
+    path.write_text("<!ELEMENT a (c)><!ELEMENT b (c)><!ELEMENT c EMPTY>")
+    said = refused("--dtd", path)
+    assert said == f"{path}: the root element is not plain; choose one with --root: a, b"
+    assert refused("--dtd", path, "--root", "d").startswith(f"{path}: ")
+    assert told("--dtd", path, "--root", "b", "--subscriptions", "2")["is_right"]
+
+
+def test_too_many_distinct_subscriptions_are_refused_with_what_would_help(tmp_path: Path) -> None:
+    path = tmp_path / "small.dtd"
+    path.write_text("<!ELEMENT a (b?)><!ELEMENT b EMPTY>")
+    said = refused("--dtd", path, "--subscriptions", "3000")
+    assert "distinct subscriptions, or hardly more" in said
+    assert "fewer with --subscriptions" in said
+    assert "--wildcard, --descendant" in said
 
 
 def test_options_for_clients_that_are_made_do_not_go_with_a_file(offices: Path) -> None:

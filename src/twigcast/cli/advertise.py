@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, readable_count
+from twigcast.cli.console import output, print_json, read_schema, readable_count
 from twigcast.language import Pattern, parse
 from twigcast.schema import Advertisement, Advertisements, Schema
 
@@ -35,7 +35,7 @@ def advertise(
     ] = False,
 ) -> None:
     """List what documents of a schema promise: their root-to-leaf paths."""
-    schema = Schema.from_dtd(dtd, root)
+    schema = read_schema(dtd, root)
     pattern = None if overlaps is None else parse(overlaps)
     advertisements = schema.advertisements(depth)
     shown = islice(_overlapping(schema, advertisements, pattern), limit or None)

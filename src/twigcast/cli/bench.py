@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import complain, print_json, showing_work, wide_output
+from twigcast.cli.console import complain, print_json, read_schema, showing_work, wide_output
 from twigcast.experiments import (
     FULL_COVERING,
     FULL_SIZES,
@@ -36,7 +36,6 @@ from twigcast.experiments import (
     matching_speed,
     readable,
 )
-from twigcast.schema import Schema
 
 _SHARED_DOCUMENTS: Final = Path("../shared/data/documents")
 _QUICK: Final = "quick run: smaller sizes than those that the goals are about"
@@ -117,7 +116,7 @@ def bench(
         complain("plots need matplotlib; install it with: pip install 'twigcast[experiments]'")
         raise typer.Exit(2)
     folders = _real_folders(documents)
-    schema = Schema.from_dtd(dtd, root)
+    schema = read_schema(dtd, root)
     sizes = QUICK_SIZES if quick else FULL_SIZES
     covering_sizes = QUICK_COVERING if quick else FULL_COVERING
     report = _Report(

@@ -1,8 +1,9 @@
-"""What the commands share: where they write, and progress bars."""
+"""What the commands share: where they write, progress bars, and how they read a DTD."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,13 +14,24 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from twigcast.errors import SchemaError
+from twigcast.schema import Schema
+
 _Item = TypeVar("_Item")
 _NARROWEST = 110
 
 
+class _Output(Console):
+    """A console that leaves it to the command what a reader who goes away means."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        raise  # the BrokenPipeError, in whose handler this is called
+
+
 def output() -> Console:
     """The console for results."""
-    return Console(highlight=False, soft_wrap=False)
+    return _Output(highlight=False, soft_wrap=False)
 
 
 def wide_output() -> Console:
@@ -34,6 +46,27 @@ def complain(message: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(
         f"[bold red]error:[/] {escape(message)}"
     )
+
+
+def warn(message: str) -> None:
+    """Tell on standard error what is no error, but hardly meant."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"[bold yellow]warning:[/] {escape(message)}"
+    )
+
+
+@contextmanager
+def leaving_early() -> Iterator[None]:
+    """Print to a reader who may go away: what is left then goes nowhere, and is no failure.
+
+    For commands whose status tells something else, which a closed pipe must not be taken for.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The stream still holds what could not be written, and is flushed once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:
@@ -105,6 +138,15 @@ def showing_work() -> Iterator[WorkShown]:
 def read_bytes(name: str) -> bytes:
     """A file, or standard input where the name is ``-``."""
     return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+
+
+def read_schema(dtd: str, root: str | None) -> Schema:
+    """The schema of a DTD's file; errors name the file, and the option that mends them."""
+    try:
+        return Schema.from_dtd(dtd, root)
+    except SchemaError as error:
+        said = str(error).replace("pass root= one of:", "choose one with --root:")
+        raise SchemaError(said if dtd in said else f"{dtd}: {said}") from None
 
 
 def readable_count(count: int) -> str:

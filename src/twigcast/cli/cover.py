@@ -12,11 +12,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, showing_work, with_progress
+from twigcast.cli.console import output, print_json, read_schema, showing_work, with_progress
 from twigcast.covering import CoveringTable, MergedSet, Merger, PathCounter, SubscriptionTree
 from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
 from twigcast.language import Pattern, read_subscriptions
-from twigcast.schema import Schema
 
 _MOST_ROWS: Final = 40
 _MOST_GROUPS: Final = 10
@@ -113,7 +112,7 @@ def cover(
         raise typer.BadParameter("--depth goes with --merge; for example --merge 0")
     if root is not None and dtd is None:
         raise typer.BadParameter("--root goes with --dtd")
-    schema = None if dtd is None else Schema.from_dtd(dtd, root)
+    schema = None if dtd is None else read_schema(dtd, root)
     found = _cover(subscriptions)
     if schema is not None and merge is not None:
         _merge(found, PathCounter(schema, depth or _DEPTH), merge)

@@ -12,7 +12,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import complain, output, print_json, showing_work, wide_output
+from twigcast.cli.console import (
+    complain,
+    output,
+    print_json,
+    read_schema,
+    showing_work,
+    wide_output,
+)
 from twigcast.experiments import (
     EXPERIMENTS,
     Experiment,
@@ -96,7 +103,7 @@ def experiment(
 def _schema(dtd: str, root: str | None, option: str) -> Schema:
     if not Path(dtd).is_file():
         raise typer.BadParameter(f"{dtd} is not here; name a DTD with {option}")
-    return Schema.from_dtd(dtd, root)
+    return read_schema(dtd, root)
 
 
 def _stand_in(dtd: str) -> list[str]:

@@ -5,19 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
 
-from twigcast.cli.console import with_progress
-from twigcast.schema import Schema
+from twigcast.cli.console import read_schema, with_progress
+from twigcast.cli.workload_options import (
+    BranchingOption,
+    DescendantOption,
+    LengthOption,
+    RootOption,
+    Shape,
+    ShapeOption,
+    SkewOption,
+    ValuesOption,
+    WildcardOption,
+    pattern_parameters,
+)
 from twigcast.workload import (
     DocumentParameters,
-    PathParameters,
-    TreeParameters,
     ValueParameters,
     Vocabulary,
     generate_documents,
@@ -29,18 +37,10 @@ generate = typer.Typer(
 )
 
 _Dtd = Annotated[str, typer.Option(help="The DTD's file.")]
-_Root = Annotated[str | None, typer.Option(help="The root element, where the DTD leaves it open.")]
 _Count = Annotated[int, typer.Option(min=1, help="How many to make.")]
 _Seed = Annotated[int, typer.Option(help="The same seed gives the same output.")]
 _Lowest = Annotated[int, typer.Option(help="The lowest number in documents and comparisons.")]
 _Highest = Annotated[int, typer.Option(help="The highest number in documents and comparisons.")]
-
-
-class _Shape(StrEnum):
-    """What subscriptions look like."""
-
-    TREE = "tree"
-    PATH = "path"
 
 
 @generate.command()
@@ -48,30 +48,15 @@ def subscriptions(
     dtd: _Dtd,
     count: _Count,
     seed: _Seed = 1,
-    root: _Root = None,
-    shape: Annotated[
-        _Shape, typer.Option(help="Tree patterns (XNET) or linear expressions (Li et al.).")
-    ] = _Shape.TREE,
-    length: Annotated[
-        int, typer.Option(min=1, max=100, help="The greatest height of a tree or length of a path.")
-    ] = 10,
-    wildcard: Annotated[
-        float, typer.Option(min=0, max=1, help="The probability of * at a step.")
-    ] = 0.1,
-    descendant: Annotated[
-        float, typer.Option(min=0, max=1, help="The probability of // at a step.")
-    ] = 0.05,
-    branching: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Trees: the probability of more than one child at a node."),
-    ] = 0.1,
-    skew: Annotated[
-        float, typer.Option(min=0, max=10, help="The Zipf exponent of the choice of tags.")
-    ] = 1.0,
+    root: RootOption = None,
+    shape: ShapeOption = Shape.TREE,
+    length: LengthOption = 10,
+    wildcard: WildcardOption = 0.1,
+    descendant: DescendantOption = 0.05,
+    branching: BranchingOption = 0.1,
+    skew: SkewOption = 1.0,
     distinct: Annotated[bool, typer.Option(help="No two subscriptions alike.")] = True,
-    values: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of subscriptions that compare a value.")
-    ] = 0.0,
+    values: ValuesOption = 0.0,
     operators: Annotated[
         str, typer.Option(help="How they compare: some of = != < <= > >= contains starts-with.")
     ] = "= < <= > >=",
@@ -82,14 +67,10 @@ def subscriptions(
     ] = None,
 ) -> None:
     """Make subscriptions, one a line: a key, a tab, an XPath expression."""
-    parameters = (
-        TreeParameters(length, wildcard, descendant, branching, skew, distinct)
-        if shape is _Shape.TREE
-        else PathParameters(
-            length=length, wildcard=wildcard, descendant=descendant, skew=skew, distinct=distinct
-        )
+    parameters = pattern_parameters(
+        shape, length, wildcard, descendant, branching, skew, distinct=distinct
     )
-    schema = Schema.from_dtd(dtd, root)
+    schema = read_schema(dtd, root)
     compared = ValueParameters(
         fraction=values,
         operators=tuple(operators.split()),
@@ -111,7 +92,7 @@ def documents(
     dtd: _Dtd,
     count: _Count,
     seed: _Seed = 1,
-    root: _Root = None,
+    root: RootOption = None,
     levels: Annotated[int, typer.Option(min=1, help="The greatest depth of a document.")] = 10,
     repeats: Annotated[
         int, typer.Option(min=1, help="How often a repeated part stands at most.")
@@ -129,7 +110,7 @@ def documents(
     ] = None,
 ) -> None:
     """Make documents that are valid against the DTD."""
-    schema = Schema.from_dtd(dtd, root)
+    schema = read_schema(dtd, root)
     parameters = DocumentParameters(
         levels=levels,
         repeats=repeats,

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from twigcast.cli.console import complain, print_json, showing_work
+from twigcast.cli.console import (
+    complain,
+    leaving_early,
+    print_json,
+    read_schema,
+    showing_work,
+    warn,
+)
 from twigcast.cli.simulated_run import Setting, StrategyRun, plan_faults, run_strategy
-from twigcast.cli.simulated_tables import as_json, print_runs
+from twigcast.cli.simulated_tables import about_parts, as_json, print_runs
 from twigcast.cli.simulated_workload import (
     Clients,
     SimulatedWorkload,
@@ -22,6 +28,19 @@ from twigcast.cli.simulated_workload import (
     require_linear,
     with_latency,
 )
+from twigcast.cli.workload_options import (
+    BranchingOption,
+    DescendantByShape,
+    LengthOption,
+    RootOption,
+    Shape,
+    ShapeOption,
+    SkewOption,
+    ValuesOption,
+    WildcardByShape,
+    pattern_parameters,
+)
+from twigcast.errors import OverlayError
 from twigcast.routing import (
     PAPER_STRATEGIES,
     Anything,
@@ -29,10 +48,9 @@ from twigcast.routing import (
     Strategy,
     read_network,
 )
-from twigcast.schema import Schema
 from twigcast.simulation.drawing import draw_overlay
 from twigcast.simulation.topologies import parse_topology
-from twigcast.workload import PathParameters, TreeParameters, ValueParameters
+from twigcast.workload import ValueParameters
 
 _ALL: Final = "all"
 _TOPOLOGY: Final = "tree:levels=3,fanout=2"
@@ -55,19 +73,6 @@ _OF_GENERATED: Final = (
 """Options for clients that are made, and for none that a network file has."""
 
 
-_PATHS: Final = PathParameters(wildcard=0.02, descendant=0.02)
-"""With as many as trees have, a few hundred contain ``/*``, and covering leaves nothing else."""
-_TREES: Final = TreeParameters(wildcard=0.1, descendant=0.05)
-"""XNET's."""
-
-
-class _Shape(StrEnum):
-    """What subscriptions look like."""
-
-    PATH = "path"
-    TREE = "tree"
-
-
 def simulate(
     context: typer.Context,
     files: Annotated[
@@ -86,9 +91,7 @@ def simulate(
         typer.Option(help="A network file (.toml) with overlay, strategy and clients."),
     ] = None,
     dtd: Annotated[str | None, typer.Option(help="The DTD that producers advertise.")] = None,
-    root: Annotated[
-        str | None, typer.Option(help="The root element, where the DTD leaves it open.")
-    ] = None,
+    root: RootOption = None,
     strategies: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,40 +112,13 @@ def simulate(
         typer.Option(min=1, help="Producers: one at the first broker, more at random ones."),
     ] = 1,
     documents: Annotated[int, typer.Option(min=1, help="The documents to publish.")] = 50,
-    shape: Annotated[
-        _Shape, typer.Option(help="Linear expressions (Li et al.) or tree patterns (XNET).")
-    ] = _Shape.PATH,
-    length: Annotated[
-        int, typer.Option(min=1, max=100, help="The greatest height of a tree or length of a path.")
-    ] = 10,
-    wildcard: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="The probability of * at a step; "
-            f"{_PATHS.wildcard} for paths and {_TREES.wildcard} for trees by default.",
-        ),
-    ] = None,
-    descendant: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="The probability of // at a step; "
-            f"{_PATHS.descendant} for paths and {_TREES.descendant} for trees by default.",
-        ),
-    ] = None,
-    branching: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Trees: the probability of more than one child at a node."),
-    ] = 0.1,
-    skew: Annotated[
-        float, typer.Option(min=0, max=10, help="The Zipf exponent of the choice of tags.")
-    ] = 1.0,
-    values: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of subscriptions that compare a value.")
-    ] = 0.0,
+    shape: ShapeOption = Shape.PATH,
+    length: LengthOption = 10,
+    wildcard: WildcardByShape = None,
+    descendant: DescendantByShape = None,
+    branching: BranchingOption = 0.1,
+    skew: SkewOption = 1.0,
+    values: ValuesOption = 0.0,
     one_by_one: Annotated[
         bool,
         typer.Option(
@@ -208,10 +184,10 @@ def simulate(
                 subscriptions,
                 subscribers,
                 producers,
-                _parameters(shape, length, wildcard, descendant, branching, skew),
+                pattern_parameters(shape, length, wildcard, descendant, branching, skew),
                 ValueParameters(fraction=values) if values else None,
             )
-            if by_paths and (shape is _Shape.TREE or values):
+            if by_paths and (shape is Shape.TREE or values):
                 raise typer.BadParameter(
                     "--by-paths needs linear subscriptions: --shape path, without --values"
                 )
@@ -234,10 +210,13 @@ def simulate(
         runs = [run_strategy(workload, expected, each, setting, show) for each in chosen]
     if svg is not None:
         _draw(workload, runs, svg)
-    if json:
-        print_json(as_json(workload, setting, runs))
-    else:
-        print_runs(workload, setting, runs)
+    if len(workload.parts) > 1:
+        warn(about_parts(workload.parts))
+    with leaving_early():
+        if json:
+            print_json(as_json(workload, setting, runs, _options(context, chosen)))
+        else:
+            print_runs(workload, setting, runs)
     _exit_if_wrong(runs)
 
 
@@ -247,6 +226,21 @@ def simulate(
 def _was_given(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def _options(context: typer.Context, strategies: Sequence[Strategy]) -> dict[str, Any]:
+    """What was run, by the names of the options, those included that were left out."""
+    given = dict(context.params)
+    shape = Shape(given["shape"])
+    names = ("length", "wildcard", "descendant", "branching", "skew")
+    parameters = pattern_parameters(shape, *(given[name] for name in names))
+    given |= {"wildcard": parameters.wildcard, "descendant": parameters.descendant}
+    without = {"json", "svg", "strategies"}
+    without |= set(_OF_GENERATED) if given["network"] is not None else {"network"}
+    without |= {"documents"} if given["files"] else {"files"}
+    without |= {"branching"} if shape is Shape.PATH else set()
+    told = {name: value for name, value in given.items() if name not in without}
+    return told | {"strategy": [strategy.name for strategy in strategies]}
 
 
 def _read_plan(context: typer.Context, network: str) -> NetworkPlan:
@@ -269,28 +263,13 @@ def _read_plan(context: typer.Context, network: str) -> NetworkPlan:
     return plan
 
 
-def _parameters(
-    shape: _Shape,
-    length: int,
-    wildcard: float | None,
-    descendant: float | None,
-    branching: float,
-    skew: float,
-) -> TreeParameters | PathParameters:
-    usual = _TREES if shape is _Shape.TREE else _PATHS
-    chances = (
-        usual.wildcard if wildcard is None else wildcard,
-        usual.descendant if descendant is None else descendant,
-    )
-    if shape is _Shape.TREE:
-        return TreeParameters(length, *chances, branching, skew)
-    return PathParameters(length, *chances, skew)
-
-
 def _make_plan(
     topology: str, dtd: str | None, root: str | None, clients: Clients, seed: int
 ) -> NetworkPlan:
-    overlay = parse_topology(topology)
+    try:
+        overlay = parse_topology(topology)
+    except OverlayError as error:
+        raise typer.BadParameter(str(error), param_hint="--topology") from None
     if dtd is None:
         raise typer.BadParameter(
             "clients are made from a DTD; name one with --dtd, for example examples/news.dtd, or a "
@@ -298,7 +277,7 @@ def _make_plan(
         )
     if not Path(dtd).is_file():
         raise typer.BadParameter(f"{dtd} is not here; name another DTD with --dtd")
-    schema = Schema.from_dtd(dtd, root)
+    schema = read_schema(dtd, root)
     return NetworkPlan(overlay, clients=place_clients(overlay, schema, clients, seed))
 
 
@@ -311,7 +290,8 @@ def _choose(names: list[str] | None) -> list[Strategy]:
             found.update(dict.fromkeys(map(Strategy.named, several)))
         except ValueError as error:
             raise typer.BadParameter(
-                f"{error}; {_ALL} stands for the six of the paper, and --strategy can be repeated"
+                f"{error}; {_ALL} stands for the six of the paper, and --strategy can be repeated",
+                param_hint="--strategy",
             ) from None
     return list(found)
 

@@ -65,6 +65,8 @@ class StrategyRun:
     processor_seconds: float
     expected: int
     """Deliveries of all documents."""
+    unreachable: int
+    """Deliveries that are wanted, and to which no way leads."""
     missed: int = 0
     """Those that did not come, while there were faults."""
     repeated: int = 0
@@ -109,7 +111,8 @@ def run_strategy(
             if (counts := traffic.on_link(link)).envelopes
         },
         seconds,
-        sum(map(len, expected)),
+        expected.deliveries,
+        expected.unreachable,
     )
     verdict = run.judge(expected)
     if setting.faults:
@@ -242,7 +245,7 @@ class _Run:
         verdict = _Verdict()
         got = self._collect(verdict)
         exact = not self._setting.by_paths  # a client gets the first path that matches
-        for number, wanted in enumerate(expected):
+        for number, wanted in enumerate(expected.wanted):
             name = self._workload.documents[number].name
             for client, ids in wanted.items():
                 times = got.pop((number, client), [])

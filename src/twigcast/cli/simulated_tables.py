@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rich.table import Table
 from rich.text import Text
 
+from twigcast import __version__
 from twigcast.cli.console import output
 from twigcast.cli.simulated_run import Setting, StrategyRun
 from twigcast.cli.simulated_workload import SimulatedWorkload
@@ -17,6 +18,8 @@ from twigcast.cli.simulated_workload import SimulatedWorkload
 _BESIDE: Final = 3
 """The characters of a table that a column takes beside its text."""
 _MOST_FAULTS: Final = 10
+_MOST_PARTS: Final = 3
+_MOST_BROKERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,14 @@ class _Column:
     def width(self) -> int:
         texts = (self.header, *self.cells)
         return max(len(line) for text in texts for line in text.split("\n")) + _BESIDE
+
+    def narrowed(self, room: int) -> _Column:
+        """The same, its header broken where it is too wide."""
+        return self if self.width <= room else replace(self, header=_broken(self.header))
+
+
+def _broken(header: str) -> str:
+    return header.replace("unsub", "un-\nsub").replace("unadv", "un-\nadv")
 
 
 # --- for people -----------------------------------------------------------------------------------
@@ -46,6 +57,8 @@ def print_runs(workload: SimulatedWorkload, setting: Setting, runs: Sequence[Str
     for table in _tables(
         _groups(setting, runs), [run.summary.strategy for run in runs], console.width
     ):
+        # One with a single column can still be too wide; then it goes beyond the edge.
+        console.width = max(console.width, table.width or 0)
         console.print(table)
     if not any(run.wrong for run in runs):
         console.print(Text(_praise(setting, runs)), soft_wrap=True)
@@ -66,11 +79,33 @@ def _about(workload: SimulatedWorkload, setting: Setting) -> str:
     return ", ".join(parts)
 
 
+def about_parts(parts: Sequence[Sequence[str]]) -> str:
+    """That no way leads to some brokers, of which the first few are named."""
+    named = []
+    for part in parts[1 : 1 + _MOST_PARTS]:
+        more = len(part) - _MOST_BROKERS
+        named.append(", ".join(part[:_MOST_BROKERS]) + (f" and {more:,} more" if more > 0 else ""))
+    more = len(parts) - 1 - _MOST_PARTS
+    if more > 0:
+        named.append(f"and {_count(more, 'other')}")
+    return (
+        f"the overlay falls into {len(parts):,} parts, and no link leads from the largest to: "
+        f"{'; '.join(named)}; no document passes between parts; add the links that are missing"
+    )
+
+
 def _praise(setting: Setting, runs: Sequence[StrategyRun]) -> str:
-    said = "every document went once to exactly those who want it"
+    unreachable = runs[0].unreachable
+    who = "the others who want it" if unreachable else "those who want it"
+    said = f"every document went once to exactly {who}"
     if setting.faults:
-        return f"right: once everything was whole again, {said}"
-    return f"right: {said}, {_count(runs[0].expected, 'delivery', 'deliveries')}"
+        said = f"once everything was whole again, {said}"
+    else:
+        said += f", {_count(runs[0].expected, 'delivery', 'deliveries')}"
+    if not unreachable:
+        return f"right: {said}"
+    wanted = _count(unreachable, "wanted delivery", "wanted deliveries")
+    return f"not all can be reached: no way leads to {wanted}; {said}"
 
 
 def _groups(setting: Setting, runs: Sequence[StrategyRun]) -> list[list[_Column]]:
@@ -98,8 +133,10 @@ def _groups(setting: Setting, runs: Sequence[StrategyRun]) -> list[list[_Column]
     ]
     if setting.faults:
         documents.insert(3, column("missed", lambda run: run.missed))
+    if any(run.unreachable for run in runs):
+        documents.insert(3, column("out of\nreach", lambda run: run.unreachable))
     if any(run.repeated for run in runs):
-        documents.insert(4, column("twice", lambda run: run.repeated))
+        documents.insert(-1, column("twice", lambda run: run.repeated))
     times = [
         column("delay\nms", lambda run: _milliseconds(run.summary.delay.mean)),
         column("95 %\nms", lambda run: _milliseconds(run.summary.delay.most_of_20)),
@@ -123,34 +160,45 @@ def _groups(setting: Setting, runs: Sequence[StrategyRun]) -> list[list[_Column]
 
 
 def _tables(groups: Sequence[list[_Column]], names: list[str], width: int) -> Iterator[Table]:
-    """The columns in as few tables as have room; names are broken where they leave too little."""
+    """The columns in as few tables as have room; nothing in them is ever broken or cut.
 
-    def room(name_column: _Column) -> int:
-        return width - 1 - name_column.width
-
+    Groups stay together where they can; one that is too wide by itself goes on in the next table,
+    and the next group beside its rest.
+    """
     first = _Column("strategy", names)
-    if any(sum(column.width for column in group) > room(first) for group in groups):
-        lines = [name.replace("-", "-\n", 1) for name in names]
-        first = _Column("strategy", lines)
+    room = width - 1 - first.width
     rows: list[list[_Column]] = []
+    is_rest = False
+
+    def has_room(columns: Sequence[_Column]) -> bool:
+        return bool(rows) and sum(column.width for column in (*rows[-1], *columns)) <= room
+
     for group in groups:
-        joined = [*rows[-1], *group] if rows else []
-        if joined and sum(column.width for column in joined) <= room(first):
-            rows[-1] = joined
-        else:
-            rows.append(list(group))
+        if has_room(group):
+            rows[-1] += group
+            continue
+        if not is_rest:
+            rows.append([])
+        tables = len(rows)
+        for column in group:
+            narrowed = column.narrowed(room)
+            if rows[-1] and not has_room([narrowed]):
+                rows.append([])
+            rows[-1].append(narrowed)
+        is_rest = len(rows) > tables
     for columns in rows:
-        table = Table("strategy")
+        table = Table(first.header, width=1 + sum(each.width for each in (first, *columns)))
         for column in columns:
             table.add_column(column.header, justify="right")
-        for number, name in enumerate(first.cells):
+        for number, name in enumerate(names):
             table.add_row(Text(name), *(column.cells[number] for column in columns))
         yield table
 
 
 def _milliseconds(seconds: float) -> str:
     """With three digits, or whole."""
-    return f"{1000 * seconds:#.3g}" if seconds < 0.9995 else f"{1000 * seconds:,.0f}"
+    milliseconds = 1000 * seconds
+    return f"{milliseconds:#.3g}" if milliseconds < 99.95 else f"{milliseconds:,.0f}"
 
 
 def _count(count: int, word: str, many: str | None = None) -> str:
@@ -161,22 +209,25 @@ def _count(count: int, word: str, many: str | None = None) -> str:
 
 
 def as_json(
-    workload: SimulatedWorkload, setting: Setting, runs: Sequence[StrategyRun]
+    workload: SimulatedWorkload,
+    setting: Setting,
+    runs: Sequence[StrategyRun],
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Everything that was counted."""
+    """Everything that was counted, and with which options."""
     subscribers = workload.subscribers
+    patterns = [each for client in subscribers for each in client.subscriptions.values()]
     return {
-        "seed": setting.seed,
+        "twigcast": __version__,
+        "options": dict(options),
         "brokers": list(workload.overlay),
         "links": [str(link) for link in workload.overlay.links],
+        "parts": len(workload.parts),
         "producers": {client.name: client.broker for client in workload.producers},
         "subscribers": {client.name: client.broker for client in subscribers},
-        "subscriptions": sum(len(client.subscriptions) for client in subscribers),
+        "subscriptions": len(patterns),
+        "distinct_subscriptions": len(set(patterns)),
         "documents": len(workload.documents),
-        "one_by_one": setting.one_by_one,
-        "by_paths": setting.by_paths,
-        "measured": setting.measured,
-        "loss": setting.loss,
         "faults": [str(fault) for fault in setting.faults],
         "strategies": [_run_as_json(run) for run in runs],
         "is_right": not any(run.wrong for run in runs),
@@ -188,6 +239,7 @@ def _run_as_json(run: StrategyRun) -> dict[str, Any]:
     told["tables"]["at_producers"] = run.at_producers
     return told | {
         "expected_deliveries": run.expected,
+        "unreachable_deliveries": run.unreachable,
         "missed": run.missed,
         "repeated": run.repeated,
         "wrong": run.wrong,

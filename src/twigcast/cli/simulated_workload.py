@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
 from random import Random
@@ -44,8 +45,20 @@ class SimulatedDocument(NamedTuple):
     content: bytes
 
 
-Expected = Sequence[Mapping[str, frozenset[str]]]
-"""For each document the clients that want it, and the ids of their subscriptions that match."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Who is to get what."""
+
+    wanted: Sequence[Mapping[str, frozenset[str]]]
+    """For each document the clients that want it and can be reached, and the ids of their
+    subscriptions that match."""
+    unreachable: int
+    """The deliveries to clients that want a document and are in another part of the overlay."""
+
+    @property
+    def deliveries(self) -> int:
+        """How many there are to be."""
+        return sum(map(len, self.wanted))
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,25 @@ class SimulatedWorkload:
             counts[client.broker] = counts.get(client.broker, 0) + 1
         return counts
 
+    @cached_property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """The brokers that links connect with each other, the most first; usually that is all."""
+        found: list[tuple[str, ...]] = []
+        seen: set[str] = set()
+        for start in self.overlay:
+            if start not in seen:
+                part = {start: None}
+                waiting = [start]
+                while waiting:
+                    further = [
+                        each for each in self.overlay.neighbours(waiting.pop()) if each not in part
+                    ]
+                    waiting += further
+                    part |= dict.fromkeys(further)
+                seen.update(part)
+                found.append(tuple(part))
+        return tuple(sorted(found, key=len, reverse=True))
+
     def expected(self) -> Expected:
         """Who is to get what, found with one matcher for all subscriptions and without a router.
 
@@ -90,31 +122,23 @@ class SimulatedWorkload:
                 if not found:
                     matcher.add(str(pattern), pattern)
                 found.append((client.name, key))
-        parts = _parts(self.overlay)
+        parts = {broker: number for number, part in enumerate(self.parts) for broker in part}
         part_of = {client.name: parts[client.broker] for client in self.plan.clients}
         matches = matcher.match_batch([document.content for document in self.documents])
-        expected = []
+        reachable = []
+        unreachable = 0
         for document, texts in zip(self.documents, matches, strict=True):
             wanted: dict[str, set[str]] = {}
             for text in texts:
                 for client_name, key in holders[text]:
-                    if part_of[client_name] == part_of[document.producer]:
-                        wanted.setdefault(client_name, set()).add(key)
-            expected.append({name: frozenset(keys) for name, keys in wanted.items()})
-        return expected
-
-
-def _parts(overlay: Overlay) -> dict[str, int]:
-    """By broker, the number of the part of the overlay that it is in."""
-    parts: dict[str, int] = {}
-    for number, start in enumerate(overlay):
-        waiting = [] if start in parts else [start]
-        while waiting:
-            broker = waiting.pop()
-            if broker not in parts:
-                parts[broker] = number
-                waiting.extend(overlay.neighbours(broker))
-    return parts
+                    wanted.setdefault(client_name, set()).add(key)
+            here = part_of[document.producer]
+            reached = {
+                name: frozenset(keys) for name, keys in wanted.items() if part_of[name] == here
+            }
+            reachable.append(reached)
+            unreachable += len(wanted) - len(reached)
+        return Expected(reachable, unreachable)
 
 
 # --- clients --------------------------------------------------------------------------------------
@@ -138,7 +162,8 @@ def place_clients(
     """Producers that advertise the schema, and subscribers that want something of it.
 
     The first producer is at the first broker, the others are at random ones.  Every subscriber
-    draws its own subscriptions, so two of them may want the same.
+    draws its own subscriptions, so two of them may want the same.  Raises WorkloadError if there
+    are not as many distinct ones as each is to have.
     """
     random = Random(seed)
     brokers = overlay.brokers
@@ -154,13 +179,21 @@ def place_clients(
     for number, (name, broker) in enumerate(
         zip(_names("subscriber", len(places)), places, strict=True)
     ):
-        drawn = generate_subscriptions(
-            schema, clients.shape, seed=_derived(seed, number), values=clients.values
-        )
-        patterns = islice(drawn, clients.subscriptions)
-        subscriptions = {f"s{place}": pattern for place, pattern in enumerate(patterns, start=1)}
-        found.append(ClientPlan(name, broker, subscriptions))
+        drawn = _draw_subscriptions(schema, clients, _derived(seed, number))
+        found.append(ClientPlan(name, broker, drawn))
     return tuple(found)
+
+
+def _draw_subscriptions(schema: Schema, clients: Clients, seed: int) -> dict[str, Pattern]:
+    patterns = generate_subscriptions(schema, clients.shape, seed=seed, values=clients.values)
+    numbered = enumerate(islice(patterns, clients.subscriptions), start=1)
+    try:
+        return {f"s{number}": pattern for number, pattern in numbered}
+    except WorkloadError as error:
+        raise WorkloadError(
+            f"{error}; ask for fewer with --subscriptions, or let more of them differ: with more "
+            "* and // (--wildcard, --descendant), or longer ones (--length)"
+        ) from None
 
 
 def _derived(seed: int, number: int) -> int:

@@ -1,31 +1,38 @@
 """Pictures of an overlay and its traffic, as SVG of our own that needs nothing else.
 
 Brokers are circles, placed by :mod:`twigcast.simulation.drawing_layout`; the links of the tree are
-straight, redundant ones dashed curves that keep clear of brokers where they can.  The thickness of
-a link grows with the 0.4th power of its traffic, from the busiest one down: ten times less is 2.5
-times thinner, so links differ over two powers of ten, and below that all that carry anything are
-as thin as can well be seen.  Links without traffic are thinner still, and grey.  The part of a
-link that is orange is the part of its traffic that nobody beyond it wanted.
+straight, others curves that keep clear of brokers where they can.  The thickness of a link grows
+with the 0.4th power of its traffic, from the busiest one down: ten times less is 2.5 times thinner,
+so links differ over two powers of ten, and below that all that carry anything are as thin as can
+well be seen.  Links without traffic are thinner still, grey and, beside others with traffic,
+dashed.  The part of a link that is orange is the part of its traffic that nobody beyond it wanted.
+
+The more links meet at a broker, the thinner all are: else they would run into one another for most
+of their way.  No side of a picture is much longer than :data:`drawing_layout.WIDEST`; what would
+be larger is made smaller, brokers and names with it.
 
 Colours are fixed and the background is painted, so a picture looks the same on a light and on a
 dark page.  Names and counts show when the pointer rests on a shape, also where a picture has too
 many brokers for labels.
 
-Cost: linear, but for finding the way of curves, which looks at all brokers up to 200 of them.
+Cost: linear, but for finding the way of curves, which looks at all brokers up to 200 of them, and
+for the places of names, of which there are up to 60.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import hypot, tau
 from xml.sax.saxutils import escape
 
 from twigcast.covering.drawing_labels import columns, printable, shorten
 from twigcast.errors import OverlayError
-from twigcast.routing.overlay import Link, Overlay
+from twigcast.routing import Link, Overlay
 from twigcast.simulation.drawing_curves import Curve, clear_curve
-from twigcast.simulation.drawing_layout import Placed, Spacing, place
+from twigcast.simulation.drawing_layout import WIDEST, Placed, Spacing, place
 from twigcast.simulation.drawing_legend import CHARACTER, SAMPLE, Legend, text
+from twigcast.simulation.drawing_names import PLATE, Box, Surroundings, place_names
 
 _TRAFFIC = "#1971c2"
 _WASTED = "#f08c00"
@@ -34,9 +41,15 @@ _CLIENTS = "#0b7285"
 _POWER = 0.4
 _THINNEST = 0.15
 """As a part of the thickest; a link without traffic has half of that."""
+_LEAST_SEEN = 0.5
+"""But no link is thinner, where the thickest one is not."""
+_BLOT = 0.12
+"""The part of the way of links that may be hidden where they meet, if more than the broker is."""
 _LONGEST_LABEL = 18
 _INSIDE = 4
-"""Labels of so many columns go into the circle; if one is longer, all are below."""
+"""Labels of so many columns go into the circle; if one is longer, all are beside theirs."""
+_LEAST_FONT = 5.0
+_DASHES = "5 3.5"
 _EASY_TO_HIT = 9.0
 _LEAST_SHARE = 0.05
 _TITLE = 16.0
@@ -48,23 +61,35 @@ _NO_WASTE: Mapping[Link, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Sizes that depend on how many brokers there are; a ``font`` of 0 means no labels."""
+    """Sizes that depend on how many brokers there are; a ``font`` of 0 means no labels.
+
+    Where it ``is_roomy`` there is room for long labels, and for the number of clients.
+    """
 
     radius: float
     font: float
     side: float
     level: float
     thickest: float
+    is_roomy: bool = False
 
-    @property
-    def is_roomy(self) -> bool:
-        """Whether there is room for long labels, and for the number of clients."""
-        return self.font > 10
+    def scaled(self, factor: float) -> _Look:
+        """All of it smaller; without labels where they could not be read."""
+        font = self.font * factor
+        is_legible = font >= _LEAST_FONT
+        return _Look(
+            self.radius * factor,
+            font if is_legible else 0.0,
+            self.side * factor,
+            self.level * factor,
+            self.thickest * factor,
+            self.is_roomy and is_legible,
+        )
 
 
 _LOOKS = (
-    (16, _Look(16, 11.5, 66, 88, 13)),
-    (60, _Look(15, 11, 46, 84, 12)),
+    (16, _Look(16, 11.5, 66, 88, 13, is_roomy=True)),
+    (60, _Look(15, 11, 46, 84, 12, is_roomy=True)),
     (200, _Look(10, 6.5, 27, 60, 9)),
     (500, _Look(5, 0, 14, 36, 8)),
 )
@@ -131,17 +156,58 @@ class _Picture:
         self._labels = {broker: shorten(broker, _LONGEST_LABEL) for broker in overlay}
         self._longest = max(map(columns, self._labels.values()), default=0)
         self._look = next((look for most, look in _LOOKS if len(overlay) <= most), _SMALLEST)
-        self._below = self._longest > _INSIDE and self._look.is_roomy
         self._placed = self._place()
+        self._curves = {link: self._curve(link) for link in overlay.links}
+        self._thickest = self._find_thickest()
+        self._names, self._plates = self._place_names()
+
+    @property
+    def _are_beside(self) -> bool:
+        """Whether labels are beside the brokers instead of inside."""
+        return self._longest > _INSIDE and self._look.is_roomy
 
     def _place(self) -> Placed:
         look = self._look
         side, room = look.side, look.radius + 14
-        if self._below:
+        if self._are_beside:
             width = CHARACTER * look.font * self._longest
             side = max(side, width + 10)
             room = max(room + look.font, width / 2 + 8)
-        return place(self._overlay, Spacing(side, look.level, room))
+        placed = place(self._overlay, Spacing(side, look.level, room), self._traffic)
+        factor = WIDEST / max(placed.width, placed.height, WIDEST)
+        if factor < 1:
+            self._look = look.scaled(factor)
+        return placed.scaled(factor)
+
+    def _find_thickest(self) -> float:
+        """How thick the busiest link is: less where many meet, which would be a single blot."""
+        look, points = self._look, self._placed.points
+        thickest = look.thickest
+        for broker in self._overlay:
+            x, y = points[broker]
+            others = [points[other] for other in self._overlay.neighbours(broker)]
+            if others:
+                mean = sum(hypot(across - x, down - y) for across, down in others) / len(others)
+                hidden = max(1.3 * look.radius, _BLOT * mean)
+                thickest = min(thickest, tau * hidden / len(others))
+        return thickest
+
+    def _place_names(self) -> tuple[dict[str, Box], dict[str, Box]]:
+        look, placed = self._look, self._placed
+        names, plates = {}, {}
+        if self._are_beside:
+            names = {
+                broker: (CHARACTER * look.font * columns(label), look.font + 1)
+                for broker, label in self._labels.items()
+            }
+        if look.is_roomy:
+            plates = {
+                broker: _plate_width(count) for broker, count in self._clients.items() if count
+            }
+        around = Surroundings(
+            placed.points, look.radius, list(self._curves.values()), (placed.width, placed.height)
+        )
+        return place_names(around, names, plates) if names or plates else ({}, {})
 
     def draw(self) -> str:
         placed = self._placed
@@ -178,8 +244,7 @@ class _Picture:
 
     def _link(self, link: Link, opacity: float) -> str:
         traffic, wasted = self._traffic.get(link, 0), self._wasted.get(link, 0)
-        in_tree = link in self._placed.tree
-        curve = self._curve(link, in_tree)
+        curve = self._curves[link]
         width = self._thickness(traffic)
         said = f"{link.first} – {link.second}: {traffic:,} messages"
         if wasted:
@@ -187,9 +252,9 @@ class _Picture:
         parts = [f"<g><title>{_escaped(said)}</title>"]
         if width < _EASY_TO_HIT and self._look.font:
             parts.append(_stroke(curve, "#ffffff", _EASY_TO_HIT, 'stroke-opacity="0"'))
-        style = "" if in_tree else f'stroke-dasharray="{_dashes(width)}"'
-        if not in_tree and opacity < 1:
-            style += f' stroke-opacity="{opacity:.2f}"'
+        style = self._idle_style if not traffic else ""
+        if link not in self._placed.tree and opacity < 1:
+            style += f'{" " if style else ""}stroke-opacity="{opacity:.2f}"'
         colour = _TRAFFIC if traffic else _NO_TRAFFIC
         if wasted:
             begin, finish = self._share(curve, wasted / traffic)
@@ -200,10 +265,15 @@ class _Picture:
             parts.append(_stroke(curve, colour, width, style))
         return "".join([*parts, "</g>"])
 
-    def _curve(self, link: Link, in_tree: bool) -> Curve:
+    @property
+    def _idle_style(self) -> str:
+        """Of links without traffic: dashed, but where no link has any."""
+        return f'stroke-dasharray="{_DASHES}"' if self._busiest else ""
+
+    def _curve(self, link: Link) -> Curve:
         points = self._placed.points
         start, end = points[link.first], points[link.second]
-        if in_tree:
+        if link in self._placed.tree:
             return Curve.between(start, end)
         others = points.values() if len(points) <= _LOOKED_AT else ()
         frame = self._placed.width, self._placed.height
@@ -216,11 +286,12 @@ class _Picture:
         return 0.5 - half, 0.5 + half
 
     def _thickness(self, traffic: int) -> float:
-        thickest = self._look.thickest
+        thickest = self._thickest
+        thinnest = max(_THINNEST * thickest, min(_LEAST_SEEN, thickest))
         if not traffic:
-            return thickest * _THINNEST / 2
+            return max(thinnest / 2, min(_LEAST_SEEN, thinnest))
         part: float = (traffic / self._busiest) ** _POWER
-        return thickest * max(_THINNEST, part)
+        return max(thinnest, thickest * part)
 
     # Brokers.
 
@@ -234,25 +305,32 @@ class _Picture:
         fill, stroke = (_CLIENTS, "#084c59") if marked else ("#f1f3f5", "#495057")
         parts = [
             f"<g><title>{_escaped(said)}</title>",
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{look.radius:g}" fill="{fill}"',
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{look.radius:.3g}" fill="{fill}"',
             f' stroke="{stroke}" stroke-width="{1.2 if look.font else 0.8}"/>',
         ]
         label = self._labels[broker]
-        if self._below:
-            base = y + look.radius + look.font + 1
+        if broker in self._names:
+            middle, height = self._names[broker].middle, look.font + 1
             # Twice, since not every program that shows SVG can paint the edge first.
-            halo = 'stroke="#ffffff" stroke-width="4" stroke-linejoin="round" '
+            halo = 'stroke="#ffffff" stroke-width="3" stroke-linejoin="round" '
             parts += [
-                text(x, base, label, "#212529", font=look.font, middle=True, extra=extra)
+                text(
+                    middle[0],
+                    middle[1] + 0.3 * height,
+                    label,
+                    "#212529",
+                    font=look.font,
+                    middle=True,
+                    extra=extra,
+                )
                 for extra in (halo, "")
             ]
         elif look.font and self._longest <= _INSIDE:
             colour = "#ffffff" if marked else "#212529"
             base = y + 0.35 * look.font
             parts.append(text(x, base, label, colour, font=look.font, middle=True))
-        if clients and self._look.is_roomy:
-            down = -0.85 if self._below else 0.85  # where the label is not
-            parts.append(_mark(x + 0.75 * look.radius, y + down * look.radius, clients))
+        if broker in self._plates:
+            parts.append(_plate(*self._plates[broker].middle, clients))
         return "".join([*parts, "</g>"])
 
     # What is below the picture.
@@ -263,16 +341,15 @@ class _Picture:
             line = _stroke(sample, _TRAFFIC, self._thickness(traffic), "")
             yield line, f"{traffic:,} message{'s' if traffic > 1 else ''}"
         if any(not self._traffic.get(link) for link in self._overlay.links):
-            yield _stroke(sample, _NO_TRAFFIC, self._thickness(0), ""), "none"
+            said = "no messages" if self._busiest else "link"
+            yield _stroke(sample, _NO_TRAFFIC, self._thickness(0), self._idle_style), said
         if any(self._wasted.values()):
             line = _stroke(sample, _TRAFFIC, 6, "")
             line += _stroke(sample.piece(0.35, 0.65), _WASTED, 6, "")
             yield line, "the part that nobody beyond wants"
-        if len(self._placed.tree) < len(self._overlay.links):
-            yield _stroke(sample, _TRAFFIC, 2, f'stroke-dasharray="{_dashes(2)}"'), "redundant link"
         if any(self._clients.values()):
             if self._look.is_roomy:
-                yield _mark(SAMPLE / 2, 0, 3), "clients at a broker"
+                yield _plate(SAMPLE / 2, 0, 3), "clients at a broker"
             else:
                 circle = f'<circle cx="{SAMPLE / 2}" cy="0" r="5" fill="{_CLIENTS}"/>'
                 yield circle, "broker with clients"
@@ -289,7 +366,7 @@ class _Picture:
         if self._clients:
             counts.append(_count(sum(self._clients.values()), "client"))
         lines = [", ".join(counts)]
-        if not self._below and (not self._look.font or self._longest > _INSIDE):
+        if not self._are_beside and (not self._look.font or self._longest > _INSIDE):
             lines.append("a name shows when the pointer rests on its broker")
         return lines
 
@@ -307,25 +384,28 @@ def _samples(busiest: int) -> list[int]:
 
 def _stroke(curve: Curve, colour: str, width: float, style: str) -> str:
     return (
-        f'<path d="{curve}" fill="none" stroke="{colour}" stroke-width="{width:.1f}"'
+        f'<path d="{curve}" fill="none" stroke="{colour}" stroke-width="{width:.2f}"'
         f"{' ' if style else ''}{style}/>"
     )
 
 
-def _dashes(width: float) -> str:
-    return f"{max(5.0, 1.4 * width):.1f} {max(3.5, 0.8 * width):.1f}"
+def _plate_words(clients: int) -> str:
+    if clients < 1000:
+        return f"{clients}"
+    return f"{clients / 1000:.1f}k" if clients < 10_000 else f"{clients // 1000:,}k"
 
 
-def _mark(x: float, y: float, clients: int) -> str:
+def _plate_width(clients: int) -> float:
+    return max(13.0, CHARACTER * 9 * len(_plate_words(clients)) + 6)
+
+
+def _plate(x: float, y: float, clients: int) -> str:
     """A small plate with a number."""
-    words = f"{clients}"
-    if clients >= 1000:
-        words = f"{clients / 1000:.1f}k" if clients < 10_000 else f"{clients // 1000:,}k"
-    width = max(13.0, CHARACTER * 9 * len(words) + 6)
+    width = _plate_width(clients)
     return (
-        f'<rect x="{x - width / 2:.1f}" y="{y - 6.5:.1f}" width="{width:.1f}" height="13" rx="6"'
-        f' fill="{_CLIENTS}" stroke="#ffffff"/>'
-        + text(x, y + 3.2, words, "#ffffff", font=9, middle=True)
+        f'<rect x="{x - width / 2:.1f}" y="{y - PLATE / 2:.1f}" width="{width:.1f}"'
+        f' height="{PLATE:g}" rx="6" fill="{_CLIENTS}" stroke="#ffffff"/>'
+        + text(x, y + 3.2, _plate_words(clients), "#ffffff", font=9, middle=True)
     )
 
 

@@ -10,7 +10,8 @@ r"""Where the brokers of an overlay go: along a line, on a ring, in layers, or o
 
 Everything starts from a centre, a broker without which no large part of the overlay stays
 together; of two such, the one nearer the broker that was named first.  The tree is that of a
-breadth-first search from there; links outside it are redundant.
+breadth-first search from there, over links with traffic as far as they lead and over others only
+then; of several links to the level above, a broker hangs on the busiest.
 
 Trees are laid out tidily (Reingold and Tilford): each subtree by itself, then moved beside its
 elder sibling until they stand apart on every level, the parent in the middle of its children.  On
@@ -25,13 +26,15 @@ Cost: linear in brokers and links, times the depth of the tree where subtrees ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, sin, sqrt, tau
 from typing import TypeAlias
 
-from twigcast.routing.overlay import Link, Overlay
+from twigcast.routing import Link, Overlay
 
+WIDEST = 1800.0
+"""Layers that would be wider go on circles."""
 _LAYERED = 40
 _WIDEST_FAMILY = 6
 """Trees of more brokers, or with more below the first one, go on circles."""
@@ -48,6 +51,7 @@ _STRETCH = 1.6
 
 
 Point: TypeAlias = tuple[float, float]
+_NO_TRAFFIC: Mapping[Link, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +72,20 @@ class Placed:
     width: float
     height: float
 
+    def scaled(self, factor: float) -> Placed:
+        """All of it larger or smaller."""
+        points = {broker: (factor * x, factor * y) for broker, (x, y) in self.points.items()}
+        return Placed(points, self.tree, factor * self.width, factor * self.height)
 
-def place(overlay: Overlay, spacing: Spacing) -> Placed:
-    """Lay out an overlay."""
+
+def place(overlay: Overlay, spacing: Spacing, traffic: Mapping[Link, int] = _NO_TRAFFIC) -> Placed:
+    """Lay out an overlay, along the links with most traffic where there is a choice."""
     tree: set[Link] = set()
     parts: list[dict[str, Point]] = []
     seen: set[str] = set()
     for broker in overlay:
         if broker not in seen:
-            spanning = _centred(overlay, broker)
+            spanning = _centred(overlay, broker, traffic)
             seen.update(spanning.order)
             tree.update(Link.between(*pair) for pair in spanning.parent.items())
             parts.append(_place_part(overlay, spanning, spacing))
@@ -87,19 +96,31 @@ def place(overlay: Overlay, spacing: Spacing) -> Placed:
 class _Spanning:
     """The tree of a breadth-first search; ``order`` has parents before their children."""
 
-    def __init__(self, overlay: Overlay, root: str) -> None:
-        self.parent: dict[str, str] = {}
-        self.children: dict[str, list[str]] = {root: []}
-        self.depth = {root: 0}
-        self.order = [root]
-        for broker in self.order:
+    def __init__(self, overlay: Overlay, root: str, traffic: Mapping[Link, int]) -> None:
+        self.depth = depth = {root: 0}
+        found = [root]
+        carrying = idle = 0  # how many of them were left over links with traffic, and over others
+        while idle < len(found):
+            is_carrying = carrying < len(found)
+            broker = found[carrying if is_carrying else idle]
+            carrying, idle = carrying + is_carrying, idle + (not is_carrying)
             for other in overlay.neighbours(broker):
-                if other not in self.depth:
-                    self.parent[other] = broker
-                    self.depth[other] = self.depth[broker] + 1
-                    self.children[broker].append(other)
-                    self.children[other] = []
-                    self.order.append(other)
+                if other in depth or (is_carrying and not traffic.get(Link.between(broker, other))):
+                    continue
+                depth[other] = depth[broker] + 1
+                found.append(other)
+        self.order = sorted(found, key=depth.__getitem__)
+        self.parent: dict[str, str] = {}
+        self.children: dict[str, list[str]] = {broker: [] for broker in self.order}
+        places = {broker: place for place, broker in enumerate(self.order)}
+        for broker in self.order[1:]:
+            above = depth[broker] - 1
+            busiest = max(
+                (each for each in overlay.neighbours(broker) if depth[each] == above),
+                key=lambda each: (traffic.get(Link.between(broker, each), 0), -places[each]),
+            )
+            self.parent[broker] = busiest
+            self.children[busiest].append(broker)
 
     def centroid(self) -> str:
         """The broker without which the largest part is smallest; of two, the nearer the root."""
@@ -114,11 +135,12 @@ class _Spanning:
         return min(self.order, key=lambda each: max(largest[each], total - size[each]))
 
 
-def _centred(overlay: Overlay, start: str) -> _Spanning:
-    first = _Spanning(overlay, start)
+def _centred(overlay: Overlay, start: str, traffic: Mapping[Link, int]) -> _Spanning:
+    first = _Spanning(overlay, start, traffic)
     # The tree of a search from a broker at the edge is lopsided where there are cycles, so the
     # search is made from its centre once more.
-    return _Spanning(overlay, _Spanning(overlay, first.centroid()).centroid())
+    second = _Spanning(overlay, first.centroid(), traffic)
+    return _Spanning(overlay, second.centroid(), traffic)
 
 
 def _place_part(overlay: Overlay, spanning: _Spanning, spacing: Spacing) -> dict[str, Point]:
@@ -129,9 +151,9 @@ def _place_part(overlay: Overlay, spanning: _Spanning, spacing: Spacing) -> dict
     widest = max(map(len, spanning.children.values()))
     if is_tree and len(degrees) <= _LAYERED and widest <= _WIDEST_FAMILY:
         sides = _tidy(spanning, [spacing.side] * len(degrees))
-        return {
-            broker: (side, spanning.depth[broker] * spacing.level) for broker, side in sides.items()
-        }
+        if max(sides.values()) - min(sides.values()) <= WIDEST:
+            depth = spanning.depth
+            return {broker: (side, depth[broker] * spacing.level) for broker, side in sides.items()}
     return _place_circles(spanning, spacing)
 
 

@@ -35,7 +35,7 @@ def text(
     width = CHARACTER * font * columns(words)
     start = left - width / 2 if middle else left
     return (
-        f'<text x="{start:.1f}" y="{base:.1f}" font-size="{font:g}" fill="{colour}" {extra}'
+        f'<text x="{start:.1f}" y="{base:.1f}" font-size="{font:.3g}" fill="{colour}" {extra}'
         f'xml:space="preserve" textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs">'
         f"{escape(printable(words))}</text>"
     )
