@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,16 @@ import fuzz_routing
 import pytest
 from fuzz_routing import judge, run_round
 from fuzz_routing_histories import STRATEGIES, draw_history
+from planted import Mistake, forget_what_was_covered, instead_of, original, remember_nothing
 
 from twigcast.covering import Change, MergedSet, PathCounter
 from twigcast.language import Pattern
 from twigcast.routing import LinkState, Router
-from twigcast.routing.aggregates import Covered, Plain
+from twigcast.routing.aggregates import Plain
 from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.neighbour import Neighbour
-from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.trees import Tree, View
 from twigcast.simulation.histories import steps as histories
 
@@ -68,44 +68,47 @@ def test_histories_are_varied() -> None:
 # --- what is made wrong on purpose ---------------------------------------------------------------
 
 
-def forget_what_was_covered(self: Covered, pattern: Pattern, is_last: bool) -> Change:
-    change = self._table.remove(str(pattern)) if is_last else Change()
-    return Change((), change.withdraw)
-
-
+@instead_of(Plain, "add")
 def tell_once(self: Plain, pattern: Pattern, is_first: bool) -> Change:
     self._told[pattern] = self._told.get(pattern, 0) + 1
     return Change((pattern,) if is_first else ())
 
 
+@instead_of(Channel, "admits")
 def admit_all(self: Channel, pattern: Pattern) -> bool:
     return True
 
 
+@instead_of(Channel, "_set_inputs")
 def keep_old_inputs(self: Channel, inputs: frozenset[int]) -> None:
     original(Channel, "_set_inputs")(self, inputs | self.course.inputs)
 
 
+@instead_of(Router, "_close")
 def forget_no_channel(self: Router, neighbour: Neighbour, numbers: Iterable[int]) -> None:
     for number in numbers:
         del neighbour.incoming[number]
     self._replan()
 
 
+@instead_of(Neighbour, "tell_advertised")
 def withdraw_no_advertisement(self: Neighbour, origin: str, wanted: dict[Any, Any]) -> None:
     told = {key: promise for key, promise in self._told.items() if key.origin == origin}
     original(Neighbour, "tell_advertised")(self, origin, {**told, **wanted})
 
 
+@instead_of(Neighbour, "serving")
 def serve_any_tree(self: Neighbour, tree: str) -> frozenset[int]:
     return frozenset(channel.source for channel in self.incoming.values())
 
 
+@instead_of(Client, "ids_of")
 def first_id_only(self: Client, patterns: Iterable[Pattern]) -> tuple[str, ...]:
     ids: tuple[str, ...] = original(Client, "ids_of")(self, patterns)
     return ids[:1]
 
 
+@instead_of(LinkStates, "accept")
 def believe_versions_only(self: LinkStates, state: LinkState) -> bool:
     known = self._states.get(state.broker)
     if known is not None and known.version >= state.version:
@@ -113,49 +116,37 @@ def believe_versions_only(self: LinkStates, state: LinkState) -> bool:
     return bool(original(LinkStates, "accept")(self, state))
 
 
+@instead_of(View, "shared_tree")
 def root_the_shared_tree_at_home(self: View, broker: str) -> Tree:
     return self.tree(broker)
 
 
-def remember_nothing(self: RecentDocuments, document: object) -> bool:
-    return True
-
-
+@instead_of(MergedSet, "__init__")
 def merge_imperfectly(self: MergedSet, counter: PathCounter, threshold: float = 0) -> None:
     original(MergedSet, "__init__")(self, counter, max(threshold, Fraction(1, 2)))
 
 
-WRONG: list[tuple[type, str, Callable[..., Any]]] = [
-    (Covered, "remove", forget_what_was_covered),
-    (Plain, "add", tell_once),
-    (Channel, "admits", admit_all),
-    (Channel, "_set_inputs", keep_old_inputs),
-    (Router, "_close", forget_no_channel),
-    (Neighbour, "tell_advertised", withdraw_no_advertisement),
-    (Neighbour, "serving", serve_any_tree),
-    (Client, "ids_of", first_id_only),
-    (LinkStates, "accept", believe_versions_only),
-    (View, "shared_tree", root_the_shared_tree_at_home),
-    (RecentDocuments, "add", remember_nothing),
-    (MergedSet, "__init__", merge_imperfectly),
+MISTAKES = [
+    forget_what_was_covered,
+    tell_once,
+    admit_all,
+    keep_old_inputs,
+    forget_no_channel,
+    withdraw_no_advertisement,
+    serve_any_tree,
+    first_id_only,
+    believe_versions_only,
+    root_the_shared_tree_at_home,
+    remember_nothing,
+    merge_imperfectly,
 ]
-_ORIGINALS = {(each, name): getattr(each, name) for each, name, _ in WRONG}
 
 
-def original(owner: type, name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = _ORIGINALS[owner, name]
-    return found
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "wrong"), WRONG, ids=[wrong.__name__ for _, _, wrong in WRONG]
-)
-def test_what_is_made_wrong_is_found(
-    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]
-) -> None:
-    monkeypatch.setattr(owner, name, wrong)
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_what_is_made_wrong_is_found(monkeypatch: pytest.MonkeyPatch, mistake: Mistake) -> None:
+    mistake.make(monkeypatch)
     drawn = ((draw_history(1, number), number) for number in range(MOST_ROUNDS))
-    if wrong is merge_imperfectly:  # which is right elsewhere
+    if mistake is merge_imperfectly:  # which is right elsewhere
         drawn = (each for each in drawn if each[0].strategy == "perfect-merging")
     assert any(judge(history, order) for history, order in drawn)
 
@@ -163,7 +154,7 @@ def test_what_is_made_wrong_is_found(
 def test_a_finding_is_a_short_script_that_shows_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Covered, "remove", forget_what_was_covered)
+    forget_what_was_covered.make(monkeypatch)
     script = next(filter(None, (run_round(1, number) for number in range(MOST_ROUNDS))))
     assert script.count("\n") < 30
     exec(script, {})

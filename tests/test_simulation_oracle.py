@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Any
 
 import pytest
 from fuzz_routing_histories import STRATEGIES, draw_overlay, draw_ring
@@ -26,10 +25,9 @@ from fuzz_routing_vocabulary import (
     draw_siblings,
 )
 from hypothesis import settings
+from planted import Mistake, forget_what_was_covered, instead_of, original, remember_nothing
 
 import twigcast
-from twigcast.covering import Change
-from twigcast.language import Pattern
 from twigcast.routing import (
     ANYTHING,
     LinkTraits,
@@ -41,7 +39,6 @@ from twigcast.routing import (
     Strategy,
 )
 from twigcast.routing.aggregates import Covered
-from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.sessions import Session
 from twigcast.simulation import Conditions, TimedTransport, random_faults
 from twigcast.simulation.frames import FramedLink
@@ -274,64 +271,50 @@ def test_a_life_is_the_same_each_time() -> None:
 # --- what is made wrong on purpose ---------------------------------------------------------------
 
 
+@instead_of(Session, "_take")
 def hand_out_resent(self: Session, sequence: int, message: Message) -> list[Message]:
     is_old = sequence <= self._received
     return original(Session, "_take")(self, sequence, message) or [message] * is_old
 
 
+@instead_of(Session, "_take")
 def hand_out_early(self: Session, sequence: int, message: Message) -> list[Message]:
     is_new = sequence > self._received and sequence not in self._early
     original(Session, "_take")(self, sequence, message)
     return [message] * is_new
 
 
+@instead_of(FramedLink, "close")
 def outlive_a_cut(self: FramedLink) -> None:
     pass
 
 
+@instead_of(TimedTransport, "cut")
 def drop_nothing(self: TimedTransport, one: str, other: str) -> None:
     for ends in ((one, other), (other, one)):
         self._ways.pop(ends, None)
 
 
+@instead_of(Network, "_attach_again")
 def return_without_subscriptions(self: Network, client: NetworkClient) -> None:
     bare = NetworkClient(client.name, client.broker, {}, client.advertisements)
     original(Network, "_attach_again")(self, bare)
 
 
-def forget_what_was_covered(self: Covered, pattern: Pattern, is_last: bool) -> Change:
-    change = original(Covered, "remove")(self, pattern, is_last)
-    return Change((), change.withdraw)
-
-
-def remember_nothing(self: RecentDocuments, document: object) -> bool:
-    return True
-
-
-WRONG: list[tuple[type, str, Callable[..., Any]]] = [
-    (Session, "_take", hand_out_resent),
-    (Session, "_take", hand_out_early),
-    (FramedLink, "close", outlive_a_cut),
-    (TimedTransport, "cut", drop_nothing),
-    (Network, "_attach_again", return_without_subscriptions),
-    (Covered, "remove", forget_what_was_covered),
-    (RecentDocuments, "add", remember_nothing),
+MISTAKES = [
+    hand_out_resent,
+    hand_out_early,
+    outlive_a_cut,
+    drop_nothing,
+    return_without_subscriptions,
+    forget_what_was_covered,
+    remember_nothing,
 ]
-_ORIGINALS = {(owner, name): getattr(owner, name) for owner, name, _ in WRONG}
 
 
-def original(owner: type, name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = _ORIGINALS[owner, name]
-    return found
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "wrong"), WRONG, ids=[wrong.__name__ for _, _, wrong in WRONG]
-)
-def test_what_is_made_wrong_is_found(
-    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, wrong: Callable[..., Any]
-) -> None:
-    monkeypatch.setattr(owner, name, wrong)
+@pytest.mark.parametrize("mistake", MISTAKES, ids=str)
+def test_what_is_made_wrong_is_found(monkeypatch: pytest.MonkeyPatch, mistake: Mistake) -> None:
+    mistake.make(monkeypatch)
     lives = ((strategy, number) for number in range(LIVES) for strategy in STRATEGIES)
     assert any(live(*life).wrong for life in lives)
 
