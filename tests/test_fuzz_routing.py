@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.neighbour import Neighbour
+from twigcast.routing.planning import Planner
 from twigcast.routing.trees import Tree, View
 from twigcast.simulation.histories import steps as histories
 
@@ -97,9 +98,11 @@ def withdraw_no_advertisement(self: Neighbour, origin: str, wanted: dict[Any, An
     original(Neighbour, "tell_advertised")(self, origin, {**told, **wanted})
 
 
-@instead_of(Neighbour, "serving")
-def serve_any_tree(self: Neighbour, tree: str) -> frozenset[int]:
-    return frozenset(channel.source for channel in self.incoming.values())
+@instead_of(Planner, "_serving")
+def take_any_channel(self: Planner, tree: str, names: Collection[str]) -> frozenset[int]:
+    neighbours = [self._neighbours[name] for name in names if name in self._neighbours]
+    channels = [each for one in neighbours for each in one.incoming.values()]
+    return frozenset(each.source for each in channels if each.trees)
 
 
 @instead_of(Client, "ids_of")
@@ -133,7 +136,7 @@ MISTAKES = [
     keep_old_inputs,
     forget_no_channel,
     withdraw_no_advertisement,
-    serve_any_tree,
+    take_any_channel,
     first_id_only,
     believe_versions_only,
     root_the_shared_tree_at_home,
