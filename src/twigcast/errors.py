@@ -159,6 +159,14 @@ class NetworkError(TwigcastError):
     """Something asked of a network that it cannot do now; says what to do instead."""
 
 
+class PipelineError(TwigcastError):
+    """Something asked of the pipeline that it cannot do: what, where, and the remedy."""
+
+
+class SparkMissingError(PipelineError, ImportError):
+    """Spark is not installed, or there is no Java for it; says what to install."""
+
+
 class WorkloadError(TwigcastError, ValueError):
     """A workload that cannot be generated: impossible parameters, or no more distinct ones."""
 

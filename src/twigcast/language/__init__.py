@@ -48,7 +48,14 @@ from twigcast.language.nodes import (
 from twigcast.language.numbers import number_text, to_number
 from twigcast.language.parser import XML_NAMESPACE, as_pattern, parse
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
-from twigcast.language.subscription_file import Subscription, read_subscriptions
+from twigcast.language.relaxed import decided_by_paths, relaxed
+from twigcast.language.subscription_file import (
+    OnBad,
+    Subscription,
+    read_subscriptions,
+    subscriptions_of_lines,
+    subscriptions_of_rows,
+)
 from twigcast.language.tokens import NAME
 
 __all__ = [
@@ -64,6 +71,7 @@ __all__ = [
     "LanguageLimits",
     "Negation",
     "NodeTest",
+    "OnBad",
     "Pattern",
     "Position",
     "Step",
@@ -71,6 +79,7 @@ __all__ = [
     "ValueTest",
     "as_pattern",
     "compare_numbers",
+    "decided_by_paths",
     "implies",
     "linear_normal_form",
     "name_text",
@@ -80,8 +89,11 @@ __all__ = [
     "passes",
     "position_implies",
     "read_subscriptions",
+    "relaxed",
     "require_pattern",
     "restore_pattern",
+    "subscriptions_of_lines",
+    "subscriptions_of_rows",
     "to_number",
     "value_implies",
 ]

@@ -8,6 +8,7 @@ Files named ``.csv`` or ``.parquet`` have the columns ``key`` and ``xpath`` and 
 Reading is lazy, a line at a time; only the keys are kept, since one that stands twice is a
 mistake.  That, like an expression that does not parse, is a
 :class:`~twigcast.errors.SubscriptionFileError` that names file and line and shows the place.
+Whoever would rather go on without such a line passes ``on_bad``, which is told of each instead.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,34 +42,58 @@ class Subscription:
     """The expression as it was written."""
 
 
-def read_subscriptions(path: str | Path) -> Iterator[Subscription]:
+OnBad = Callable[[SubscriptionFileError], None]
+
+
+def read_subscriptions(path: str | Path, on_bad: OnBad | None = None) -> Iterator[Subscription]:
     """The subscriptions of a file; ``-`` is standard input, read as text."""
     name = str(path)
     ending = name.lower().rpartition(".")[2]
     if name == "-":
-        yield from _distinct(_from_text(sys.stdin.buffer, "standard input"), "standard input")
+        yield from subscriptions_of_lines(sys.stdin.buffer, "standard input", on_bad)
     elif ending == "parquet":
-        yield from _distinct(_from_rows(_parquet_rows(name), name), name)
+        yield from _distinct(_from_rows(_parquet_rows(name), name), name, on_bad)
     else:
         read = _from_csv if ending == "csv" else _from_text
         with Path(path).open("rb") as file:
-            yield from _distinct(read(file, name), name)
+            yield from _distinct(read(file, name), name, on_bad)
 
 
-_Numbered = Iterator[tuple[int, Subscription]]
+def subscriptions_of_lines(
+    lines: Iterable[bytes], name: str, on_bad: OnBad | None = None
+) -> Iterator[Subscription]:
+    """The subscriptions of a text, wherever it comes from; ``name`` says where, for errors."""
+    return _distinct(_from_text(lines, name), name, on_bad)
 
 
-def _distinct(subscriptions: _Numbered, name: str) -> Iterator[Subscription]:
-    """The subscriptions, each of which must have a key of its own."""
+def subscriptions_of_rows(
+    rows: Iterable[Mapping[str, Any]], name: str, on_bad: OnBad | None = None
+) -> Iterator[Subscription]:
+    """The subscriptions of a table's rows, with the columns that such a file would have."""
+    return _distinct(_from_rows(enumerate(rows, start=1), name), name, on_bad)
+
+
+_Numbered = Iterator[tuple[int, Subscription | SubscriptionFileError]]
+
+
+def _distinct(subscriptions: _Numbered, name: str, on_bad: OnBad | None) -> Iterator[Subscription]:
+    """The subscriptions, each of which must be good and have a key of its own."""
     keys: set[str] = set()
-    for number, subscription in subscriptions:
-        if not subscription.key:
-            raise SubscriptionFileError("the key is empty", name, number)
-        if subscription.key in keys:
-            reason = f"the key {subscription.key!r} stands for another subscription already"
-            raise SubscriptionFileError(reason, name, number)
-        keys.add(subscription.key)
-        yield subscription
+    for number, found in subscriptions:
+        if isinstance(found, SubscriptionFileError):
+            error = found
+        elif not found.key:
+            error = SubscriptionFileError("the key is empty", name, number)
+        elif found.key in keys:
+            reason = f"the key {found.key!r} stands for another subscription already"
+            error = SubscriptionFileError(reason, name, number)
+        else:
+            keys.add(found.key)
+            yield found
+            continue
+        if on_bad is None:
+            raise error
+        on_bad(error)
 
 
 def _lines(file: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
@@ -143,8 +168,13 @@ def _from_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], name: str) -> _Num
     for number, row in rows:
         key, xpath, subscriber = map(_cell, (row["key"], row["xpath"], row.get("subscriber")))
         if key is None or xpath is None:
-            raise SubscriptionFileError("the key or the xpath is empty", name, number)
-        namespaces = _namespaces(row.get("namespaces"), name, number)
+            yield number, SubscriptionFileError("the key or the xpath is empty", name, number)
+            continue
+        try:
+            namespaces = _namespaces(row.get("namespaces"), name, number)
+        except SubscriptionFileError as error:
+            yield number, error
+            continue
         yield number, _parsed(key, xpath, namespaces, subscriber or None, name, number)
 
 
@@ -175,8 +205,8 @@ def _parsed(
     subscriber: str | None,
     name: str,
     number: int,
-) -> Subscription:
+) -> Subscription | SubscriptionFileError:
     try:
         return Subscription(key, parse(xpath, namespaces), subscriber, xpath.strip())
     except ValueError as error:  # a SubscriptionError, or a binding that cannot be
-        raise SubscriptionFileError(str(error), name, number) from error
+        return SubscriptionFileError(str(error), name, number)

@@ -21,6 +21,9 @@ recurses along the document.
 tree of :mod:`twigcast.documents`; it exists to be compared with.  :func:`explain` follows those
 definitions and tells why.
 
+:func:`skeletons_of` gives the label paths of documents, each set written as a document that has
+them all: what many have in common, and what tells of all these at once that none matches.
+
 Outside this package, this module is the only door to compiled code.
 """
 
@@ -36,8 +39,17 @@ from twigcast.matching.explanation import Explanation, Finding, Verdict
 from twigcast.matching.matcher import BatchMatches, Matcher, MatcherStats
 from twigcast.matching.program import make_program
 from twigcast.matching.reference import reference_matches
+from twigcast.matching.skeletons import (
+    LARGEST_SKELETON,
+    SKELETON_LIMITS,
+    Skeleton,
+    SkeletonBatch,
+    skeletons_of,
+)
 
 __all__ = [
+    "LARGEST_SKELETON",
+    "SKELETON_LIMITS",
     "BatchMatches",
     "CompactDocument",
     "CompiledPattern",
@@ -45,11 +57,14 @@ __all__ = [
     "Finding",
     "Matcher",
     "MatcherStats",
+    "Skeleton",
+    "SkeletonBatch",
     "Verdict",
     "compile_pattern",
     "explain",
     "matches",
     "reference_matches",
+    "skeletons_of",
 ]
 
 

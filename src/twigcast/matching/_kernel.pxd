@@ -197,6 +197,18 @@ cdef extern from "_engine.hpp" namespace "twigcast" nogil:
         StoreTrouble open(const char*, size_t) except +
 
 
+cdef extern from "_skeleton.hpp" namespace "twigcast" nogil:
+    struct Skeleton:
+        string text, space, local
+    cdef cppclass SkeletonBatch:
+        vector[int64_t] numbers
+        vector[Skeleton] skeletons
+        vector[pair[size_t, Failure]] failures
+    cdef cppclass SkeletonBuilder:
+        SkeletonBuilder(const ExpatTable*, const Limits&, size_t) except +
+        void read(const vector[Input]&, size_t, size_t, SkeletonBatch&) except +
+
+
 cdef class CompiledPattern:
     cdef Program program
     cdef readonly object source

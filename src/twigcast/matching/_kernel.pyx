@@ -325,3 +325,6 @@ cdef class Documents:
 
 # Many subscriptions: answers, and the engine itself.
 include "_engine.pxi"
+
+# The label paths of documents.
+include "_skeletons.pxi"

@@ -8,7 +8,7 @@ import operator
 import os
 import secrets
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from twigcast.errors import (
 )
 from twigcast.language import Pattern, as_pattern, linear_normal_form, restore_pattern
 from twigcast.matching._kernel import Answers, CompiledPattern, Documents, MatchEngine
+from twigcast.matching.batches import prepare_batch
 from twigcast.matching.plan import make_units
 from twigcast.matching.program import encode, make_program
 
@@ -170,18 +171,7 @@ class Matcher:
         (chunked or not), which is read where it lies.  A bad document gets an entry in the
         result's ``errors`` and does no harm to the others.
         """
-        prepared = Documents(self._limits)
-        chunks = _arrow_chunks(documents)
-        if chunks is None:
-            prepared.add_all(documents)
-        else:
-            for chunk in chunks:
-                _, offsets, data = chunk.buffers()
-                is_valid = chunk.is_valid().to_pylist() if chunk.null_count else None
-                kind = str(chunk.type)
-                wide, is_text = kind.startswith("large"), kind.endswith("string")
-                prepared.add_arrow(offsets, data, wide, is_text, chunk.offset, len(chunk), is_valid)
-        return BatchMatches(self._engine.match(prepared))
+        return BatchMatches(self._engine.match(prepare_batch(documents, self._limits)))
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -363,19 +353,3 @@ def _key_bytes(key: str) -> bytes:
     if not isinstance(key, str):
         raise TypeError(f"a key is a str, not {type(key).__name__}")
     return encode(key)
-
-
-def _arrow_chunks(documents: Any) -> Iterable[Any] | None:
-    """The arrays of Arrow data; None for anything else."""
-    module = type(documents).__module__
-    if not module.startswith("pyarrow"):
-        if isinstance(documents, (bytes, bytearray, memoryview, str)):
-            raise TypeError("match_batch takes several documents; for one, call match")
-        if isinstance(documents, Mapping) or type(documents).__name__ == "DataFrame":
-            raise TypeError(f"documents are a sequence, not {type(documents).__name__}")
-        return None
-    name = str(getattr(documents, "type", type(documents).__name__))
-    if name not in ("binary", "large_binary", "string", "large_string"):
-        raise TypeError(f"documents are an array of binaries or strings, not {name}; cast it first")
-    chunks: Iterable[Any] = getattr(documents, "chunks", (documents,))
-    return chunks
