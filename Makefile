@@ -23,11 +23,11 @@ $(INSTALLED): pyproject.toml constraints.txt setup.py tools/setup.sh $(KERNEL_SO
 $(JAVA): | $(INSTALLED)
 	@$(VENV)/python tools/find_java.py
 
-demo: setup ## match the example documents with the example subscriptions
-	$(VENV)/twigcast match examples/subscriptions.txt examples/documents/*.xml
+demo: setup ## route a small news feed through seven brokers, on Spark
+	$(VENV)/python tools/demo.py build/demo
 
 test: lint ## lint, then run the tests
-	$(VENV)/pytest -n 2 -m "not slow"
+	$(VENV)/pytest -n 2 --dist loadgroup -m "not slow"
 
 lint: setup ## ruff, ruff format, mypy strict
 	$(VENV)/ruff check
@@ -35,7 +35,7 @@ lint: setup ## ruff, ruff format, mypy strict
 	$(VENV)/mypy
 
 nightly: lint ## all tests, the long ones too, with many more random cases
-	$(VENV)/pytest -n 2 --hypothesis-profile=nightly
+	$(VENV)/pytest -n 2 --dist loadgroup --hypothesis-profile=nightly
 
 bench: setup ## our own speed, beside peers
 	$(VENV)/twigcast bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from itertools import islice
+from itertools import islice, permutations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tangled_patterns import CHAIN
 from typer.testing import CliRunner
 from workloads import EXAMPLES, example
 
 from twigcast.cli import app
+from twigcast.cli.spark_options import spark_settings
 from twigcast.covering import covers
 from twigcast.errors import TwigcastError
 from twigcast.language import parse, read_subscriptions
@@ -113,6 +115,21 @@ def test_what_is_told_holds_for_generated_subscriptions(tmp_path: Path) -> None:
     assert not any(covers(p, q) for p in maximal for q in maximal if p is not q)
 
 
+def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "chain.txt"
+    for order in permutations(CHAIN):
+        path.write_text("\n".join(order), encoding="utf-8")
+        answer = told(path)
+        assert [each["pattern"] for each in answer["forwarded"]] == [CHAIN[0]]
+        assert len(answer["covered"]) == 2
+
+
+def test_settings_of_spark_are_read_by_name() -> None:
+    given = ["spark.ui.enabled=false", "spark.x = a=b ", "spark.ui.enabled=true"]
+    assert spark_settings(given) == {"spark.ui.enabled": "true", "spark.x": "a=b"}
+    assert spark_settings(None) == {}
+
+
 def test_long_tables_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "many.txt"
     lines = [f"a{n}\t/a/b{n}\nc{n}\t/a/b{n}/c\nd{n}\t/a/b0\n" for n in range(100)]
@@ -205,6 +222,15 @@ def test_large_sets_are_drawn_too(
         (["--root", "news"], "goes with --dtd"),
         (["--depth", "5"], "goes with --merge"),
         (["--dtd", str(EXAMPLES / "news.dtd"), "--merge", "1.5"], "--merge"),
+        (["--spark", "--merge", "0"], "--merge does not go with --spark"),
+        (["--spark", "--svg", "order.svg"], "--svg does not go with --spark"),
+        (["--spark", "--overwrite"], "--overwrite goes with --output"),
+        (["--spark", "--conf", "spark.driver.memory"], "--conf takes NAME=VALUE"),
+        (["--spark", "--conf", "memory=4g"], "its names start with spark."),
+        (["--output", "out"], "--output goes with --spark"),
+        (["--skip-bad"], "--skip-bad goes with --spark"),
+        (["--master", "local[1]"], "--master goes with --spark"),
+        (["--conf", "spark.ui.enabled=false"], "--conf goes with --spark"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(

@@ -30,9 +30,28 @@ def console_examples(page: Path) -> list[tuple[str, str]]:
     return examples
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def uses_spark(page: Path) -> bool:
+    return "start_session" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if not uses_spark(page)], ids=lambda page: page.name
+)
 def test_python_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
+    run_python_examples(page)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if uses_spark(page)], ids=lambda page: page.name
+)
+def test_python_examples_on_spark(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    run_python_examples(page)
+
+
+def run_python_examples(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     session = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)

@@ -103,10 +103,10 @@ def test_continuous_integration_calls_make_test_alone() -> None:
 @pytest.mark.parametrize(
     ("target", "commands"),
     [
-        ("demo", ["twigcast match"]),
+        ("demo", ["tools/demo.py build/demo"]),
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
         ("test", ["ruff check", "ruff format --check", "mypy", "pytest"]),
-        ("nightly", ["pytest -n 2 --hypothesis-profile=nightly"]),
+        ("nightly", ["pytest -n 2 --dist loadgroup --hypothesis-profile=nightly"]),
         ("bench", ["twigcast bench"]),
         ("docs", ["mkdocs build"]),
         ("constraints", ["tools/pin.py"]),

@@ -17,13 +17,17 @@ import typer
 
 from twigcast import __version__
 from twigcast.cli.advertise import advertise
+from twigcast.cli.archive import archive, compact
 from twigcast.cli.bench import bench
 from twigcast.cli.console import complain
 from twigcast.cli.cover import cover
 from twigcast.cli.experiment import experiment
 from twigcast.cli.generate import generate
 from twigcast.cli.match import match
+from twigcast.cli.query import query
+from twigcast.cli.route import route
 from twigcast.cli.simulate import simulate
+from twigcast.cli.stream import stream
 from twigcast.errors import TwigcastError
 
 __all__ = ["app", "main"]
@@ -38,6 +42,11 @@ app.command()(match)
 app.command()(cover)
 app.command()(advertise)
 app.add_typer(generate)
+app.command()(route)
+app.command()(stream)
+app.command()(archive)
+app.command()(query)
+app.command()(compact)
 app.command()(simulate)
 app.command()(experiment)
 app.command()(bench)

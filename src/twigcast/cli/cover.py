@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +12,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, read_schema, showing_work, with_progress
-from twigcast.covering import CoveringTable, MergedSet, Merger, PathCounter, SubscriptionTree
+from twigcast.cli.console import output as console_output
+from twigcast.cli.console import print_json, read_schema, showing_work, with_progress
+from twigcast.cli.cover_on_spark import cover_on_spark
+from twigcast.cli.spark_options import CONF, MASTER, spark_settings
+from twigcast.covering import (
+    CoveringTable,
+    MergedSet,
+    Merger,
+    PathCounter,
+    SubscriptionTree,
+    replaced_patterns,
+)
 from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
 from twigcast.language import Pattern, read_subscriptions
 
@@ -34,6 +44,8 @@ class _Found:
     """What was found out about a file of subscriptions."""
 
     table: CoveringTable
+    replaced: dict[Pattern, Pattern]
+    """For each pattern that is not forwarded one that covers it."""
     forwarded: list[Pattern]
     """In the order of the file."""
     mergers: list[Merger] = field(default_factory=list)
@@ -46,7 +58,7 @@ class _Found:
         chain = []
         while pattern not in self._tops:
             chain.append(pattern)
-            above = self.table.witness(pattern)
+            above = self.replaced.get(pattern)
             if above is None:
                 self._tops[pattern] = pattern
             else:
@@ -59,7 +71,7 @@ class _Found:
         """The keys behind patterns that are not forwarded, with these and what covers them."""
         for key in self.table:
             pattern = self.table[key]
-            if self.table.witness(pattern) is not None:
+            if pattern in self.replaced:
                 yield key, pattern, self.top(pattern)
 
 
@@ -99,11 +111,43 @@ def cover(
     dot: Annotated[
         Path | None, typer.Option(help="A file for the order in the language of Graphviz.")
     ] = None,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Let Spark do it: for millions of subscriptions.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(help="A folder for what is forwarded, as Parquet.  Goes with --spark."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what is in the folder.")
+    ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Leave out what cannot be read.  Goes with --spark.")
+    ] = False,
+    master: MASTER = None,
+    conf: CONF = None,
 ) -> None:
     """Tell which subscriptions stand for all of them, and who covers whom.
 
     One subscription covers another when every document that matches the other matches it.
     """
+    if overwrite and output is None:
+        raise typer.BadParameter("--overwrite goes with --output")
+    if spark:
+        here = {"dtd": dtd, "root": root, "merge": merge, "depth": depth, "svg": svg, "dot": dot}
+        _refuse(here, "does not go with --spark, which tells only what is forwarded")
+        cover_on_spark(
+            subscriptions,
+            folder=output,
+            overwrite=overwrite,
+            skip_bad=skip_bad,
+            master=master,
+            settings=spark_settings(conf),
+            json=json,
+        )
+        return
+    there = {"output": output, "skip-bad": skip_bad or None, "master": master, "conf": conf or None}
+    _refuse(there, "goes with --spark")
     if merge is not None and dtd is None:
         raise typer.BadParameter("--merge counts the paths of a DTD; name one with --dtd")
     if dtd is not None and merge is None:
@@ -116,19 +160,26 @@ def cover(
     found = _cover(subscriptions)
     if schema is not None and merge is not None:
         _merge(found, PathCounter(schema, depth or _DEPTH), merge)
-    _draw(found.table, svg, dot)
+    _draw(found, svg, dot)
     if json:
         print_json(_as_json(found))
     else:
         _print_tables(found)
 
 
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(f"--{option} {why}")
+
+
 def _cover(file: str) -> _Found:
     table = CoveringTable()
     for subscription in with_progress(read_subscriptions(file), "covering"):
         table.add(subscription.key, subscription.pattern)
-    forwarded = [pattern for pattern in table.patterns if table.witness(pattern) is None]
-    return _Found(table, forwarded)
+    replaced = replaced_patterns(table)
+    forwarded = [pattern for pattern in table.patterns if pattern not in replaced]
+    return _Found(table, replaced, forwarded)
 
 
 def _merge(found: _Found, counter: PathCounter, degree: float) -> None:
@@ -142,10 +193,11 @@ def _merge(found: _Found, counter: PathCounter, degree: float) -> None:
     found.merged = [pattern for pattern in order if pattern in left]
 
 
-def _draw(table: CoveringTable, svg: Path | None, dot: Path | None) -> None:
+def _draw(found: _Found, svg: Path | None, dot: Path | None) -> None:
     if svg is None and dot is None:
         return
-    order: SubscriptionTree | _OneAbove = _OneAbove(table)
+    table = found.table
+    order: SubscriptionTree | _OneAbove = _OneAbove(found)
     if len(table.patterns) <= _MOST_IN_TREE:
         order = SubscriptionTree()
         for key in with_progress(table, "arranging", len(table)):
@@ -157,26 +209,23 @@ def _draw(table: CoveringTable, svg: Path | None, dot: Path | None) -> None:
 
 
 class _OneAbove:
-    """The order as far as a covering table knows it, drawn as a subscription tree is."""
+    """The order as far as it was found out, drawn as a subscription tree is."""
 
-    def __init__(self, table: CoveringTable) -> None:
-        self._table = table
+    def __init__(self, found: _Found) -> None:
+        self._found = found
 
     def to_svg(self) -> str:
-        return to_svg(_diagram(self._table))
+        return to_svg(_diagram(self._found))
 
     def to_dot(self) -> str:
-        return to_dot(_diagram(self._table))
+        return to_dot(_diagram(self._found))
 
 
-def _diagram(table: CoveringTable) -> Diagram:
+def _diagram(found: _Found) -> Diagram:
     """Each pattern below one that covers it; the order has more than that."""
+    table = found.table
     numbers = {pattern: number for number, pattern in enumerate(table.patterns)}
-    edges = []
-    for pattern, number in numbers.items():
-        above = table.witness(pattern)
-        if above is not None:
-            edges.append((numbers[above], number))
+    edges = [(numbers[above], numbers[pattern]) for pattern, above in found.replaced.items()]
     return Diagram(
         [
             DiagramNode(number, str(pattern), f"{len(table.keys_of(pattern)):,}")
@@ -215,7 +264,7 @@ def _as_json(found: _Found) -> dict[str, Any]:
 
 
 def _print_tables(found: _Found) -> None:
-    console = output()
+    console = console_output()
     table = found.table
     below: dict[Pattern, int] = {}
     for pattern in table.patterns:
@@ -268,9 +317,9 @@ def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[Text | str]], to
             column.justify = "right"
     for row in rows:
         table.add_row(*row)
-    output().print(table)
+    console_output().print(table)
     if total > len(rows):
-        output().print(f"… and {total - len(rows):,} more")
+        console_output().print(f"… and {total - len(rows):,} more")
 
 
 def _named(names: Sequence[str], between: str = ", ") -> Text:

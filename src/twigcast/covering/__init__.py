@@ -22,7 +22,8 @@ covers the other where each twig of the latter has one of the former mapped into
 
 Over sets, a tree of all paths gives the candidates, and the same mapping, compiled, compares those
 that have several paths.  A :class:`CoveringTable` keeps the maximal patterns of a changing set; a
-:class:`MergedSet` replaces groups of them by slightly wider ones.
+:class:`MergedSet` replaces groups of them by slightly wider ones.  What is minimal in a whole set,
+however it is cut and searched, :mod:`~twigcast.covering.minimal` defines.
 
 Invariants: every covering reported is true; on linear expressions none is missed; searches find
 what ``covers`` finds pair by pair.  Cost: some tens of microseconds for two patterns, a few once
@@ -36,11 +37,19 @@ from twigcast.covering.baselines import LinearSearch, PublishedSearch
 from twigcast.covering.counting import PathCounter
 from twigcast.covering.index import CoverIndex, CoverIndexStats
 from twigcast.covering.merged_set import MergedSet, Merger, merge
+from twigcast.covering.minimal import (
+    first_replacing,
+    replaced_by,
+    replaced_patterns,
+    untie_circles,
+)
+from twigcast.covering.needed_names import NeededNames, needed_names
 from twigcast.covering.pairwise import covers, equivalent, overlaps
 from twigcast.covering.search import PatternSearch, Search
 from twigcast.covering.subscribers import Subscribers
 from twigcast.covering.subscription_tree import SubscriptionTree
 from twigcast.covering.table import Change, CoveringTable
+from twigcast.covering.text_search import TextSearch
 
 __all__ = [
     "Change",
@@ -50,14 +59,21 @@ __all__ = [
     "LinearSearch",
     "MergedSet",
     "Merger",
+    "NeededNames",
     "PathCounter",
     "PatternSearch",
     "PublishedSearch",
     "Search",
     "Subscribers",
     "SubscriptionTree",
+    "TextSearch",
     "covers",
     "equivalent",
+    "first_replacing",
     "merge",
+    "needed_names",
     "overlaps",
+    "replaced_by",
+    "replaced_patterns",
+    "untie_circles",
 ]

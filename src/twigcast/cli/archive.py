@@ -1,0 +1,127 @@
+"""``twigcast archive`` and ``twigcast compact``: keep documents, organised by structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from twigcast.cli.console import leaving_early, output, print_json, warn
+from twigcast.cli.source_options import (
+    COLUMN,
+    DOCUMENTS,
+    ID_COLUMN,
+    INPUT_FORMAT,
+    PATTERN,
+    ROW_ELEMENT,
+)
+from twigcast.cli.spark_console import spark_session
+from twigcast.cli.spark_options import CONF, MASTER, spark_settings
+
+if TYPE_CHECKING:
+    from twigcast.pipeline.archive import ArchiveReport, Rejection
+
+_MOST_REJECTIONS: Final = 10
+
+
+def archive(
+    documents: DOCUMENTS,
+    store: Annotated[
+        str, typer.Option("--store", "-s", help="The folder of the archive, made if need be.")
+    ],
+    time_column: Annotated[
+        str | None,
+        typer.Option(help="The column of a table with the time of a document; now by default."),
+    ] = None,
+    input_format: INPUT_FORMAT = None,
+    column: COLUMN = None,
+    id_column: ID_COLUMN = None,
+    row_element: ROW_ELEMENT = None,
+    pattern: PATTERN = None,
+    master: MASTER = None,
+    conf: CONF = None,
+    json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
+) -> None:
+    """Add documents to an archive that twigcast query asks.
+
+    A document that is there already, byte for byte, is not added again.  What was added is there
+    whole or not at all.
+    """
+    settings = spark_settings(conf)
+    from twigcast.pipeline import SourceOptions, read_documents
+    from twigcast.pipeline.archive import archive as add_to_archive
+
+    options = SourceOptions(
+        format=None if input_format is None else input_format.value,
+        column=column,
+        id_column=id_column,
+        time_column=time_column,
+        row_element=row_element,
+        pattern=pattern,
+    )
+    with spark_session("archive", master, settings) as session:
+        report = add_to_archive(session, read_documents(session, documents, options), store)
+    for rejection in report.rejections[:_MOST_REJECTIONS]:
+        warn(_told(rejection))
+    if report.rejected > _MOST_REJECTIONS:
+        warn(f"{report.rejected:,} documents were rejected; all are in {store}/parts/{report.part}")
+    with leaving_early():
+        if json:
+            print_json(report.as_json())
+        else:
+            _print_summary(report)
+    if report.rejected:
+        raise typer.Exit(1)
+
+
+def compact(
+    store: Annotated[str, typer.Argument(help="The folder of the archive.")],
+    master: MASTER = None,
+    conf: CONF = None,
+    json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
+) -> None:
+    """Join the small parts of an archive, one of which every run of twigcast archive adds.
+
+    Queries may run meanwhile.  What was replaced is taken away by the next run of archive or
+    compact that comes an hour later or after that.
+    """
+    settings = spark_settings(conf)
+    from twigcast.pipeline.archive import compact as compact_archive
+
+    with spark_session("compact", master, settings) as session:
+        report = compact_archive(session, store)
+    with leaving_early():
+        if json:
+            print_json(report.as_json())
+        elif report.part is None:
+            output().print(f"nothing to join: {report.parts:,} parts, each well filled")
+        else:
+            output().print(
+                f"{report.joined:,} parts with {report.documents:,} documents "
+                f"({report.bytes / 1e6:,.1f} MB) are one; there are {report.parts:,} now"
+            )
+
+
+def _told(rejection: Rejection) -> str:
+    place = f", line {rejection.line}" if rejection.line else ""
+    place += f", column {rejection.column}" if rejection.column else ""
+    return f"{rejection.source}{place}: {rejection.reason}"
+
+
+def _print_summary(report: ArchiveReport) -> None:
+    summary = Table(show_header=False, box=None)
+    summary.add_column(justify="right")
+    summary.add_column()
+    for count, what in (
+        (report.added, f"added, {report.bytes / 1e6:,.1f} MB"),
+        (report.already_there, "there already"),
+        (report.repeated, "given more than once"),
+        (report.rejected, "rejected"),
+        (report.new_shapes, "shapes that are new"),
+        (report.documents, f"documents of {report.shapes:,} shapes in the archive"),
+        (report.parts, "parts; twigcast compact makes them fewer"),
+    ):
+        summary.add_row(f"{count:,}", Text(what))
+    output().print(summary)

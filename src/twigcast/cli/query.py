@@ -1,0 +1,184 @@
+"""``twigcast query``: ask an archive with XPath."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from twigcast.cli.console import leaving_early, output, print_json
+from twigcast.cli.spark_console import spark_session
+from twigcast.cli.spark_options import CONF, MASTER, spark_settings
+
+if TYPE_CHECKING:
+    from twigcast.pipeline.archive import QueryReport, QueryResult
+
+_MOST_SHOWN: Final = 200
+
+
+def query(
+    xpath: Annotated[str, typer.Argument(help="The expression that documents are to match.")],
+    store: Annotated[str, typer.Option("--store", "-s", help="The folder of the archive.")],
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Stop when so many documents are found.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="Not before this time: 2026-01-31, 2026-01-31T14:30, …+01:00; UTC."),
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    ids: Annotated[
+        bool, typer.Option("--ids", help="Print the id and the source only, a line each.")
+    ] = False,
+    documents: Annotated[
+        bool,
+        typer.Option(
+            "--documents",
+            help="Print the documents themselves, a line feed and a null byte behind each.",
+        ),
+    ] = False,
+    folder: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write the documents to files in this folder instead."),
+    ] = None,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PREFIX=URI", help="Bind a prefix; may be given several times."),
+    ] = None,
+    master: MASTER = None,
+    conf: CONF = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
+) -> None:
+    """Ask an archive which documents match an XPath expression.
+
+    How many documents had to be looked at is told on standard error.
+    """
+    if ids and (documents or folder is not None):
+        raise typer.BadParameter("--ids goes with neither --documents nor --output")
+    settings = spark_settings(conf)
+    namespaces = _namespaces(namespace or [])
+    from twigcast.pipeline.archive import query as ask
+
+    with spark_session("query", master, settings, quiet=True) as session:
+        result = ask(
+            session,
+            store,
+            xpath,
+            namespaces=namespaces,
+            limit=limit,
+            since=since,
+            until=until,
+            documents=documents or folder is not None,
+        )
+        is_told = False
+        with leaving_early():
+            if folder is not None:
+                _write_files(result, Path(folder), json=json)
+            elif json:
+                for row in _rows(result):
+                    print_json(_as_json(row))
+            elif documents:
+                _print_documents(result)
+            elif ids:
+                for row in _rows(result):
+                    sys.stdout.write(f"{row['id']}\t{row['source']}\n")
+            else:
+                _print_table(result)
+            is_told = True
+        if not is_told:  # whoever read our output has enough, and we may not have searched all
+            return
+        summary = _summary(result.report)
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(summary))
+
+
+def _namespaces(given: list[str]) -> dict[str, str]:
+    bound: dict[str, str] = {}
+    for binding in given:
+        prefix, equals, uri = binding.partition("=")
+        if not equals or not prefix:
+            raise typer.BadParameter(
+                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, not {binding!r}"
+            )
+        bound[prefix] = uri
+    return bound
+
+
+def _rows(result: QueryResult) -> Iterator[dict[str, Any]]:
+    for table in result.batches():
+        for batch in table.to_batches(max_chunksize=1000):
+            yield from batch.to_pylist()
+
+
+def _as_json(row: dict[str, Any]) -> dict[str, Any]:
+    """The row; a document that is not UTF-8 is given byte by byte, as hexadecimal digits."""
+    content = row.pop("content", None)
+    row["time"] = row["time"].isoformat()
+    if content is not None:
+        try:
+            row["document"] = content.decode()
+        except UnicodeDecodeError:
+            row["document_hex"] = content.hex()
+    return row
+
+
+def _write_files(result: QueryResult, folder: Path, *, json: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for row in _rows(result):
+        file = folder / f"{row['id']}.xml"
+        file.write_bytes(row.pop("content"))
+        if json:
+            print_json({**_as_json(row), "file": str(file)})
+        else:
+            sys.stdout.write(f"{file}\t{row['source']}\n")
+
+
+def _print_documents(result: QueryResult) -> None:
+    # No well-formed document but one in UTF-16 holds a null byte, and all may end in a line feed.
+    for row in _rows(result):
+        sys.stdout.buffer.write(row["content"] + b"\n\0")
+    sys.stdout.buffer.flush()
+
+
+def _print_table(result: QueryResult) -> None:
+    table = Table("id", "time", "bytes", "root", "source")
+    table.columns[2].justify = "right"
+    for column in (table.columns[3], table.columns[4]):
+        column.overflow = "fold"
+    left_out = 0
+    for row in _rows(result):
+        if table.row_count == _MOST_SHOWN:
+            left_out += 1
+            continue
+        table.add_row(
+            row["id"][:12],
+            row["time"].isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
+            f"{row['size']:,}",
+            Text(row["root"]),
+            Text(row["source"] or ""),
+        )
+    console = output()
+    if table.row_count:
+        console.print(table)
+    if left_out:
+        console.print(f"… and {left_out:,} more; --ids and --json show all")
+
+
+def _summary(report: QueryReport) -> str:
+    verb = "matches" if report.matched == 1 else "match"
+    found = f"{report.matched:,} of {report.documents:,} documents {verb}"
+    if not report.is_complete:
+        found = f"the first {report.matched:,} found of {report.documents:,} documents"
+    share = f" ({_percent(report.evaluated / report.documents)})" if report.documents else ""
+    shapes = f"{report.candidate_shapes:,} of {report.shapes:,} shapes"
+    return f"{found}; looked at {report.evaluated:,}{share}, {shapes}"
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent == 0 or percent >= 10 else f"{percent:.2g} %"

@@ -1,0 +1,45 @@
+"""The options of the commands that read documents on Spark."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+DOCUMENTS = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders, globs or URLs: .xml, .xml.gz, .zip, .tar.gz; Parquet, JSON lines or "
+        "CSV with a column of XML; or one huge XML file, with --row-element.",
+    ),
+]
+
+
+class SourceFormat(StrEnum):
+    """What documents lie in."""
+
+    FILES = "files"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    CSV = "csv"
+    ROWS = "rows"
+
+
+INPUT_FORMAT = Annotated[
+    SourceFormat | None,
+    typer.Option(help="What the documents lie in; found from names by default."),
+]
+COLUMN = Annotated[
+    str | None, typer.Option(help="The column of a table that holds the XML, where that is open.")
+]
+ID_COLUMN = Annotated[
+    str | None, typer.Option(help="The column of a table with the ids of the documents.")
+]
+ROW_ELEMENT = Annotated[
+    str | None,
+    typer.Option(help="Cut XML files at this element; each of them is a document."),
+]
+PATTERN = Annotated[
+    str | None, typer.Option(help="Which files of a folder are documents, such as '*.nitf'.")
+]

@@ -1,0 +1,93 @@
+"""What the commands on Spark show while they run: the session, a bar, and a line for each stage.
+
+Everything goes to standard error: where Spark runs and the address of its own pages at the start,
+a line when a stage is done, and on a terminal a bar for the tasks of the stages that run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from twigcast.cli.console import showing_work
+
+if TYPE_CHECKING:
+    from twigcast.pipeline import Stage
+
+_GROUP = "twigcast"
+_EVERY = 0.25
+
+
+@contextmanager
+def spark_session(
+    command: str, master: str | None, settings: Mapping[str, str], *, quiet: bool = False
+) -> Iterator[Any]:
+    """A session for a command, with progress shown; stopped at the end.
+
+    ``quiet`` leaves the lines out, for commands that are asked often and answer quickly.
+    """
+    from twigcast.pipeline import start_group, start_session, ui_address
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    with showing_work() as show:
+        show("starting Spark")
+        session = start_session(f"twigcast {command}", master, settings)
+    try:
+        if not quiet:
+            address = ui_address(session)
+            where = f"Spark {session.version} on {session.sparkContext.master}"
+            told = f"{where}, its pages at {address}" if address else where
+            console.print(f"[dim]{escape(told)}[/]")
+        start_group(session, _GROUP)
+        with _showing_stages(session, None if quiet else console):
+            yield session
+    finally:
+        session.stop()
+
+
+@contextmanager
+def _showing_stages(session: Any, console: Console | None) -> Iterator[None]:
+    from twigcast.pipeline import stages
+
+    finished = threading.Event()
+    told: set[int] = set()
+
+    def tell(found: list[Stage]) -> None:
+        for stage in found:
+            if stage.seconds is not None and stage.number not in told:
+                told.add(stage.number)
+                if console is not None:
+                    plural = "" if stage.tasks == 1 else "s"
+                    line = f"stage {stage.number}: {stage.work}, {stage.tasks:,} task{plural}"
+                    console.print(f"[dim]{escape(line)}, {stage.seconds:.1f} s[/]")
+
+    with showing_work() as show:
+
+        def follow() -> None:
+            while not finished.wait(_EVERY):
+                try:
+                    found = stages(session, _GROUP)
+                except Exception:  # the session is being stopped
+                    return
+                tell(found)
+                running = [stage for stage in found if stage.seconds is None]
+                if running:
+                    done = sum(stage.done for stage in running)
+                    total = sum(stage.tasks for stage in running)
+                    show(f"{running[-1].work}: tasks", done, total)
+                else:
+                    show("working")
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            thread.join()
+    tell(stages(session, _GROUP))

@@ -1,0 +1,261 @@
+"""``twigcast stream``: documents to whoever's XPath they match, as they arrive, on Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from twigcast.cli.console import output, print_json, showing_work, warn
+from twigcast.cli.source_options import COLUMN, ID_COLUMN, INPUT_FORMAT, PATTERN
+from twigcast.cli.spark_options import CONF, MASTER, spark_settings
+
+if TYPE_CHECKING:
+    from twigcast.pipeline.stream import Stream
+    from twigcast.pipeline.stream_batches import BatchReport
+
+_EVERY: Final = 0.2
+_PATIENCE: Final = 60.0
+"""Seconds that the running batch is given after Ctrl-C."""
+_SPAN: Final = re.compile(r"(\d+) *(ms|s|min|h)")
+_UNITS: Final = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours"}
+
+
+class _Format(StrEnum):
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+
+
+def stream(
+    documents: Annotated[
+        str,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Where documents arrive: .xml, .xml.gz, .zip, .tar.gz; Parquet, JSON lines or CSV "
+            "with a column of XML.",
+        ),
+    ],
+    folder: Annotated[
+        str, typer.Option("--output", "-o", help="The folder to write to, or to go on with.")
+    ],
+    subscriptions: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriptions",
+            "-s",
+            help="A file of subscriptions: text, .csv or .parquet; it may change meanwhile.",
+        ),
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option(help="A network file: brokers, links, clients, strategy.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="The broker where documents enter the network; that of its only producer by "
+            "default."
+        ),
+    ] = None,
+    at_column: Annotated[
+        str | None, typer.Option(help="The column of a table that names that broker.")
+    ] = None,
+    input_format: INPUT_FORMAT = None,
+    column: COLUMN = None,
+    id_column: ID_COLUMN = None,
+    pattern: PATTERN = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="Where Spark keeps what it has taken; in the output by default."),
+    ] = None,
+    trigger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPAN",
+            help="How often to look for documents: 500ms, 10s, 5min, 1h; at once by default.",
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Take what is there, and end.")] = False,
+    max_files: Annotated[
+        int | None, typer.Option(min=1, help="The most files of one batch.")
+    ] = None,
+    output_format: Annotated[
+        _Format, typer.Option("--format", help="What the tables are written in.")
+    ] = _Format.PARQUET,
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Leave bad subscriptions out instead of stopping."),
+    ] = False,
+    master: MASTER = None,
+    conf: CONF = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a batch.")] = False,
+) -> None:
+    """Send documents to whoever's XPath they match as they arrive, each exactly once.
+
+    Every batch is a folder of the output with the tables of twigcast route, there whole or not at
+    all.  Ctrl-C ends after the batch that is running; the same command goes on, also after a crash.
+    """
+    if subscriptions is None and network is None:
+        raise typer.BadParameter("name --subscriptions, a --network, or both")
+    if network is None and (at is not None or at_column is not None):
+        raise typer.BadParameter("--at and --at-column go with --network")
+    if once and trigger is not None:
+        raise typer.BadParameter("--once and --trigger exclude each other")
+    span = None if trigger is None else _span(trigger)
+    settings = spark_settings(conf)
+    from twigcast import pipeline  # starts with pyspark, which other commands do without
+    from twigcast.pipeline.stream import stream as start
+
+    options = pipeline.SourceOptions(
+        format=None if input_format is None else input_format.value,
+        column=column,
+        id_column=id_column,
+        at_column=at_column,
+        pattern=pattern,
+    )
+    told: SimpleQueue[BatchReport] = SimpleQueue()
+    with showing_work() as show:
+        show("starting Spark")
+        session = pipeline.start_session("twigcast stream", master, settings)
+    try:
+        if "spark.log.level" not in settings:
+            # A stream that ends with an error has its stack logged; the error is told below.
+            session.sparkContext.setLogLevel("FATAL")
+        address = pipeline.ui_address(session)
+        if address is not None:
+            _note(f"Spark shows what it does at {address}")
+        with _counting_signals() as signals:
+            running = start(
+                session,
+                documents,
+                output=folder,
+                checkpoint=checkpoint,
+                subscriptions=subscriptions,
+                network=network,
+                at=at,
+                options=options,
+                format=output_format.value,
+                trigger=span,
+                once=once,
+                max_files=max_files,
+                skip_bad=skip_bad,
+                on_batch=told.put,
+            )
+            _follow(running, _Told(told, as_json=json), signals)
+    finally:
+        session.stop()
+
+
+def _span(text: str) -> str:
+    found = _SPAN.fullmatch(text.strip())
+    if found is None or int(found[1]) == 0:
+        raise typer.BadParameter(f"--trigger takes a span such as 500ms, 10s or 5min, not {text!r}")
+    return f"{found[1]} {_UNITS[found[2]]}"
+
+
+def _note(text: str) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text(text, style="dim"))
+
+
+@contextmanager
+def _counting_signals() -> Iterator[list[int]]:
+    """The signals that ask for an end, as they come; the third one does not wait for anything."""
+    came: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        if len(came) > 2:
+            os._exit(128 + number)
+
+    former = {one: signal.signal(one, note) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for one, handler in former.items():
+            signal.signal(one, handler)
+
+
+class _Told:
+    """What batches tell from a thread of their own, shown by this one."""
+
+    def __init__(self, reports: SimpleQueue[BatchReport], *, as_json: bool) -> None:
+        self._reports = reports
+        self._as_json = as_json
+        self._batches = self._documents = self._deliveries = self._rejected = 0
+
+    def show(self) -> None:
+        while True:
+            try:
+                report = self._reports.get_nowait()
+            except Empty:
+                return
+            self._show(report)
+
+    def _show(self, report: BatchReport) -> None:
+        for warning in report.warnings:
+            warn(warning)
+        totals = report.totals
+        if not report.repeated:
+            self._batches += 1
+            self._documents += totals.documents
+            self._deliveries += totals.deliveries
+            self._rejected += totals.rejected
+        if self._as_json:
+            print_json(report.as_json())
+        else:
+            version = report.version
+            line = (
+                f"batch {report.batch}: {totals.documents:,} documents, "
+                f"{totals.deliveries:,} deliveries, {totals.rejected:,} rejected, by "
+                f"{version.subscriptions:,} subscriptions ({version.name}), "
+                + ("in place already" if report.repeated else f"{report.seconds:.1f} s")
+            )
+            output().print(Text(line), soft_wrap=True)
+        # Whoever reads the lines wants each when it comes.
+        sys.stdout.flush()
+
+    def sum_up(self, how: str) -> None:
+        _note(
+            f"{how}: {self._batches:,} batches, {self._documents:,} documents, "
+            f"{self._deliveries:,} deliveries, {self._rejected:,} rejected"
+        )
+
+
+def _follow(running: Stream, told: _Told, signals: list[int]) -> None:
+    """Show what the stream does until it ends, or has been asked to."""
+    for warning in running.warnings:
+        warn(warning)
+    version = running.version
+    _note(f"{version.subscriptions:,} subscriptions, version {version.name}; Ctrl-C ends")
+    try:
+        while not running.wait(_EVERY) and not signals:
+            told.show()
+        if signals:
+            _end(running, told, signals)
+    finally:
+        if running.is_active:
+            # Nobody reads any more, say; the next run does what is not in place.
+            running.stop(0)
+        told.show()
+    told.sum_up("stopped" if signals else "done")
+
+
+def _end(running: Stream, told: _Told, signals: list[int]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    if not running.finish(0):
+        _note("ending after the running batch; Ctrl-C again ends at once")
+    while not running.finish(_EVERY) and len(signals) < 2 and time.monotonic() < deadline:
+        told.show()
+    running.stop(0)

@@ -1,0 +1,91 @@
+"""Documents in bulk and as a stream, on Spark: routed, kept, asked; subscriptions covered.
+
+    sources ──► id, source, content ──┐ Arrow batches
+                                      ├──► one verdict a document ──► deliveries, documents,
+    subscriptions ──► an index, made ─┘                                rejected, links
+    once, saved, mapped by workers
+
+:func:`route` sends an archive of documents past all subscriptions at once, :func:`stream` does so
+as documents arrive.  What a worker needs to decide (a compiled matcher with the names of the
+subscribers, or a frozen network) is made once on the driver and put into one file, a *bundle*;
+Spark brings it to every machine, and each worker maps it into memory.  Deciding is then a pure
+function of a batch of documents, so Spark may cut, repeat and move the work as it likes.  A bad
+document is a row of the result, not a failure.
+
+:func:`archive` keeps documents clustered by their *shape*, the set of their label paths;
+:func:`query` decides on shapes first and reads only documents that may match.  :func:`cover`
+reduces millions of subscriptions to those that cover all others.
+
+Invariants: a result is there whole or not at all, since it is written aside and renamed; it is what
+evaluating every XPath on every document gives, however the work was cut.  The session that a
+caller hands in is used as it is, and nothing of its settings is changed.
+
+Cost: one reading of the documents, one matching, one writing of what was found; per document some
+tens of microseconds beside what :meth:`twigcast.Matcher.match_batch` takes.
+
+This package is the only one that imports pyspark.
+"""
+
+from __future__ import annotations
+
+from twigcast.errors import SparkMissingError
+
+try:
+    import pyarrow  # noqa: F401 - only whether it is there
+    import pyspark  # noqa: F401 - only whether it is there
+except ImportError as error:
+    raise SparkMissingError(
+        f"the pipeline runs on Spark, and {error.name} is not installed: "
+        "pip install 'twigcast[spark]'"
+    ) from error
+
+from twigcast.pipeline.archive import (
+    ArchiveReport,
+    CompactReport,
+    QueryReport,
+    QueryResult,
+    archive,
+    compact,
+    query,
+)
+from twigcast.pipeline.cover import CoverResult, cover
+from twigcast.pipeline.locations import Location
+from twigcast.pipeline.progress import Stage, stages, start_group
+from twigcast.pipeline.results import LinkTraffic, Totals, read_table
+from twigcast.pipeline.route import RouteJob, RouteReport, RouteSettings, prepare_route, route
+from twigcast.pipeline.session import start_session, ui_address
+from twigcast.pipeline.sources import SourceOptions, read_documents
+from twigcast.pipeline.stream import Stream, StreamSettings, stream
+from twigcast.pipeline.stream_batches import BatchReport
+
+__all__ = [
+    "ArchiveReport",
+    "BatchReport",
+    "CompactReport",
+    "CoverResult",
+    "LinkTraffic",
+    "Location",
+    "QueryReport",
+    "QueryResult",
+    "RouteJob",
+    "RouteReport",
+    "RouteSettings",
+    "SourceOptions",
+    "Stage",
+    "Stream",
+    "StreamSettings",
+    "Totals",
+    "archive",
+    "compact",
+    "cover",
+    "prepare_route",
+    "query",
+    "read_documents",
+    "read_table",
+    "route",
+    "stages",
+    "start_group",
+    "start_session",
+    "stream",
+    "ui_address",
+]

@@ -1,0 +1,128 @@
+"""A document described: what identifies it and which shape it has, found by reading it once.
+
+The *fingerprint* of a shape is that of its skeleton, so it is the same wherever and whenever a
+document of that shape is met.  A skeleton is some hundred bytes, and thousands of documents share
+one: a task passes it on once, with the first of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow
+from pyspark import TaskContext
+
+from twigcast.documents import DocumentLimits
+from twigcast.language import name_text
+from twigcast.matching import Skeleton, skeletons_of
+
+_TYPES: Final = {
+    "row": pyarrow.int64(),
+    "id": pyarrow.string(),
+    "source": pyarrow.string(),
+    "micros": pyarrow.int64(),
+    "size": pyarrow.int64(),
+    "fingerprint": pyarrow.string(),
+    "root": pyarrow.string(),
+    "skeleton": pyarrow.binary(),
+    "content": pyarrow.binary(),
+    "reason": pyarrow.string(),
+    "line": pyarrow.int32(),
+    "column": pyarrow.int32(),
+}
+DESCRIBED: Final = (
+    "row long, id string, source string, micros long, size long, fingerprint string, "
+    "root string, skeleton binary, content binary, reason string, line int, column int"
+)
+"""``row`` is a number of its own for every document, in the order in which they come; ``micros`` is
+its time, in microseconds since 1970; ``root`` and ``skeleton`` are there with the first document of
+a shape; ``reason`` is null for a good one."""
+
+_FINGERPRINT: Final = 32
+_MOST_SEEN: Final = 50_000
+_TIME: Final = pyarrow.timestamp("us", tz="UTC")
+
+
+def root_text(skeleton: Skeleton) -> str:
+    """The name of the root as subscriptions spell it."""
+    return name_text(skeleton.namespace, skeleton.local)
+
+
+def fingerprint_of(skeleton: Skeleton) -> str:
+    """What tells shapes apart; documents whose skeleton is too large share one for each root."""
+    text = skeleton.text
+    if text is None:  # no skeleton starts like this
+        text = f"unknown, below {root_text(skeleton)}".encode()
+    return hashlib.sha256(text).hexdigest()[:_FINGERPRINT]
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Rows with source, content, problem and time to rows as in ``DESCRIBED``."""
+
+    limits: DocumentLimits
+    now: int
+    """The time of documents that have none, in microseconds since 1970."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        context = TaskContext.get()
+        row = (context.partitionId() if context is not None else 0) << 40
+        seen: dict[Skeleton, str] = {}
+        for batch in batches:
+            if len(seen) > _MOST_SEEN:
+                seen.clear()
+            yield self._describe(batch, row, seen)
+            row += batch.num_rows
+
+    def _describe(self, batch: Any, row: int, seen: dict[Skeleton, str]) -> Any:
+        source, content, problem, given = (batch.column(at) for at in range(4))
+        problems = problem.to_pylist()
+        read = skeletons_of(content, self.limits)
+        fresh = {
+            number: skeleton
+            for number, skeleton in enumerate(read.skeletons)
+            if skeleton not in seen
+        }
+        for skeleton in fresh.values():
+            seen[skeleton] = fingerprint_of(skeleton)
+        fingerprints = [seen[skeleton] for skeleton in read.skeletons]
+        rows: list[tuple[Any, ...]] = []
+        for at, number in enumerate(read.numbers):
+            if problems[at] is not None:
+                rows.append((None, None, None, None, None, problems[at], None, None))
+            elif number < 0:
+                error = read.errors[at]
+                place = error.line or None, error.column or None
+                rows.append((None, None, None, None, None, error.reason, *place))
+            else:
+                data = content[at].as_buffer()
+                identity = hashlib.sha256(data).hexdigest()
+                first = fresh.pop(number, None)
+                shown = (root_text(first), first.text) if first is not None else (None, None)
+                rows.append((identity, data.size, fingerprints[number], *shown, None, None, None))
+        found = zip(*rows, strict=True) if rows else iter([()] * 8)
+        identities, sizes, prints, roots, texts, reasons, lines, columns = found
+        values = {
+            "row": range(row, row + batch.num_rows),
+            "id": identities,
+            "source": source,
+            "micros": given.cast(_TIME).cast(pyarrow.int64()).fill_null(self.now),
+            "size": sizes,
+            "fingerprint": prints,
+            "root": roots,
+            "skeleton": texts,
+            "content": content,
+            "reason": reasons,
+            "line": lines,
+            "column": columns,
+        }
+        arrays = [
+            value.cast(_TYPES[name])
+            if isinstance(value, pyarrow.Array)
+            else pyarrow.array(value, _TYPES[name])
+            for name, value in values.items()
+        ]
+        return pyarrow.RecordBatch.from_arrays(arrays, names=list(values))

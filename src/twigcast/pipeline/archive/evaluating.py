@@ -1,0 +1,78 @@
+"""Asking documents themselves, in batches, where their shape leaves it open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy
+import pyarrow
+
+from twigcast.documents import DocumentLimits
+from twigcast.errors import PipelineError
+from twigcast.language import restore_pattern
+from twigcast.matching import Matcher
+
+# What is in an archive was read within limits when it came.
+_LIMITS: Final = DocumentLimits(
+    size=2**31, depth=2**30, attributes=2**30, name_length=2**30, entity_expansion=2**31
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """Rows of documents, with the content last, to those that match.
+
+    ``enough`` ends the work of a task once it has found so many.  With ``is_counting`` there is one
+    more column, ``evaluated``, and at the end of every task one row more, all null but for the
+    number of documents that were evaluated.
+    """
+
+    pattern: str
+    keeps_content: bool
+    enough: int | None = None
+    is_counting: bool = False
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        matcher = Matcher(limits=_LIMITS)
+        matcher.add("", restore_pattern(self.pattern))
+        evaluated = found = 0
+        schema = None
+        for batch in batches:
+            schema = self._schema(batch.schema)
+            answers = matcher.match_batch(batch.column(batch.num_columns - 1))
+            if answers.errors:
+                at, error = next(iter(answers.errors.items()))
+                raise PipelineError(
+                    f"the document {batch.column(0)[at]} in the archive cannot be read: {error}"
+                )
+            evaluated += batch.num_rows
+            (places,) = numpy.nonzero(numpy.diff(numpy.asarray(answers.pattern_offsets)))
+            if self.enough is not None:
+                places = places[: self.enough - found]
+            found += len(places)
+            if len(places):
+                chosen = batch.take(pyarrow.array(places)).select(
+                    [name for name in schema.names if name != "evaluated"]
+                )
+                yield self._counted(chosen, schema)
+            if found == self.enough:
+                break
+        if self.is_counting and schema is not None:
+            nothing = [pyarrow.nulls(1, field.type) for field in schema][:-1]
+            yield pyarrow.RecordBatch.from_arrays(
+                [*nothing, pyarrow.array([evaluated], pyarrow.int64())], schema=schema
+            )
+
+    def _schema(self, given: Any) -> Any:
+        fields = list(given) if self.keeps_content else list(given)[:-1]
+        if self.is_counting:
+            fields.append(pyarrow.field("evaluated", pyarrow.int64()))
+        return pyarrow.schema(fields)
+
+    def _counted(self, batch: Any, schema: Any) -> Any:
+        if not self.is_counting:
+            return batch
+        columns = [*batch.columns, pyarrow.nulls(batch.num_rows, pyarrow.int64())]
+        return pyarrow.RecordBatch.from_arrays(columns, schema=schema)

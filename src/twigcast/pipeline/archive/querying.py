@@ -1,0 +1,328 @@
+"""Asking an archive with XPath.
+
+    shapes ──relaxed pattern──► candidates ──► their documents ──pattern──► matches
+            (all of them, small)       (what Parquet cannot skip, read)
+
+The answer is that of evaluating the pattern on every document; how few were looked at is counted,
+not estimated.  There are two ways to get it.  :attr:`QueryResult.frame` is a DataFrame, for going
+on in Spark with any number of matches.  :meth:`QueryResult.batches` brings the matches here, piece
+by piece: with a limit it looks at few documents first, and at more only while matches are lacking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final
+
+import numpy
+import pyarrow
+import pyarrow.compute
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from twigcast.errors import PipelineError
+from twigcast.language import Pattern, as_pattern
+from twigcast.pipeline.archive.evaluating import Evaluate
+from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, stretches
+from twigcast.pipeline.archive.store import Part, Store
+from twigcast.pipeline.archive.tables import read_files
+from twigcast.pipeline.archive.times import to_micros, to_time
+
+COLUMNS: Final = ("id", "source", "time", "size", "root")
+_TYPES: Final = "id string, source string, time timestamp, size long, root string"
+
+_MOST_STRETCHES: Final = 64
+_FIRST_STEP: Final = 1_000
+_GROWTH: Final = 8
+_MOST_DOCUMENTS: Final = 1_000_000
+_MOST_BYTES: Final = 256 << 20
+_ROWS_AT_ONCE: Final = 500
+_ARROW_TYPES: Final = {
+    "id": pyarrow.string(),
+    "source": pyarrow.string(),
+    "time": pyarrow.timestamp("us", tz="UTC"),
+    "size": pyarrow.int64(),
+    "root": pyarrow.string(),
+    "content": pyarrow.binary(),
+    "evaluated": pyarrow.int64(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReport:
+    """How much of the archive a query had to look at."""
+
+    documents: int
+    """In the archive."""
+    shapes: int
+    candidate_shapes: int
+    """Those with documents that may match."""
+    candidate_documents: int
+    """Documents of those shapes."""
+    evaluated: int
+    """Documents that were read and asked."""
+    matched: int
+    """Documents that match; where there is a limit, those that were given out."""
+    is_complete: bool
+    """Whether these are all: a limit may have ended the search."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    since: int | None
+    until: int | None
+
+    def of(self, frame: DataFrame) -> DataFrame:
+        if self.since is not None:
+            frame = frame.where(F.expr(f"time >= timestamp_micros({self.since})"))
+        if self.until is not None:
+            frame = frame.where(F.expr(f"time < timestamp_micros({self.until})"))
+        return frame
+
+
+class QueryResult:
+    """The documents that match, on their way."""
+
+    def __init__(
+        self,
+        store: Store,
+        pattern: Pattern,
+        window: _Window,
+        *,
+        limit: int | None,
+        documents: bool,
+    ) -> None:
+        self._store = store
+        self._pattern = pattern
+        self._window = window
+        self._limit = limit
+        self._columns = [*COLUMNS, "content"] if documents else list(COLUMNS)
+        self._keeps_content = documents
+        self._parts: list[Part] = [part for part in store.parts() if part.facts.documents]
+        self._total = sum(part.facts.documents for part in self._parts)
+        self._report: QueryReport | None = None
+
+    @cached_property
+    def _choice(self) -> ShapeChoice | None:
+        """What the shapes say; None where there are none."""
+        if not self._parts:
+            return None
+        with self._reading():
+            return choose_shapes(
+                self._store, self._parts, self._pattern, self._window.since, self._window.until
+            )
+
+    # --- the two ways ---------------------------------------------------------------------------
+
+    @property
+    def frame(self) -> DataFrame:
+        """The matches as a DataFrame: id, source, time, size, root, and content if asked for."""
+        choice = self._choice
+        if choice is None or not choice.is_candidate.any():
+            types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
+            return self._store.session.createDataFrame([], types)
+        frames = self._frames(choice, choice.is_candidate, None, is_counting=False)
+        frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
+        return frame if self._limit is None else frame.limit(self._limit)
+
+    def batches(self) -> Iterator[Any]:
+        """The matches as Arrow tables, as they are found; afterwards there is a report."""
+        choice = self._choice
+        left = self._limit
+        evaluated = matched = 0
+        searched = 0
+        candidates = [] if choice is None else list(self._steps(choice))
+        for chosen in candidates:
+            if left == 0:
+                break
+            assert choice is not None
+            for frame in self._frames(choice, chosen, left, is_counting=True):
+                for found in self._tables(frame, self._is_large(choice, chosen)):
+                    table = found
+                    if "evaluated" in table.column_names:
+                        evaluated += sum(table.column("evaluated").drop_null().to_pylist())
+                        is_match = pyarrow.compute.is_valid(table.column("id"))
+                        table = table.filter(is_match).drop_columns(["evaluated"])
+                    if left is not None:
+                        table = table.slice(0, left)
+                        left -= len(table)
+                    matched += len(table)
+                    if len(table):
+                        yield table
+                if left == 0:
+                    break
+            else:
+                searched += 1
+        self._report = QueryReport(
+            documents=self._total,
+            shapes=0 if choice is None else choice.shape_count(),
+            candidate_shapes=0 if choice is None else choice.candidate_count(),
+            candidate_documents=(
+                0 if choice is None else int(choice.documents[choice.is_candidate].sum())
+            ),
+            evaluated=evaluated,
+            matched=matched,
+            is_complete=searched == len(candidates),
+        )
+
+    def table(self) -> Any:
+        """All matches as one Arrow table."""
+        tables = list(self.batches())
+        return pyarrow.concat_tables(tables) if tables else self.frame.toArrow()
+
+    def ids(self) -> list[str]:
+        """The identities of the matches."""
+        return [found for table in self.batches() for found in table.column("id").to_pylist()]
+
+    @property
+    def report(self) -> QueryReport:
+        """What it took; runs the query where that has not been done to its end."""
+        if self._report is None:
+            for _ in self.batches():
+                pass
+        assert self._report is not None
+        return self._report
+
+    # --- how ------------------------------------------------------------------------------------
+
+    def _is_large(self, choice: ShapeChoice, chosen: Any) -> bool:
+        """Whether the documents of a step may be too much to be here at once.
+
+        A step has at least one shape, and one shape may have any number of documents.
+        """
+        return self._keeps_content and int(choice.bytes[chosen].sum()) > 2 * _MOST_BYTES
+
+    def _tables(self, frame: DataFrame, is_large: bool) -> Iterator[Any]:
+        """What a frame holds: at once, or, where it is large, a partition after the other."""
+        with self._reading():
+            if not is_large:
+                yield frame.toArrow()
+                return
+            names = frame.columns
+            # A time would come as one of the zone of this machine.
+            counted = frame.withColumn("time", F.unix_micros("time"))
+            rows = counted.toLocalIterator(prefetchPartitions=True)
+            schema = pyarrow.schema([(name, _ARROW_TYPES[name]) for name in names])
+            while piece := list(islice(rows, _ROWS_AT_ONCE)):
+                columns = [
+                    pyarrow.array(values, _ARROW_TYPES[name])
+                    for name, values in zip(names, zip(*piece, strict=True), strict=True)
+                ]
+                yield pyarrow.Table.from_arrays(columns, schema=schema)
+
+    def _steps(self, choice: ShapeChoice) -> Iterator[Any]:
+        """The candidates in steps, each a choice of shapes to be looked at together.
+
+        With a limit the first step is small, and each is larger than the one before; none has more
+        than may come here at once.
+        """
+        (places,) = numpy.nonzero(choice.is_candidate)
+        most = _MOST_DOCUMENTS
+        if self._limit is not None:
+            most = min(most, max(_FIRST_STEP, 4 * self._limit))
+        begin = documents = size = 0
+        for at, place in enumerate(places):
+            documents += int(choice.documents[place])
+            size += int(choice.bytes[place]) if self._keeps_content else 0
+            if at + 1 == len(places) or documents >= most or size >= _MOST_BYTES:
+                chosen = numpy.zeros(len(choice.numbers), dtype=bool)
+                chosen[places[begin : at + 1]] = True
+                yield chosen
+                begin, documents, size = at + 1, 0, 0
+                most = min(_MOST_DOCUMENTS, most * _GROWTH)
+
+    def _frames(
+        self, choice: ShapeChoice, chosen: Any, enough: int | None, *, is_counting: bool
+    ) -> list[DataFrame]:
+        """The matches among documents of chosen shapes: those that are certain, those asked."""
+        frames = []
+        certain = chosen & choice.is_certain
+        if certain.any():
+            frame = self._documents(choice, certain).select(*self._columns)
+            frames.append(frame if enough is None else frame.limit(enough))
+        asked = chosen & choice.is_open
+        if asked.any():
+            evaluate = Evaluate(str(self._pattern), self._keeps_content, enough, is_counting)
+            types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
+            types = f"{types}, evaluated long" if is_counting else types
+            frame = self._documents(choice, asked).select(*COLUMNS, "content")
+            frames.append(frame.mapInArrow(evaluate, types))
+        return frames
+
+    def _documents(self, choice: ShapeChoice, chosen: Any) -> DataFrame:
+        """The documents of chosen shapes, within the time asked for."""
+        ranges, is_exact = stretches(choice, chosen, _MOST_STRETCHES)
+        parts = [
+            part
+            for part in self._parts
+            if any(part.has_shape(first, last) for first, last in ranges)
+        ]
+        with self._reading():
+            frame = read_files(self._store.session, parts, choice.files(chosen))
+        frame = self._window.of(frame).where(_in_one_of(ranges))
+        if not is_exact:
+            numbers = pyarrow.table({"shape": pyarrow.array(choice.numbers[chosen])})
+            wanted = self._store.session.createDataFrame(numbers)
+            frame = frame.join(F.broadcast(wanted), "shape", "semi")
+        return frame
+
+    def _reading(self) -> _Reading:
+        return _Reading(self._store, self._parts)
+
+
+class _Reading:
+    """While it is entered, files that have gone are told as what has become of them."""
+
+    def __init__(self, store: Store, parts: list[Part]) -> None:
+        self._store = store
+        self._parts = parts
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, Exception) and not self._store.still_has(self._parts):
+            raise PipelineError(
+                f"{self._store.url} was compacted so long ago that what this query was reading "
+                "has been taken away; ask again"
+            ) from error
+
+
+def _in_one_of(ranges: list[tuple[int, int]]) -> Any:
+    """That a shape is in one of the ranges; as text, since building it up takes longer."""
+    return F.expr(" or ".join(f"shape >= {first} and shape <= {last}" for first, last in ranges))
+
+
+def query(
+    spark: SparkSession,
+    store: str,
+    xpath: str | Pattern,
+    *,
+    namespaces: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    since: str | datetime | None = None,
+    until: str | datetime | None = None,
+    documents: bool = False,
+) -> QueryResult:
+    """Ask the archive in the folder ``store`` which documents match.
+
+    ``limit`` is the most that are wanted, whichever are found first.  ``since`` and ``until`` bound
+    their time, the first inclusively, the second exclusively; a text is an ISO date or date-time,
+    in UTC unless it names a zone.  With ``documents`` the matches come with their content.
+    """
+    if limit is not None and limit < 1:
+        raise PipelineError(f"limit must be at least 1, not {limit}")
+    window = _Window(
+        None if since is None else to_micros(to_time(since, "since")),
+        None if until is None else to_micros(to_time(until, "until")),
+    )
+    pattern = as_pattern(xpath, namespaces)
+    return QueryResult(Store(spark, store), pattern, window, limit=limit, documents=documents)

@@ -1,0 +1,151 @@
+"""Deciding on shapes: which of them a pattern may match, before any document is read.
+
+The table of shapes is asked with the *relaxed* pattern by the same kernel that matches documents;
+a shape whose skeleton was too large to be kept may always match.  Where label paths alone decide
+the pattern, what a shape says holds for all its documents, and none need be read.
+
+Shapes are numbered in the order in which documents lie, so those that are asked for are a few
+stretches of numbers, and stretches are what Parquet skips by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy
+import pyarrow
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from twigcast.language import Pattern, decided_by_paths, relaxed, restore_pattern
+from twigcast.matching import SKELETON_LIMITS, Matcher
+from twigcast.pipeline.archive.store import Part, Store
+from twigcast.pipeline.archive.tables import SHAPES, read_table
+
+_NO: Final = 0
+_MAYBE: Final = 1
+_CERTAIN: Final = 2
+_JUDGED: Final = (
+    "shape long, fingerprint string, documents long, bytes long, first long, last long, "
+    "file int, last_file int, verdict int"
+)
+_NAMES: Final = [column.split()[0] for column in _JUDGED.split(", ")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Rows as in ``_JUDGED`` but with a skeleton at the end, to rows with a verdict there."""
+
+    pattern: str
+    is_exact: bool
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        matcher = Matcher(limits=SKELETON_LIMITS)
+        matcher.add("", restore_pattern(self.pattern))
+        for batch in batches:
+            skeletons = batch.column(batch.num_columns - 1)
+            answers = matcher.match_batch(skeletons)
+            found = numpy.diff(numpy.asarray(answers.pattern_offsets)) > 0
+            known = skeletons.is_valid().to_numpy(zero_copy_only=False)
+            verdicts = numpy.where(found, _CERTAIN if self.is_exact else _MAYBE, _NO)
+            verdicts = numpy.where(known, verdicts, _MAYBE).astype(numpy.int32)
+            columns = [*batch.columns[:-1], pyarrow.array(verdicts)]
+            yield pyarrow.RecordBatch.from_arrays(columns, names=_NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeChoice:
+    """All shapes of some parts in the order of their numbers, and what is said of each.
+
+    The arrays run in parallel: number, documents and bytes of each shape, the files where they
+    are, whether its documents must be looked at (``is_open``), and whether they all match
+    (``is_certain``).
+    """
+
+    numbers: Any
+    fingerprints: Any
+    documents: Any
+    bytes: Any
+    first_file: Any
+    last_file: Any
+    is_open: Any
+    is_certain: Any
+
+    def files(self, chosen: Any) -> set[int]:
+        """The numbers of files that hold documents of chosen shapes, whatever their part."""
+        found: set[int] = set()
+        for first, last in zip(self.first_file[chosen], self.last_file[chosen], strict=True):
+            found.update(range(first, last + 1))
+        return found
+
+    @property
+    def is_candidate(self) -> Any:
+        return self.is_open | self.is_certain
+
+    def shape_count(self) -> int:
+        """Distinct shapes, however many parts have them."""
+        return len(numpy.unique(self.fingerprints))
+
+    def candidate_count(self) -> int:
+        """Distinct shapes with documents that may match."""
+        return len(numpy.unique(self.fingerprints[self.is_candidate]))
+
+
+def choose_shapes(
+    store: Store, parts: list[Part], pattern: Pattern, since: int | None, until: int | None
+) -> ShapeChoice:
+    """Ask the table of shapes; ``since`` and ``until`` are in microseconds."""
+    table = read_table(store.session, parts, SHAPES).select(
+        "shape",
+        "fingerprint",
+        "documents",
+        "bytes",
+        F.unix_micros("first").alias("first"),
+        F.unix_micros("last").alias("last"),
+        "file",
+        "last_file",
+        "skeleton",
+    )
+    judge = _Judge(str(relaxed(pattern)), decided_by_paths(pattern))
+    judged = table.mapInArrow(judge, _JUDGED).toArrow().sort_by("shape")
+    columns = {name: judged.column(name).to_numpy() for name in _NAMES if name != "fingerprint"}
+    in_time = numpy.ones(len(judged), dtype=bool)
+    if since is not None:
+        in_time &= columns["last"] >= since
+    if until is not None:
+        in_time &= columns["first"] < until
+    return ShapeChoice(
+        columns["shape"],
+        numpy.array(judged.column("fingerprint").to_pylist(), dtype=object),
+        columns["documents"],
+        columns["bytes"],
+        columns["file"],
+        columns["last_file"],
+        in_time & (columns["verdict"] == _MAYBE),
+        in_time & (columns["verdict"] == _CERTAIN),
+    )
+
+
+def stretches(choice: ShapeChoice, chosen: Any, most: int) -> tuple[list[tuple[int, int]], bool]:
+    """At most that many ranges of numbers that hold all chosen shapes, first and last included.
+
+    Where there would be more, those are joined that have the fewest documents between them; the
+    second value says whether the ranges hold chosen shapes only.
+    """
+    (places,) = numpy.nonzero(chosen)
+    if not len(places):
+        return [], True
+    (gaps,) = numpy.nonzero(numpy.diff(places) > 1)
+    is_exact = len(gaps) < most
+    if not is_exact:
+        total = numpy.concatenate([[0], numpy.cumsum(choice.documents)])
+        between = total[places[gaps + 1]] - total[places[gaps] + 1]
+        widest = numpy.argsort(between, kind="stable")[len(gaps) - (most - 1) :]
+        gaps = numpy.sort(gaps[widest])
+    begins = numpy.concatenate([[places[0]], places[gaps + 1]])
+    ends = numpy.concatenate([places[gaps], [places[-1]]])
+    numbers = choice.numbers
+    return [
+        (int(numbers[begin]), int(numbers[end])) for begin, end in zip(begins, ends, strict=True)
+    ], is_exact

@@ -1,0 +1,254 @@
+"""The folder of an archive: parts that appear in one step, and are never changed.
+
+    archive/
+      twigcast-archive.json           what this is, and the version of the layout
+      parts/
+        000001-000012/                made by a compaction of the parts 1 to 12
+        000013-000013/                made by the thirteenth run of ``archive``
+          part.json                   how much is in it
+          documents/  shapes/  rejected/    Parquet; ``tables`` lists the columns
+        .writing-5f0c…/               what somebody is writing
+
+A part is written aside and put in place by one rename, so its tables appear together.  A wider part
+stands for those within its range, which readers ignore from the moment that it is there; they are
+taken away an hour later, by whoever writes next, so that a query that has begun to read them can
+end.
+
+Two who write at once choose the same number for their part, and the second to finish is refused: it
+has not seen what the first one added.  It leaves nothing behind, and can be run again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from twigcast.errors import PipelineError
+from twigcast.pipeline.locations import Location
+
+VERSION: Final = 1
+PART_SHIFT: Final = 32
+"""A shape's number has that of its part above these bits, so it is unique in the archive."""
+
+_FORMAT: Final = "twigcast archive"
+_HEAD: Final = "twigcast-archive.json"
+_FACTS: Final = "part.json"
+_STAGING: Final = ".writing-"
+_NAME: Final = re.compile(r"(\d{6,})-(\d{6,})")
+_HOUR_MS: Final = 3_600_000
+_GRACE_MS: Final = _HOUR_MS
+_ABANDONED_MS: Final = 24 * _HOUR_MS
+
+_SETTINGS: Final = {
+    # Times are instants, and statistics of them are kept, which Spark's default lacks.
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.filterPushdown": "true",
+    # What is asked for may lie in one file: more than one task should have some of it.
+    "spark.sql.files.openCostInBytes": "65536",
+    # Folders of files are listed here; a job would take longer.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
+    # Documents are large rows.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    # A collection of rows to the driver uses Arrow.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+
+_sessions: weakref.WeakKeyDictionary[SparkSession, SparkSession] = weakref.WeakKeyDictionary()
+
+
+def own_session(spark: SparkSession) -> SparkSession:
+    """A session of the same application with settings of our own; the caller's stay as they are."""
+    session = _sessions.get(spark)
+    if session is None:
+        session = spark.newSession()
+        for key, value in _SETTINGS.items():
+            session.conf.set(key, value)
+        tasks = 4 * spark.sparkContext.defaultParallelism
+        session.conf.set("spark.sql.files.minPartitionNum", str(tasks))
+        _sessions[spark] = session
+    return session
+
+
+@dataclass(frozen=True, slots=True)
+class PartFacts:
+    """How much is in a part."""
+
+    documents: int
+    bytes: int
+    shapes: int
+    rejected: int
+    created: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of an archive; ``first`` and ``last`` are the numbers of the runs that made it."""
+
+    first: int
+    last: int
+    location: Location
+    facts: PartFacts
+
+    @property
+    def name(self) -> str:
+        return _part_name(self.first, self.last)
+
+    def table(self, name: str) -> str:
+        """The URL of one of its tables."""
+        return self.location.child(name).url
+
+    def first_shape(self) -> int:
+        """The least number that a shape of this part can have."""
+        return self.first << PART_SHIFT
+
+    def has_shape(self, first: int, last: int) -> bool:
+        """Whether a shape of this part can have a number in that range."""
+        return self.first_shape() <= last and first < (self.first + 1) << PART_SHIFT
+
+
+class Store:
+    """An archive as it is at the moment."""
+
+    def __init__(self, spark: SparkSession, path: str, *, create: bool = False) -> None:
+        self.session = own_session(spark)
+        self.location = Location(spark, path)
+        self._parts = self.location.child("parts")
+        self.is_new = not self.location.child(_HEAD).exists()
+        if not self.is_new:
+            self._check_version()
+        elif not create:
+            raise PipelineError(
+                f"{self.location.url}: there is no archive here; make one with archive"
+            )
+        elif self.location.entries():
+            raise PipelineError(
+                f"{self.location.url} is not an archive, and holds something else; "
+                "choose an empty folder, or one that is not there yet"
+            )
+
+    @property
+    def url(self) -> str:
+        return self.location.url
+
+    def _check_version(self) -> None:
+        head = self.location.child(_HEAD)
+        try:
+            said = json.loads(head.read_text())
+            is_ours = said["format"] == _FORMAT
+            version = said["version"]
+        except (ValueError, KeyError, TypeError):
+            is_ours = False
+        if not is_ours:
+            raise PipelineError(
+                f"{head.url} is not the head of an archive; was it changed by hand?"
+            )
+        if version != VERSION:
+            raise PipelineError(
+                f"{self.url} has the layout {version}, and this Twigcast reads {VERSION} only; "
+                "use the Twigcast that wrote it, or archive its documents anew"
+            )
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def _ranges(self) -> dict[tuple[int, int], int]:
+        """All parts that are there, those replaced included, and when each was made."""
+        found = {}
+        for entry in self._parts.entries():
+            name = _NAME.fullmatch(entry.name)
+            if name is not None and entry.is_folder:
+                found[int(name[1]), int(name[2])] = entry.modified_ms
+        return found
+
+    def parts(self) -> list[Part]:
+        """The parts that together are the archive, oldest first."""
+        return [self._part(*numbers) for numbers in _visible(self._ranges())]
+
+    def _part(self, first: int, last: int) -> Part:
+        location = self._parts.child(_part_name(first, last))
+        facts = PartFacts(**json.loads(location.child(_FACTS).read_text()))
+        return Part(first, last, location, facts)
+
+    def still_has(self, parts: Sequence[Part]) -> bool:
+        """Whether nobody has taken one of these away."""
+        ranges = self._ranges()
+        return all((part.first, part.last) in ranges for part in parts)
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def next_number(self) -> int:
+        """The number of the part that the next run adds."""
+        return max((last for _, last in self._ranges()), default=0) + 1
+
+    @contextmanager
+    def writing(self) -> Iterator[Location]:
+        """A folder to write a part to, which goes at the end unless :meth:`put` has moved it."""
+        if self.is_new:
+            head = {"format": _FORMAT, "version": VERSION}
+            self.location.child(_HEAD).write_text(json.dumps(head) + "\n")
+        staging = self._parts.child(_STAGING + uuid.uuid4().hex)
+        try:
+            yield staging
+        except BaseException:
+            staging.remove()
+            if self.is_new and not self._parts.entries():
+                self.location.remove()
+            raise
+        staging.remove()
+
+    def put(
+        self, staging: Location, facts: PartFacts, first: int, last: int, replaced: Sequence[Part]
+    ) -> Part:
+        """Make what was written a part of the archive."""
+        staging.child(_FACTS).write_text(json.dumps(asdict(facts)) + "\n")
+        part = Part(first, last, self._parts.child(_part_name(first, last)), facts)
+        visible = _visible(self._ranges())
+        overtaken = [old for old in replaced if (old.first, old.last) not in visible]
+        newer = [numbers for numbers in visible if numbers[1] >= first] if not replaced else []
+        if overtaken or newer:
+            raise PipelineError(
+                f"{self.url}: somebody else has changed the archive meanwhile; "
+                "nothing was done, run it again"
+            )
+        staging.rename(part.location)
+        return part
+
+    def tidy(self) -> int:
+        """Take away parts that were replaced long ago, and what killed runs left behind."""
+        now_ms = int(time.time() * 1000)
+        ranges = self._ranges()
+        visible = _visible(ranges)
+        old = []
+        for numbers in set(ranges) - set(visible):
+            made = [ranges[wider] for wider in visible if _contains(wider, numbers)]
+            if made and now_ms - max(made) > _GRACE_MS:
+                old.append(self._parts.child(_part_name(*numbers)))
+        old.extend(
+            self._parts.child(entry.name)
+            for entry in self._parts.entries()
+            if entry.name.startswith(_STAGING) and now_ms - entry.modified_ms > _ABANDONED_MS
+        )
+        for location in old:
+            location.remove()
+        return len(old)
+
+
+def _part_name(first: int, last: int) -> str:
+    return f"{first:06}-{last:06}"
+
+
+def _contains(wider: tuple[int, int], numbers: tuple[int, int]) -> bool:
+    return wider != numbers and wider[0] <= numbers[0] and numbers[1] <= wider[1]
+
+
+def _visible(ranges: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
+    return sorted(one for one in ranges if not any(_contains(other, one) for other in ranges))

@@ -1,0 +1,73 @@
+"""What workers need, made once on the driver and brought to every machine as one file.
+
+A bundle is a folder: a compiled matcher and the names of its subscriptions, or a frozen network.
+It is put into an uncompressed zip archive whose name tells its content, and Spark unpacks that on
+each machine that runs a task.  A worker maps the files into memory at the first batch and keeps
+what it has loaded; workers of a machine share the mapped pages.
+
+    driver: folder ──zip──► twigcast-5d41…​.zip ──Spark──► machine: folder ──mmap──► worker
+
+The archive lies in the temporary folder of the Spark context, because machines that join later
+fetch it too, and goes with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pyspark import SparkFiles
+from pyspark.sql import SparkSession
+
+_Loaded = TypeVar("_Loaded")
+_MOST_KEPT = 4
+_CHUNK = 1 << 20
+
+_kept: dict[str, Any] = {}
+"""What this worker has loaded, by name of the bundle; the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle(Generic[_Loaded]):
+    """A folder of files that Spark has on every machine, and how to load it."""
+
+    name: str
+    load: Callable[[Path], _Loaded]
+    """A function that workers can import."""
+
+    def loaded(self) -> _Loaded:
+        """What the bundle holds; for workers, where it is loaded once."""
+        if self.name not in _kept:
+            while len(_kept) >= _MOST_KEPT:
+                del _kept[next(iter(_kept))]
+            _kept[self.name] = self.load(Path(SparkFiles.get(self.name)))
+        found: _Loaded = _kept[self.name]
+        return found
+
+
+def ship(spark: SparkSession, folder: Path, load: Callable[[Path], _Loaded]) -> Bundle[_Loaded]:
+    """Bring the files of a folder to every machine of the session."""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    name = f"twigcast-{_digest(files)}.zip"
+    context = spark.sparkContext
+    target = Path(context._temp_dir) / name
+    if not target.exists():
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+            for path in files:
+                archive.write(path, path.name)
+        context.addArchive(str(target))
+    return Bundle(name, load)
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    return digest.hexdigest()[:32]

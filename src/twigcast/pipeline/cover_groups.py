@@ -1,0 +1,299 @@
+"""The parts of :func:`twigcast.pipeline.cover` that run in workers, and how work is cut for them.
+
+A pattern that covers another needs only names that the other offers
+(:mod:`twigcast.covering.needed_names`).  So each pattern has one *home*, the rarest of the names it
+needs, and what it may be covered by is at home in one of its own names::
+
+    p needs news, body, table     ──home: table──►  block 3 ──┐
+                                                              ├── searched in one worker
+    q offers news, table, td      ──asks at news, table, td──►┘
+
+Homes are packed into *blocks* of bounded size, so the index of a worker is bounded too; a home that
+is larger is cut into several.  Where there are more workers than blocks, each block is given to
+several, and each of these gets a *slice* of the patterns that ask; a block with its slice is a
+*cell*.  Names are numbers of 15 bits, so that what the driver counts is bounded: two names of one
+number share their fate, which costs time only.
+
+Cost: a pattern is read again in each cell that it comes to, which with a search takes some
+hundred microseconds.  An index takes about a kilobyte for each pattern.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+
+from twigcast.covering import TextSearch, first_replacing, needed_names, replaced_by
+from twigcast.language import restore_pattern
+
+STAYS, HIDDEN, GONE, NEVER = range(4)
+"""What a first look says of a pattern.
+
+It stays in question; or it is replaced, and must be asked all the same, since it may be the only
+one that is shown to cover some other; or it is replaced and not needed any more; or it matches no
+document, and so everything covers it.
+"""
+FIRST_LOOK: Final = (
+    "text string, position bigint, keys bigint, fate tinyint, is_firm boolean, replaced_by bigint, "
+    "needs array<smallint>, offers array<smallint>"
+)
+_NAMES: Final = 1 << 15
+_NOWHERE: Final = _NAMES
+"""The home of patterns that need no name; everyone asks there."""
+_MOST_LEARNED: Final = 100_000
+_MOST_SLICES: Final = 16
+_FEW: Final = 2_000
+"""Patterns that are not worth another worker."""
+
+_names = pa.list_(pa.int16())
+_FIRST_LOOK: Final = pa.schema(
+    [
+        ("text", pa.string()),
+        ("position", pa.int64()),
+        ("keys", pa.int64()),
+        ("fate", pa.int8()),
+        ("is_firm", pa.bool_()),
+        ("replaced_by", pa.int64()),
+        ("needs", _names),
+        ("offers", _names),
+    ]
+)
+
+
+@lru_cache(maxsize=_NAMES)
+def _number(name: str) -> int:
+    return crc32(name.encode("utf-8", "surrogatepass")) & (_NAMES - 1)
+
+
+def _numbers(names: frozenset[str]) -> list[int]:
+    return sorted({_number(name) for name in names})
+
+
+class _FirstLook:
+    """What one worker has seen of the patterns so far, and which of those to come it replaces."""
+
+    def __init__(self) -> None:
+        # The numbers of the names go with firm patterns, whose names tell that they are wider.
+        self._seen: TextSearch[tuple[int, bytes]] = TextSearch()
+
+    def look(self, text: str, position: int) -> tuple[int, bool, int | None, list[int], list[int]]:
+        """The fate of a pattern and what replaces it, and its names."""
+        pattern = restore_pattern(text)
+        names = needed_names(pattern)
+        if not names.possible:
+            return NEVER, False, None, [], []
+        needs = _numbers(names.needs)
+        offers = needs if names.needs == names.offers else _numbers(names.offers)
+        own = array("h", offers).tobytes()
+        covering = self._seen.covering(pattern)
+        if names.plain:
+            for other, signature in covering:
+                if signature and signature != own:
+                    return GONE, names.firm, other, [], []
+        is_firm = names.firm and names.plain
+        if covering:
+            mutual = {other for other, _ in self._seen.covered_by(pattern)}
+            for other, signature in covering:
+                if is_firm and signature and other not in mutual:
+                    return GONE, is_firm, other, [], []
+            for other, _ in covering:
+                if other < position or other not in mutual:
+                    return HIDDEN, is_firm, other, needs, offers
+        if len(self._seen) < _MOST_LEARNED:
+            # A firm pattern without names has a signature too, which is not empty.
+            self._seen.add(pattern, (position, (own or b"-") if is_firm else b""))
+        return STAYS, is_firm, None, needs, offers
+
+
+def take_first_look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Drop what wider patterns of the same part replace; these should come first."""
+    seen = _FirstLook()
+    for batch in batches:
+        texts, positions, keys = batch.columns
+        looks = [
+            seen.look(text, position)
+            for text, position in zip(texts.to_pylist(), positions.to_pylist(), strict=True)
+        ]
+        columns: Sequence[Sequence[object]] = list(zip(*looks, strict=True)) if looks else ((),) * 5
+        arrays = [texts, positions, keys]
+        arrays += [
+            pa.array(column, field.type)
+            for column, field in zip(columns, list(_FIRST_LOOK)[3:], strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=_FIRST_LOOK)
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Where patterns are at home: ``ranks`` orders the names, the rarest first."""
+
+    ranks: bytes
+
+    @classmethod
+    def by_count(cls, counts: Mapping[int, int]) -> Homes:
+        """Homes where as few patterns as possible meet, by how many need each name."""
+        ranks = np.zeros(_NAMES, dtype=np.int32)
+        for rank, name in enumerate(sorted(counts, key=lambda name: (counts[name], name))):
+            ranks[name] = rank
+        return cls(ranks.tobytes())
+
+    def find(self, needs: pa.ListArray) -> list[int]:
+        """The home of each pattern, by the names it needs."""
+        ranks = np.frombuffer(self.ranks, dtype=np.int32)
+        return [
+            min(names, key=ranks.__getitem__) if names else _NOWHERE for names in needs.to_pylist()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class CountHomes:
+    """Counts for each batch how many patterns have which home."""
+
+    homes: Homes
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            names, counts = np.unique(self.homes.find(batch.column("needs")), return_counts=True)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(names, pa.int32()), pa.array(counts, pa.int64())], ["home", "patterns"]
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """How the work is cut: the blocks of each home, and into how many slices those who ask."""
+
+    blocks: Mapping[int, tuple[int, ...]]
+    block_count: int
+    slices: int
+
+    @classmethod
+    def plan(cls, counts: Mapping[int, int], most: int, asking: int, workers: int) -> Cells:
+        """Blocks of ``most`` patterns each, about, and cells enough for the workers."""
+        blocks: dict[int, tuple[int, ...]] = {}
+        sizes = [0] * max(1, -(-sum(counts.values()) // most))
+        for home in sorted(counts, key=lambda home: (-counts[home], home)):
+            share = -(-counts[home] // most)
+            chosen = sorted(range(len(sizes)), key=sizes.__getitem__)[:share]
+            for block in chosen:
+                sizes[block] += -(-counts[home] // share)
+            blocks[home] = tuple(sorted(chosen))
+        slices = max(1, min(-(-workers // len(sizes)), _MOST_SLICES, -(-asking // _FEW)))
+        return cls(blocks, len(sizes), slices)
+
+    @property
+    def count(self) -> int:
+        """The number of cells."""
+        return self.block_count * self.slices
+
+    def of_member(self, home: int, position: int) -> Iterator[int]:
+        """Where a pattern is put to be found."""
+        blocks = self.blocks[home]
+        first = blocks[position % len(blocks)] * self.slices
+        return iter(range(first, first + self.slices))
+
+    def of_asking(self, offers: Sequence[int], position: int) -> list[int]:
+        """Where a pattern has to ask."""
+        blocks = set(self.blocks.get(_NOWHERE, ()))
+        for name in offers:
+            blocks.update(self.blocks.get(name, ()))
+        return [block * self.slices + position % self.slices for block in blocks]
+
+
+SPREAD: Final = "cell int, asks boolean, position bigint, text string"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Copies patterns to the cells where they are found and where they ask."""
+
+    homes: Homes
+    cells: Cells
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            positions = batch.column("position").to_pylist()
+            rows: list[int] = []
+            cells: list[int] = []
+            asks: list[bool] = []
+            described = zip(
+                positions,
+                self.homes.find(batch.column("needs")),
+                batch.column("fate").to_pylist(),
+                batch.column("offers").to_pylist(),
+                strict=True,
+            )
+            for row, (position, home, fate, offers) in enumerate(described):
+                before = len(cells)
+                cells.extend(self.cells.of_member(home, position))
+                members = len(cells) - before
+                if fate == STAYS:
+                    cells.extend(self.cells.of_asking(offers, position))
+                asks.extend([False] * members)
+                asks.extend([True] * (len(cells) - before - members))
+                rows.extend([row] * (len(cells) - before))
+            chosen = pa.array(rows, pa.int32())
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array(cells, pa.int32()),
+                    pa.array(asks, pa.bool_()),
+                    batch.column("position").take(chosen),
+                    batch.column("text").take(chosen),
+                ],
+                ["cell", "asks", "position", "text"],
+            )
+
+
+PAIRS: Final = "position bigint, replaced_by bigint"
+
+
+def search_cell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Which of the patterns that ask in a cell are replaced; its own come before them."""
+    search: TextSearch[int] = TextSearch()
+    for batch in batches:
+        replaced: list[tuple[int, int]] = []
+        for asks, position, text in _rows(batch, "asks", "position", "text"):
+            pattern = restore_pattern(text)
+            if not asks:
+                search.add(pattern, position)
+                continue
+            other = first_replacing(position, pattern, search)
+            if other is not None:
+                replaced.append((position, other))
+        yield _pairs(replaced)
+
+
+@dataclass(frozen=True, slots=True)
+class FindReplacing:
+    """Finds everything that replaces a few patterns, given by their positions and texts."""
+
+    few: tuple[tuple[int, str], ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        search: TextSearch[int] = TextSearch()
+        for position, text in self.few:
+            search.add(restore_pattern(text), position)
+        for batch in batches:
+            found: list[tuple[int, int]] = []
+            for position, text in _rows(batch, "position", "text"):
+                pattern = restore_pattern(text)
+                found += [(below, position) for below in replaced_by(position, pattern, search)]
+            yield _pairs(found)
+
+
+def _rows(batch: pa.RecordBatch, *columns: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(batch.column(column).to_pylist() for column in columns), strict=True)
+
+
+def _pairs(pairs: Sequence[tuple[int, int]]) -> pa.RecordBatch:
+    below, above = zip(*pairs, strict=True) if pairs else ((), ())
+    return pa.RecordBatch.from_arrays(
+        [pa.array(below, pa.int64()), pa.array(above, pa.int64())], ["position", "replaced_by"]
+    )

@@ -1,0 +1,190 @@
+"""Places that Spark can read and write: paths and URLs, through Hadoop's file systems.
+
+A location may be a path, ``file:``, ``hdfs:``, ``s3a:`` or any other URL that the session's Hadoop
+knows.  Only the driver comes here, for small things: whether something is there, what is in a
+folder, the head of a file, and above all putting a folder in place.
+
+A result is written to a *staging* folder beside the place where it belongs, then renamed::
+
+    .out.partial/deliveries, documents, …   ──rename──►   out/deliveries, documents, …
+
+A file system renames a folder in one step (object stores excepted, which copy), so readers see all
+of it or nothing, and a job that is killed leaves only the hidden folder, which the next one to
+write there removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from twigcast.errors import PipelineError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or folder, with its full URL."""
+
+    url: str
+    is_folder: bool
+    size: int
+    modified_ms: int
+
+    @property
+    def name(self) -> str:
+        """The last part of the URL."""
+        return self.url.rstrip("/").rpartition("/")[2]
+
+
+class Location:
+    """A path or URL as the session's Hadoop sees it."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        jvm: Any = spark._jvm
+        try:
+            plain = jvm.org.apache.hadoop.fs.Path(path)
+            self._files = plain.getFileSystem(spark._jsc.hadoopConfiguration())
+            self._path = self._files.makeQualified(plain)
+        except Exception as error:
+            raise PipelineError(f"{path}: {_reason(error)}") from None
+
+    @property
+    def url(self) -> str:
+        """The full URL."""
+        return str(self._path.toString())
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return str(self._path.getName())
+
+    @property
+    def local_path(self) -> str | None:
+        """The path on this machine, where the location is one of its files."""
+        uri = self._path.toUri()
+        return str(uri.getPath()) if uri.getScheme() == "file" else None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether a folder is there."""
+        with self._told():
+            return self.exists() and bool(self._files.getFileStatus(self._path).isDirectory())
+
+    def child(self, name: str) -> Location:
+        """A place within this folder."""
+        return Location(self._spark, f"{self.url.rstrip('/')}/{name}")
+
+    def beside(self, name: str) -> Location:
+        """A place in the same folder."""
+        return Location(self._spark, f"{str(self._path.getParent().toString()).rstrip('/')}/{name}")
+
+    def exists(self) -> bool:
+        """Whether something is there."""
+        with self._told():
+            return bool(self._files.exists(self._path))
+
+    def entries(self) -> list[Entry]:
+        """What is in the folder, by name; nothing where there is none."""
+        with self._told():
+            if not self._files.exists(self._path):
+                return []
+            return sorted(map(_entry, self._files.listStatus(self._path)), key=lambda one: one.url)
+
+    def matching(self) -> list[Entry]:
+        """What the path, read as a pattern with ``*``, ``?``, ``[…]`` and ``{…}``, stands for."""
+        with self._told():
+            return [_entry(status) for status in self._files.globStatus(self._path) or ()]
+
+    def read_head(self, size: int) -> bytes:
+        """The first bytes of a file."""
+        with self._told():
+            stream = self._files.open(self._path)
+            try:
+                return bytes(stream.readNBytes(size))
+            finally:
+                stream.close()
+
+    def write_text(self, text: str) -> None:
+        """Make a file, or replace it."""
+        with self._told():
+            stream = self._files.create(self._path, True)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
+
+    def read_text(self) -> str:
+        """A small file."""
+        with self._told():
+            stream = self._files.open(self._path)
+            try:
+                return bytes(stream.readAllBytes()).decode()
+            finally:
+                stream.close()
+
+    def remove(self) -> None:
+        """Take it away with everything in it, if it is there."""
+        with self._told():
+            self._files.delete(self._path, True)
+
+    def rename(self, target: Location) -> None:
+        """Move it to a place where nothing is."""
+        if target.exists():
+            # Hadoop would move it into that folder.
+            raise PipelineError(f"{target.url} is there already")
+        with self._told():
+            done = bool(self._files.rename(self._path, target._path))
+        if not done:
+            raise PipelineError(f"{self.url} could not be renamed to {target.url}")
+
+    @contextmanager
+    def staged(self, *, overwrite: bool = False) -> Iterator[Location]:
+        """A folder to write to, which becomes this one at the end, and goes if anything fails."""
+        if not overwrite and self.exists():
+            raise PipelineError(f"{self.url} is there already; choose another place, or overwrite")
+        staging = self.beside(f".{self.name}.partial")
+        staging.remove()
+        try:
+            yield staging
+            if overwrite and self.exists():
+                former = self.beside(f".{self.name}.former")
+                former.remove()
+                self.rename(former)
+                staging.rename(self)
+                former.remove()
+            else:
+                staging.rename(self)
+        except BaseException:
+            staging.remove()
+            raise
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise PipelineError(f"{self.url}: {_reason(error)}") from None
+
+    def __repr__(self) -> str:
+        return f"<Location {self.url}>"
+
+
+def _entry(status: Any) -> Entry:
+    return Entry(
+        str(status.getPath().toString()),
+        bool(status.isDirectory()),
+        int(status.getLen()),
+        int(status.getModificationTime()),
+    )
+
+
+def _reason(error: Exception) -> str:
+    """What Java said, without its stack."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error) or type(error).__name__
+    return text.splitlines()[0]

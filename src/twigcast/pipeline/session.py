@@ -1,0 +1,104 @@
+"""The Spark session of a command: started with what suits documents, unless a user says otherwise.
+
+Functions of this package take a session and change nothing of it.  The settings here are for the
+command line and whoever has no session yet; each can be overruled by ``conf``, and those that come
+from ``spark-defaults.conf`` or ``spark-submit`` are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark import SparkConf
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from twigcast.errors import PipelineError, SparkMissingError
+
+DEFAULTS: Mapping[str, str] = {
+    # Documents are large rows: smaller batches stay in the processor's caches.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    # Small files cost little to open here; the default would make a task of every 32 of them.
+    "spark.sql.files.openCostInBytes": "65536",
+    # The console shows one bar of ours, not Spark's.
+    "spark.ui.showConsoleProgress": "false",
+    # Python workers keep what they have mapped.
+    "spark.python.worker.reuse": "true",
+    # Times are written as they are meant, whatever the zone of the machine.
+    "spark.sql.session.timeZone": "UTC",
+}
+LOCAL_DEFAULTS: Mapping[str, str] = {
+    # In one process nothing is shuffled far.
+    "spark.sql.shuffle.partitions": "8",
+    "spark.driver.memory": "2g",
+    # Nobody outside needs to reach a session of this machine.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+
+def start_session(
+    name: str = "twigcast", master: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A Spark session; the one that is there, as it is, if there is one.
+
+    ``master`` is what Spark knows (``local[2]``, ``spark://host:7077``, ``yarn``, ``k8s://…``);
+    all cores of this machine where neither it nor the configuration of Spark names one.  ``conf``
+    overrules everything.
+    """
+    existing = SparkSession.getActiveSession()
+    if existing is not None:
+        return existing
+    _find_python()
+    _find_java()
+    given = SparkConf()
+    wanted = dict(conf or {})
+    master = master or wanted.pop("spark.master", None) or given.get("spark.master", None)
+    master = master or "local[*]"
+    settings = dict(DEFAULTS)
+    if master.startswith("local"):
+        settings.update(LOCAL_DEFAULTS)
+    settings = {key: value for key, value in settings.items() if not given.contains(key)}
+    if "log4j" not in wanted.get(_JAVA_OPTIONS, given.get(_JAVA_OPTIONS, "") or ""):
+        # Spark's own lines would drown what a command says; errors are still told.
+        others = wanted.get(_JAVA_OPTIONS, given.get(_JAVA_OPTIONS, "") or "")
+        wanted[_JAVA_OPTIONS] = f"{others} -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+    builder = SparkSession.builder.appName(name).master(master)
+    for key, value in (settings | wanted).items():
+        builder = builder.config(key, value)
+    try:
+        session = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise PipelineError(f"Spark does not start on {master}: {error}") from error
+    return session
+
+
+def ui_address(session: SparkSession) -> str | None:
+    """Where Spark shows what it does, for a browser; None where that is switched off."""
+    return session.sparkContext.uiWebUrl
+
+
+def _find_python() -> None:
+    """Workers run the same Python, unless the user chose another."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def _find_java() -> None:
+    """The Java of the environment, as set up beside it, where none is named."""
+    if "JAVA_HOME" in os.environ:
+        return
+    home = Path(sys.prefix) / "java-home"
+    if (home / "bin" / "java").exists():
+        os.environ["JAVA_HOME"] = str(home)
+    elif shutil.which("java") is None:
+        raise SparkMissingError(
+            "Spark needs a Java of version 17 or newer, and none is found: "
+            "install one, or set JAVA_HOME to where it is"
+        )

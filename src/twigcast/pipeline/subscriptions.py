@@ -1,0 +1,71 @@
+"""Subscriptions from wherever they are kept: a file, a table that Spark reads, a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from twigcast.errors import PipelineError, SubscriptionFileError
+from twigcast.language import (
+    OnBad,
+    Subscription,
+    read_subscriptions,
+    subscriptions_of_lines,
+    subscriptions_of_rows,
+)
+from twigcast.pipeline.locations import Location
+
+Subscriptions = str | DataFrame | Iterable[Subscription]
+"""A path or URL, a DataFrame with the columns of a subscriptions file, or subscriptions."""
+_COLUMNS = ("key", "xpath", "subscriber", "namespaces")
+
+
+def load_subscriptions(
+    spark: SparkSession, given: Subscriptions, on_bad: OnBad | None = None
+) -> Iterator[Subscription]:
+    """The subscriptions, one at a time.
+
+    Files of this machine are read as :func:`twigcast.read_subscriptions` does; folders of Parquet,
+    and whatever is elsewhere, by Spark.  A bad one is an error, or is told to ``on_bad``.
+    """
+    if isinstance(given, DataFrame):
+        yield from _of_frame(given, "the table of subscriptions", on_bad)
+    elif not isinstance(given, str):
+        yield from given
+    elif given == "-":
+        yield from read_subscriptions(given, on_bad)
+    else:
+        yield from _of_path(spark, given, on_bad)
+
+
+def _of_path(spark: SparkSession, path: str, on_bad: OnBad | None) -> Iterator[Subscription]:
+    place = Location(spark, path)
+    if not place.exists():
+        raise PipelineError(f"{path}: there is no such file of subscriptions")
+    if place.is_folder:
+        yield from _of_frame(spark.read.parquet(path), path, on_bad)
+    elif place.local_path is not None:
+        yield from read_subscriptions(place.local_path, on_bad)
+    elif path.lower().endswith(".parquet"):
+        yield from _of_frame(spark.read.parquet(path), path, on_bad)
+    elif path.lower().endswith(".csv"):
+        reader = spark.read.option("header", True).option("multiLine", True).option("escape", '"')
+        yield from _of_frame(reader.csv(path), path, on_bad)
+    else:
+        lines = place.read_text().encode().splitlines(keepends=True)
+        yield from subscriptions_of_lines(lines, path, on_bad)
+
+
+def _of_frame(frame: DataFrame, name: str, on_bad: OnBad | None) -> Iterator[Subscription]:
+    for column in ("key", "xpath"):
+        if column not in frame.columns:
+            raise SubscriptionFileError(f"the column {column} is missing", name, 0)
+    present = [column for column in _COLUMNS if column in frame.columns]
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for row in frame.select(*present).toLocalIterator(prefetchPartitions=True):
+            yield row.asDict()
+
+    return subscriptions_of_rows(rows(), name, on_bad)

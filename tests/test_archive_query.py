@@ -1,0 +1,235 @@
+"""A query answers what libxml2 says of every document, and looks at few."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import numpy
+import pytest
+
+pytest.importorskip("pyspark", reason="the pipeline needs Spark")
+
+from archives import QUERIES, START, Kept, answer, as_frame, shared_archive, shared_documents
+
+from twigcast import parse
+from twigcast.errors import PipelineError, SubscriptionError
+from twigcast.pipeline.archive import archive, query, querying
+from twigcast.pipeline.archive.shapes import ShapeChoice, stretches
+from twigcast.pipeline.archive.times import to_micros, to_time
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Kept]:
+    return shared_documents()
+
+
+@pytest.fixture(scope="module")
+def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(shared_archive(spark, tmp_path_factory))
+
+
+@pytest.mark.parametrize("xpath", QUERIES)
+def test_the_answer_is_that_of_libxml2_on_every_document(
+    spark: SparkSession, place: str, kept: list[Kept], xpath: str
+) -> None:
+    expected = answer(kept, xpath)
+    result = query(spark, place, xpath)
+    found = result.ids()
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+    report = result.report
+    assert report.documents == len(kept)
+    assert report.matched == len(expected) <= report.candidate_documents
+    assert report.evaluated <= report.candidate_documents
+    assert report.candidate_shapes <= report.shapes
+    assert report.is_complete
+
+
+def test_a_frame_gives_the_same(spark: SparkSession, place: str, kept: list[Kept]) -> None:
+    for xpath in ("//a/b", "//a[b = 3]", "//nowhere"):
+        frame = query(spark, place, xpath, documents=True).frame
+        assert frame.columns == ["id", "source", "time", "size", "root", "content"]
+        rows = frame.collect()
+        by_id = {one.id: one for one in kept}
+        assert {row["id"] for row in rows} == answer(kept, xpath)
+        assert all(bytes(row["content"]) == by_id[row["id"]].content for row in rows)
+    assert query(spark, place, "//a[b = 3]", limit=2).frame.count() == 2
+
+
+def test_few_documents_are_looked_at(spark: SparkSession, place: str, kept: list[Kept]) -> None:
+    decided = query(spark, place, "//a/b").report
+    assert decided.evaluated == 1  # of the one that is too wide only the root is known
+    assert decided.matched > 20
+    nothing = query(spark, place, "//nowhere[. = 1]").report
+    assert (nothing.candidate_shapes, nothing.evaluated) == (1, 1)
+    some = query(spark, place, "//b[c = 1][d]").report
+    assert some.matched < some.evaluated == some.candidate_documents < len(kept) / 2
+    never = query(spark, place, "//a[. < 'x']").report
+    assert never.evaluated <= 1
+
+
+def scanned(spark: SparkSession, place: str, xpath: str) -> int:
+    """Rows that the scan of documents gave, after Parquet has skipped what it can."""
+    plan = query(spark, place, xpath).frame._jdf.queryExecution().executedPlan()
+    plan.executeCollect()
+    leaves = plan.collectLeaves()
+    scans = [leaves.apply(at) for at in range(leaves.size())]
+    return sum(scan.metrics().apply("numOutputRows").value() for scan in scans)
+
+
+def test_parquet_skips_pages_of_other_shapes(spark: SparkSession, tmp_path: Path) -> None:
+    place = str(tmp_path / "store")
+    documents = [
+        Kept(f"<r><n{number // 100}>{number}</n{number // 100}></r>".encode(), "", START)
+        for number in range(2000)
+    ]
+    archive(spark, as_frame(spark, documents), place)
+    assert query(spark, place, "//n7[. > 0]").report.evaluated == 100
+    assert scanned(spark, place, "//n7[. > 0]") <= 100 + 2 * 64
+    assert scanned(spark, place, "//n7") <= 100 + 2 * 64
+    assert scanned(spark, place, "/r") == 2000
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+@pytest.mark.parametrize("xpath", ["//a/b", "//a[b > 3]"])
+def test_a_limit_ends_the_search(
+    spark: SparkSession,
+    place: str,
+    kept: list[Kept],
+    monkeypatch: pytest.MonkeyPatch,
+    xpath: str,
+    limit: int,
+) -> None:
+    monkeypatch.setattr(querying, "_FIRST_STEP", 4)
+    expected = answer(kept, xpath)
+    result = query(spark, place, xpath, limit=limit)
+    found = result.ids()
+    assert len(found) == len(set(found)) == min(limit, len(expected))
+    assert set(found) <= expected
+    report = result.report
+    assert report.matched == len(found)
+    assert report.is_complete == (limit > len(expected))
+    if limit < 10:
+        assert report.evaluated < report.candidate_documents / 2
+    assert query(spark, place, "//nowhere", limit=limit).ids() == []
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_documents_come_in_pieces_that_fit(
+    spark: SparkSession,
+    place: str,
+    kept: list[Kept],
+    monkeypatch: pytest.MonkeyPatch,
+    is_large: bool,
+) -> None:
+    monkeypatch.setattr(querying, "_MOST_BYTES", 300)
+    monkeypatch.setattr(querying.QueryResult, "_is_large", lambda *_: is_large)
+    monkeypatch.setattr(querying, "_ROWS_AT_ONCE", 3)
+    tables = list(query(spark, place, "//a[b > 3]", documents=True).batches())
+    assert len(tables) > 1
+    content = {
+        identity: data
+        for table in tables
+        for identity, data in zip(
+            table.column("id").to_pylist(), table.column("content").to_pylist(), strict=True
+        )
+    }
+    by_id = {one.id: one for one in kept}
+    expected = answer(kept, "//a[b > 3]")
+    assert content == {identity: by_id[identity].content for identity in expected}
+    for table in tables:
+        for row in table.drop_columns(["content"]).to_pylist():
+            assert row["time"] == by_id[row["id"]].time
+
+
+@pytest.mark.parametrize("xpath", ["//a/b", "//a[b > 3]"])
+def test_times_bound_the_answer(
+    spark: SparkSession, place: str, kept: list[Kept], xpath: str
+) -> None:
+    times = sorted(one.time for one in kept)
+    since, until = times[100], times[160]
+    expected = answer(kept, xpath, since, until)
+    assert 0 < len(expected) < len(answer(kept, xpath))
+    result = query(spark, place, xpath, since=since, until=until)
+    assert set(result.ids()) == expected
+    assert result.report.evaluated < 61
+    later = query(spark, place, xpath, since=since.isoformat())
+    assert set(later.ids()) == answer(kept, xpath, since)
+    assert query(spark, place, xpath, until="2025-12-31").report.candidate_documents == 0
+
+
+def test_what_lies_scattered_is_found_exactly(
+    spark: SparkSession, place: str, kept: list[Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(querying, "_MOST_STRETCHES", 3)
+    for xpath in ("//a/b", "//a[b > 3]"):
+        result = query(spark, place, xpath)
+        assert set(result.ids()) == answer(kept, xpath)
+        assert result.report.evaluated <= result.report.candidate_documents
+
+
+def test_namespaces_and_patterns(spark: SparkSession, place: str, kept: list[Kept]) -> None:
+    expected = answer(kept, "//Q{urn:n}a/Q{urn:n}b")
+    assert expected
+    assert set(query(spark, place, "//n:a/n:b", namespaces={"n": "urn:n"}).ids()) == expected
+    assert set(query(spark, place, parse("//Q{urn:n}a/Q{urn:n}b")).ids()) == expected
+
+
+def test_what_cannot_be_asked_is_refused(spark: SparkSession, place: str) -> None:
+    with pytest.raises(SubscriptionError):
+        query(spark, place, "count(//a)")
+    with pytest.raises(PipelineError, match="at least 1"):
+        query(spark, place, "//a", limit=0)
+    with pytest.raises(PipelineError, match="until: 'yesterday' is no time"):
+        query(spark, place, "//a", until="yesterday")
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+        (" 2026-01-31T14:30 ", datetime(2026, 1, 31, 14, 30, tzinfo=UTC)),
+        ("2026-01-31T14:30:15.5Z", datetime(2026, 1, 31, 14, 30, 15, 500_000, tzinfo=UTC)),
+        ("2026-01-31T14:30+01:00", datetime(2026, 1, 31, 13, 30, tzinfo=UTC)),
+        ("1969-12-31T23:59:59", datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)),
+    ],
+)
+def test_times_as_people_write_them(text: str, time: datetime) -> None:
+    assert to_time(text, "since") == time
+    assert to_micros(time) == round(time.timestamp() * 1_000_000)
+    there = timezone(timedelta(hours=5))
+    assert to_time(time.astimezone(there), "since") == time
+    assert to_time(time.replace(tzinfo=None), "since") == time
+
+
+def choice_of(documents: list[int]) -> ShapeChoice:
+    numbers = numpy.arange(len(documents)) * 10
+    none = numpy.zeros(len(documents), dtype=bool)
+    return ShapeChoice(
+        numbers, numbers, numpy.array(documents), numbers, numbers, numbers, none, none
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "ranges", "is_exact"),
+    [
+        (5, [(0, 0), (20, 30), (50, 50), (70, 70)], True),
+        (4, [(0, 0), (20, 30), (50, 50), (70, 70)], True),
+        (3, [(0, 0), (20, 50), (70, 70)], False),
+        (2, [(0, 50), (70, 70)], False),
+        (1, [(0, 70)], False),
+    ],
+)
+def test_stretches_are_joined_over_the_fewest_documents(
+    most: int, ranges: list[tuple[int, int]], is_exact: bool
+) -> None:
+    choice = choice_of([1, 5, 1, 1, 2, 1, 9, 1, 7])
+    chosen = numpy.array([True, False, True, True, False, True, False, True, False])
+    assert stretches(choice, chosen, most) == (ranges, is_exact)
+    assert stretches(choice, numpy.zeros(9, dtype=bool), most) == ([], True)
