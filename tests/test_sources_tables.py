@@ -226,7 +226,10 @@ def test_streams_give_what_reading_at_once_gives(spark: SparkSession, tmp_path: 
     for number, folder in enumerate((files, lines, table)):
         there = short(read_documents(spark, str(folder)))
         assert len(there) >= 2
-        assert streamed(stream_documents(spark, str(folder), max_files=1), f"s{number}") == there
+        assert (
+            streamed(stream_documents(spark, str(folder), max_files=1).frame(), f"s{number}")
+            == there
+        )
 
 
 def test_a_stream_that_cannot_start_is_told(spark: SparkSession, tmp_path: Path) -> None:
@@ -241,6 +244,6 @@ def test_a_stream_that_cannot_start_is_told(spark: SparkSession, tmp_path: Path)
             stream_documents(spark, folder, options)
     with pytest.raises(PipelineError, match="make the folder before the stream"):
         stream_documents(spark, f"{folder}/missing")
-    frame = stream_documents(spark, folder, SourceOptions(format="jsonl", column="xml"))
+    frame = stream_documents(spark, folder, SourceOptions(format="jsonl", column="xml")).frame()
     assert frame.isStreaming
     assert frame.columns == ["id", "source", "content", "problem"]

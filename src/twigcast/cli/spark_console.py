@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from twigcast.cli.console import showing_work
+from twigcast.errors import PipelineError
 
 if TYPE_CHECKING:
     from twigcast.pipeline import Stage
@@ -32,6 +33,7 @@ def spark_session(
     ``quiet`` leaves the lines out, for commands that are asked often and answer quickly.
     """
     from twigcast.pipeline import start_group, start_session, ui_address
+    from twigcast.pipeline.failures import reason_of
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with showing_work() as show:
@@ -46,6 +48,10 @@ def spark_session(
         start_group(session, _GROUP)
         with _showing_stages(session, None if quiet else console):
             yield session
+    except Exception as error:
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
+            raise
+        raise PipelineError(f"Spark failed: {reason_of(error)}") from error
     finally:
         session.stop()
 

@@ -51,7 +51,8 @@ from twigcast.pipeline.archive import (
 from twigcast.pipeline.cover import CoverResult, cover
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import Stage, stages, start_group
-from twigcast.pipeline.results import LinkTraffic, Totals, read_table
+from twigcast.pipeline.reading import read_table
+from twigcast.pipeline.results import LinkTraffic, Totals
 from twigcast.pipeline.route import RouteJob, RouteReport, RouteSettings, prepare_route, route
 from twigcast.pipeline.session import start_session, ui_address
 from twigcast.pipeline.sources import SourceOptions, read_documents

@@ -56,9 +56,11 @@ def ship(spark: SparkSession, folder: Path, load: Callable[[Path], _Loaded]) -> 
     context = spark.sparkContext
     target = Path(context._temp_dir) / name
     if not target.exists():
-        with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        draft = target.with_suffix(".partial")
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
             for path in files:
                 archive.write(path, path.name)
+        draft.rename(target)
         context.addArchive(str(target))
     return Bundle(name, load)
 

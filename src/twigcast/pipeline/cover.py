@@ -110,7 +110,7 @@ def cover(
         if staging is None:
             found = found.persist()
         else:
-            found.orderBy("position").write.parquet(staging.url)
+            found.orderBy("position").write.mode("append").parquet(staging.url)
             found = spark.read.parquet(staging.url)
         forwarded = found.count()
     if place is not None:

@@ -137,7 +137,10 @@ def decide_by_network(
             f"nobody at {at} advertises anything, so documents that enter there reach only "
             f"clients of {at} (strategy {plan.strategy.name})"
         )
-    frozen = Network.planned(plan).freeze()
+    network_at_rest = Network.planned(plan)
+    if plan.strategy.merging is not None:
+        network_at_rest.merge()
+    frozen = network_at_rest.freeze()
     with tempfile.TemporaryDirectory(prefix="twigcast-") as scratch:
         frozen.save(Path(scratch) / "network")
         bundle = ship(spark, Path(scratch) / "network", FrozenNetwork.load)

@@ -6,23 +6,27 @@ folder, the head of a file, and above all putting a folder in place.
 
 A result is written to a *staging* folder beside the place where it belongs, then renamed::
 
-    .out.partial/deliveries, documents, …   ──rename──►   out/deliveries, documents, …
+    .out.partial-5f…/deliveries, documents, …   ──rename──►   out/deliveries, documents, …
 
 A file system renames a folder in one step (object stores excepted, which copy), so readers see all
 of it or nothing, and a job that is killed leaves only the hidden folder, which the next one to
-write there removes.
+write there removes.  So of two jobs that write to one place at once, the first finds at its end
+that a mark that it has made there is gone, and fails.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from twigcast.errors import PipelineError
+
+_MARK: Final = "_unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,16 @@ class Location:
         """A place within this folder."""
         return Location(self._spark, f"{self.url.rstrip('/')}/{name}")
 
+    def other(self, path: str) -> Location:
+        """Any other place."""
+        return Location(self._spark, path)
+
     def beside(self, name: str) -> Location:
         """A place in the same folder."""
-        return Location(self._spark, f"{str(self._path.getParent().toString()).rstrip('/')}/{name}")
+        parent = self._path.getParent()
+        if parent is None:
+            raise PipelineError(f"{self.url} has no place beside it; choose a folder within it")
+        return Location(self._spark, f"{str(parent.toString()).rstrip('/')}/{name}")
 
     def exists(self) -> bool:
         """Whether something is there."""
@@ -147,21 +158,38 @@ class Location:
         """A folder to write to, which becomes this one at the end, and goes if anything fails."""
         if not overwrite and self.exists():
             raise PipelineError(f"{self.url} is there already; choose another place, or overwrite")
-        staging = self.beside(f".{self.name}.partial")
-        staging.remove()
+        hidden = f".{self.name}.partial-"
+        for entry in self.beside("").entries():
+            if entry.name.startswith(hidden):
+                self.beside(entry.name).remove()
+        staging = self.beside(hidden + secrets.token_hex(8))
+        mark = staging.child(_MARK)
+        mark.write_text("")
         try:
             yield staging
+            if not mark.exists():
+                raise PipelineError(f"another job has begun to write to {self.url} meanwhile")
+            mark.remove()
+            if not staging.entries():
+                raise PipelineError(f"nothing was written that could become {self.url}")
             if overwrite and self.exists():
-                former = self.beside(f".{self.name}.former")
-                former.remove()
-                self.rename(former)
-                staging.rename(self)
-                former.remove()
+                self._replace(staging)
             else:
                 staging.rename(self)
         except BaseException:
             staging.remove()
             raise
+
+    def _replace(self, staging: Location) -> None:
+        former = self.beside(f".{self.name}.former")
+        former.remove()
+        self.rename(former)
+        try:
+            staging.rename(self)
+        except BaseException:
+            former.rename(self)
+            raise
+        former.remove()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -22,6 +22,7 @@ from twigcast.pipeline.decisions import Decision
 from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import describe
+from twigcast.pipeline.reading import read_table
 from twigcast.pipeline.verdicts import DELIVERED, REJECTED, UNWANTED
 from twigcast.pipeline.writing import Written, count_subscribers, write_empty, write_links
 
@@ -134,31 +135,6 @@ def write_tables(
             writer.json(target)
 
 
-def read_table(spark: SparkSession, folder: str, name: str) -> DataFrame:
-    """A table of a result that :func:`route` or :func:`stream` has written.
-
-    That of a stream has a column ``batch`` in addition.
-    """
-    place = Location(spark, folder)
-    if place.child(name).exists():
-        return _read(spark, [place.child(name)], None)
-    # Others are hidden ones: batches that are being written, and what a checkpoint has.
-    names = [entry.name for entry in place.entries() if entry.name.startswith("batch=")]
-    batches = [one for one in (place.child(each).child(name) for each in names) if one.exists()]
-    if not batches:
-        raise PipelineError(f"{folder} holds no table {name!r}; it is no result of a route")
-    return _read(spark, batches, place.url)
-
-
-def _read(spark: SparkSession, folders: list[Location], base: str | None) -> DataFrame:
-    names = [entry.name for entry in folders[0].entries()]
-    reader = spark.read if base is None else spark.read.option("basePath", base)
-    urls = [one.url for one in folders]
-    if any(name.endswith(".json") for name in names):
-        return reader.json(urls)
-    return reader.parquet(*urls)
-
-
 def sum_up(verdicts: DataFrame, found: Mapping[str, DataFrame]) -> Totals:
     """The totals of verdicts that are kept, and of tables that are written."""
     spark = verdicts.sparkSession
@@ -245,12 +221,19 @@ def write_by_workers(
 ) -> Totals:
     """Let workers write the tables to a folder that they see, and keep the files that count."""
     root = Path(str(folder.local_path))
-    root.mkdir(parents=True)
+    root.mkdir(parents=True, exist_ok=True)
     told = Written()
     for row in decision.written(documents, str(root)).collect():
         told.merge(Written.of_text(row.written))
     every = [path for path in root.glob("*/*") if path.is_file()]
     counted = {root / name for name in told.files}
+    missing = len(counted.difference(every))
+    if missing:
+        raise PipelineError(
+            f"{missing:,} of {len(counted):,} files that workers wrote to {root} are not there: "
+            "the folder must be mounted at the same place on all machines, and no other job may "
+            "write to it"
+        )
     for path in every:
         if path not in counted:
             path.unlink()

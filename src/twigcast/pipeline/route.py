@@ -165,6 +165,8 @@ def prepare_route(
     place = Location(spark, settings["output"])
     if not overwrite and place.exists():
         raise PipelineError(f"{place.url} is there already; choose another place, or overwrite")
+    if overwrite:
+        _require_replaceable(place, () if isinstance(documents, DataFrame) else documents)
     started = time.perf_counter()
     if network is not None:
         describe(spark, "freezing the network")
@@ -202,6 +204,22 @@ def prepare_route(
         overwrite,
         compile_seconds,
     )
+
+
+def _require_replaceable(place: Location, documents: str | Sequence[str]) -> None:
+    """Refuse to replace what is no result, or holds the documents."""
+    inputs = [documents] if isinstance(documents, str) else documents
+    output = f"{place.url.rstrip('/')}/"
+    for given in inputs:
+        if f"{place.other(given).url.rstrip('/')}/".startswith(output):
+            raise PipelineError(
+                f"{place.url} would be replaced, and {given} is in it; choose another place"
+            )
+    if place.exists() and not place.child(SUMMARY).exists() and place.entries():
+        raise PipelineError(
+            f"{place.url} is no result of a route (it has no {SUMMARY}), so it is not replaced; "
+            "choose another place, or remove it"
+        )
 
 
 def route(

@@ -8,11 +8,13 @@ from ``spark-defaults.conf`` or ``spark-submit`` are left alone.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
 from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -57,18 +59,18 @@ def start_session(
         return existing
     _find_python()
     _find_java()
-    given = SparkConf()
+    given = _given()
     wanted = dict(conf or {})
-    master = master or wanted.pop("spark.master", None) or given.get("spark.master", None)
+    master = master or wanted.pop("spark.master", None) or given.get("spark.master")
     master = master or "local[*]"
     settings = dict(DEFAULTS)
     if master.startswith("local"):
         settings.update(LOCAL_DEFAULTS)
-    settings = {key: value for key, value in settings.items() if not given.contains(key)}
-    if "log4j" not in wanted.get(_JAVA_OPTIONS, given.get(_JAVA_OPTIONS, "") or ""):
+    settings = {key: value for key, value in settings.items() if key not in given}
+    options = wanted.get(_JAVA_OPTIONS, given.get(_JAVA_OPTIONS, ""))
+    if "log4j" not in options:
         # Spark's own lines would drown what a command says; errors are still told.
-        others = wanted.get(_JAVA_OPTIONS, given.get(_JAVA_OPTIONS, "") or "")
-        wanted[_JAVA_OPTIONS] = f"{others} -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
+        wanted[_JAVA_OPTIONS] = f"{options} -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in (settings | wanted).items():
         builder = builder.config(key, value)
@@ -77,6 +79,20 @@ def start_session(
     except PySparkRuntimeError as error:
         raise PipelineError(f"Spark does not start on {master}: {error}") from error
     return session
+
+
+def _given() -> dict[str, str]:
+    """What the user's configuration of Spark says: its file of defaults, and spark-submit."""
+    folder = os.environ.get("SPARK_CONF_DIR")
+    home = os.environ.get("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    file = Path(folder or Path(home, "conf"), "spark-defaults.conf")
+    settings: dict[str, str] = {}
+    if file.is_file():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            words = re.split(r"[\s=:]+", line.strip(), maxsplit=1)
+            if len(words) == 2 and not line.lstrip().startswith("#"):
+                settings[words[0]] = words[1]
+    return settings | dict(SparkConf().getAll())
 
 
 def ui_address(session: SparkSession) -> str | None:

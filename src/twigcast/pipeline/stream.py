@@ -25,7 +25,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.decisions import Decision
-from twigcast.pipeline.documents import DocumentPart, Documents
+from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.results import FORMATS, Format
@@ -181,12 +181,12 @@ def _documents(
                     f"{place.url} is within {given}, so that the stream would read what it "
                     "writes; choose a place outside"
                 )
-        return Documents((DocumentPart(stream_documents(spark, given, options, max_files)),))
+        return stream_documents(spark, given, options, max_files)
     if not given.isStreaming:
         raise PipelineError("the documents are no stream, but all there; route them instead")
     if max_files is not None:
         raise PipelineError("max_files is for a folder; a frame has limits of its own source")
-    return Documents((DocumentPart(as_documents(given, options)),))
+    return Documents.of(as_documents(given, options))
 
 
 def _triggered(writer: DataStreamWriter, every: str | None, once: bool) -> DataStreamWriter:

@@ -18,16 +18,7 @@ from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import describe
-from twigcast.pipeline.results import (
-    Format,
-    LinkTraffic,
-    Totals,
-    read_table,
-    sum_up,
-    tables,
-    write_by_workers,
-    write_tables,
-)
+from twigcast.pipeline.results import Format, LinkTraffic, Totals, write_result
 from twigcast.pipeline.stream_output import BATCH_FILE, StreamOutput
 from twigcast.pipeline.subscription_versions import SubscriptionVersions, Version
 
@@ -121,8 +112,7 @@ class StreamBatches:
             if isinstance(cause, TwigcastError):
                 raise cause
             raise PipelineError(
-                f"the stream ended in batch {number}, of which nothing is in the output: "
-                f"{reason_of(cause)}"
+                f"the stream ended in batch {number}: {reason_of(cause)}"
             ) from cause
         if not self._is_finishing:
             raise PipelineError(f"the stream ended: {reason_of(error)}") from error
@@ -161,15 +151,4 @@ class StreamBatches:
         describe(self._spark, f"batch {number}: matching documents, writing tables")
         (part,) = self._documents.parts
         documents = replace(self._documents, parts=(replace(part, frame=frame),))
-        by_workers = staging.local_path is not None and self._format == "parquet"
-        if by_workers and not decision.is_sharded:
-            return write_by_workers(self._spark, documents, decision, staging)
-        # Several tables are taken from the verdicts, and documents are matched once.
-        verdicts = decision.verdicts(documents).persist()
-        try:
-            found = tables(verdicts, decision)
-            write_tables(found, staging, format=self._format)
-            written = read_table(self._spark, staging.url, "deliveries")
-            return sum_up(verdicts, found | {"deliveries": written})
-        finally:
-            verdicts.unpersist()
+        return write_result(self._spark, documents, decision, staging, format=self._format)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from twigcast.errors import PipelineError, SubscriptionFileError
+from twigcast.errors import DuplicateKeyError, PipelineError, SubscriptionFileError
 from twigcast.language import (
     OnBad,
     Subscription,
@@ -16,6 +16,7 @@ from twigcast.language import (
     subscriptions_of_rows,
 )
 from twigcast.pipeline.locations import Location
+from twigcast.pipeline.sources.names import escape
 
 Subscriptions = str | DataFrame | Iterable[Subscription]
 """A path or URL, a DataFrame with the columns of a subscriptions file, or subscriptions."""
@@ -33,11 +34,20 @@ def load_subscriptions(
     if isinstance(given, DataFrame):
         yield from _of_frame(given, "the table of subscriptions", on_bad)
     elif not isinstance(given, str):
-        yield from given
+        yield from _distinct(given)
     elif given == "-":
         yield from read_subscriptions(given, on_bad)
     else:
         yield from _of_path(spark, given, on_bad)
+
+
+def _distinct(given: Iterable[Subscription]) -> Iterator[Subscription]:
+    keys: set[str] = set()
+    for each in given:
+        if each.key in keys:
+            raise DuplicateKeyError(each.key)
+        keys.add(each.key)
+        yield each
 
 
 def _of_path(spark: SparkSession, path: str, on_bad: OnBad | None) -> Iterator[Subscription]:
@@ -45,14 +55,14 @@ def _of_path(spark: SparkSession, path: str, on_bad: OnBad | None) -> Iterator[S
     if not place.exists():
         raise PipelineError(f"{path}: there is no such file of subscriptions")
     if place.is_folder:
-        yield from _of_frame(spark.read.parquet(path), path, on_bad)
+        yield from _of_frame(spark.read.parquet(escape(place.url)), path, on_bad)
     elif place.local_path is not None:
         yield from read_subscriptions(place.local_path, on_bad)
     elif path.lower().endswith(".parquet"):
-        yield from _of_frame(spark.read.parquet(path), path, on_bad)
+        yield from _of_frame(spark.read.parquet(escape(place.url)), path, on_bad)
     elif path.lower().endswith(".csv"):
         reader = spark.read.option("header", True).option("multiLine", True).option("escape", '"')
-        yield from _of_frame(reader.csv(path), path, on_bad)
+        yield from _of_frame(reader.csv(escape(place.url)), path, on_bad)
     else:
         lines = place.read_text().encode().splitlines(keepends=True)
         yield from subscriptions_of_lines(lines, path, on_bad)

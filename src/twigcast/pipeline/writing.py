@@ -151,6 +151,7 @@ class WriteTables:
                 verdicts = self.decide(batch)
                 written.add(verdicts)
                 tables.add(verdicts)
+            tables.write_deliveries()
         finally:
             tables.close()
         written.files = tables.files
@@ -184,9 +185,9 @@ class _Tables:
         self._rows += int(verdicts.offsets[-1] - verdicts.offsets[0])
         self._documents += len(verdicts)
         if self._rows >= _ROWS_AT_ONCE or self._documents >= _DOCUMENTS_AT_ONCE:
-            self._write_deliveries()
+            self.write_deliveries()
 
-    def _write_deliveries(self) -> None:
+    def write_deliveries(self) -> None:
         """The deliveries of several batches, as a row group of their own with its dictionaries."""
         if self._rows:
             columns = {"document": _documents_of(self._waiting)}
@@ -199,7 +200,8 @@ class _Tables:
     def _write(self, table: str, rows: pa.Table, row_group: int | None = None) -> None:
         writer = self._writers.get(table)
         if writer is None:
-            (self._folder / table).mkdir(parents=True, exist_ok=True)
+            # The folder itself is the driver's to make: a task may outlive a job that failed.
+            (self._folder / table).mkdir(exist_ok=True)
             schema = self._schemas[table]
             writer = self._writers[table] = pq.ParquetWriter(
                 str(self._folder / table / self._name),
@@ -219,11 +221,8 @@ class _Tables:
             writer.write_table(rows, row_group_size=row_group)
 
     def close(self) -> None:
-        try:
-            self._write_deliveries()
-        finally:
-            for writer in self._writers.values():
-                writer.close()
+        for writer in self._writers.values():
+            writer.close()
 
 
 class _Waiting(NamedTuple):

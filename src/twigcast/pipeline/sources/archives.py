@@ -54,7 +54,19 @@ def read_file(url: str, file: BinaryIO, part: int = 0, parts: int = 1) -> Iterat
 
 def open_local(url: str) -> BinaryIO:
     """A file of this machine, by its ``file:`` URL as Hadoop writes it."""
-    return Path("/" + url.removeprefix("file:").lstrip("/")).open("rb")
+    return _local_path(url).open("rb")
+
+
+def is_empty(url: str) -> bool:
+    """Whether a file of this machine has no byte; one that cannot be looked at may have some."""
+    try:
+        return _local_path(url).stat().st_size == 0
+    except OSError:
+        return False
+
+
+def _local_path(url: str) -> Path:
+    return Path("/" + url.removeprefix("file:").lstrip("/"))
 
 
 def _document(url: str, name: str, file: BinaryIO) -> Found:

@@ -22,8 +22,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
-from twigcast.pipeline.documents import DocumentPart, Documents
-from twigcast.pipeline.sources.archives import ZIP, open_local, read_file
+from twigcast.pipeline.documents import SCHEMA, DocumentPart, Documents
+from twigcast.pipeline.sources.archives import ZIP, is_empty, open_local, read_file
 from twigcast.pipeline.sources.contract import Found, to_batches
 from twigcast.pipeline.sources.listing import Reading
 
@@ -39,6 +39,16 @@ def read_files(spark: SparkSession, reading: Reading, part: int = PART) -> Docum
     frame = reading.load(spark, "binaryFile")
     if not reading.is_local:
         return fetched(frame)
+    empty = [url for url in reading.files if is_empty(url)]
+    if empty:
+        # Spark does not read them at all.
+        rows = [(url, url, b"", None) for url in empty]
+        there = Documents.of(spark.createDataFrame(rows, SCHEMA))
+        return Documents.joined((_read_local(spark, reading, frame, part), there))
+    return _read_local(spark, reading, frame, part)
+
+
+def _read_local(spark: SparkSession, reading: Reading, frame: DataFrame, part: int) -> Documents:
     if not any(name.lower().endswith(ZIP) for name in reading.files):
         return opened(frame)
     size = F.col("_metadata.file_size")

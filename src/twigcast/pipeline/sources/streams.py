@@ -17,6 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from twigcast.errors import PipelineError
+from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.cells import xml_column
 from twigcast.pipeline.sources.files import opened, read_fetched
@@ -44,6 +45,7 @@ from twigcast.pipeline.sources.tables import (
 )
 
 _BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, content binary"
+_FOR_EVER: Final = "36500d"
 _PARSED: Final = "__twigcast_parsed"
 _LINE: Final = "__twigcast_line"
 
@@ -53,8 +55,8 @@ def stream_documents(
     folder: str,
     options: SourceOptions = DEFAULT_OPTIONS,
     max_files: int | None = None,
-) -> DataFrame:
-    """The documents of files that are in a folder and that arrive there.
+) -> Documents:
+    """The documents of files that are in a folder and that arrive there: one streaming part.
 
     ``max_files`` bounds how many files one batch takes.  Files stay where they are.
     """
@@ -69,18 +71,20 @@ def stream_documents(
     kind = _kind(folder, names, options)
     there = [name for name in names if options.pattern or kind_of(name) == kind]
     reader = spark.readStream.option("recursiveFileLookup", "true")
+    # Otherwise a file with an old time that comes late would never be taken.
+    reader = reader.option("maxFileAge", _FOR_EVER)
     reader = reader.option("pathGlobFilter", options.pattern or _any_of(ENDINGS[kind]))
     if max_files is not None:
         reader = reader.option("maxFilesPerTrigger", max_files)
     if kind != FILES:
-        return _table(spark, reader, kind, there, place.url, options)
+        return Documents.of(_table(spark, reader, kind, there, place.url, options))
     if options.named_columns:
         option = next(iter(options.named_columns))
         raise PipelineError(f"{folder}: {option} names a column, but files of XML have none")
     frame = reader.format("binaryFile").schema(_BINARY_FILE).load(escape(place.url))
     if place.url.startswith("file:"):
-        return opened(frame).frame()
-    return read_fetched(frame).frame()
+        return opened(frame)
+    return read_fetched(frame)
 
 
 def _table(
