@@ -49,7 +49,7 @@ def test_a_lost_machine_and_tasks_that_fail_at_first_leave_each_delivery_once(
 
             def begun() -> list[int]:
                 assert driver.poll() is None, log.read_text(errors="replace")[-3000:]
-                written = list(folder.glob(".lost.partial*/documents/*"))
+                written = list(folder.glob(".lost.partial*/_tries/documents/*"))
                 return two_executors_at_work(cluster, folder) if len(written) > 1 else []
 
             victim = cluster.worker_of(wait_until(begun, "tasks of both workers")[0])
@@ -66,7 +66,7 @@ def test_a_lost_machine_and_tasks_that_fail_at_first_leave_each_delivery_once(
     for name, totals in zip(("lost", "tried", "by-spark"), told, strict=True):
         assert read_result(folder / name) == expected, name
         assert totals == totals_of(expected), name
-    assert not list(folder.glob(".*.partial"))
+    assert not list(folder.glob(".*.partial*"))
     again = list(folder.glob("began-*-1"))
     assert len(again) >= 1 + len(cluster_driver.FAILING), "no task was tried again"
     # Only files that count are left: one for each part of the job.

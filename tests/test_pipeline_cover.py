@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
@@ -11,14 +12,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tangled_patterns import CIRCLE, draw_tangle
+from tangled_patterns import CIRCLE, draw_tangle, minimal_places
 from typer.testing import CliRunner
 from workloads import example
 
 from twigcast.cli import app
 from twigcast.covering import CoveringTable, replaced_patterns
 from twigcast.errors import PipelineError, SubscriptionFileError
-from twigcast.language import Pattern, read_subscriptions
+from twigcast.language import Pattern, parse, read_subscriptions
 from twigcast.workload import (
     PathParameters,
     TreeParameters,
@@ -28,8 +29,10 @@ from twigcast.workload import (
 
 pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
+import pyarrow as pa
+
 from twigcast.pipeline import cover
-from twigcast.pipeline.cover_groups import Cells, Homes
+from twigcast.pipeline.cover_groups import GONE, HIDDEN, STAYS, Cells, Homes, take_first_look
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -114,6 +117,42 @@ def test_it_does_not_matter_how_the_work_is_cut(
     monkeypatch.setattr(COVER, "_MOST_TOGETHER", 40)
     assert found(cover(spark, str(path)).frame) == expected
     assert len(expected) > 60
+
+
+NAMELESS = ["/*/*/*", "/*/*/*[1]", "/*/*[*[1]]", "/*/*[2]/*", "//*[*/*]/*", "//*/*[. > 1]/*/*"]
+"""Patterns without names; some are equivalent, and some have a position."""
+
+
+def test_a_first_look_leaves_out_of_sight_only_what_decides_nothing() -> None:
+    random = Random(7)
+    fates: Counter[int] = Counter()
+    for _ in range(150):
+        texts = map(str, draw_tangle(random, 14))
+        patterns = list({parse(text): None for text in (*random.sample(NAMELESS, 3), *texts)})
+        random.shuffle(patterns)
+        places = random.sample(range(len(patterns)), len(patterns))
+        seen = pa.RecordBatch.from_pydict(
+            {
+                "text": [str(patterns[place]) for place in places],
+                "position": places,
+                "keys": [1] * len(places),
+            }
+        )
+        (looks,) = take_first_look(iter([seen]))
+        fate_of = dict(zip(places, looks.column("fate").to_pylist(), strict=True))
+        fates.update(fate_of.values())
+        in_sight = sorted(place for place, fate in fate_of.items() if fate in (STAYS, HIDDEN))
+        minimal = minimal_places([patterns[place] for place in in_sight])
+        assert {in_sight[place] for place in minimal} == minimal_places(patterns)
+    assert min(fates[fate] for fate in (STAYS, HIDDEN, GONE)) > 50
+
+
+def test_of_equivalent_patterns_without_names_the_first_stays(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "nameless.txt", ["/*/*[1]", "/*/*", "/a/*[1]", "/a/*"])
+    result = cover(spark, str(path))
+    assert found(result.frame) == of_one_machine(path) == {"/*/*[1]": (1, 1)}
 
 
 def test_of_a_circle_the_first_stays(spark: SparkSession) -> None:
@@ -242,8 +281,6 @@ def test_large_homes_are_cut_and_everyone_asks_where_no_name_is_needed() -> None
 
 
 def test_the_home_of_a_pattern_is_its_rarest_name() -> None:
-    import pyarrow as pa
-
     homes = Homes.by_count({5: 100, 6: 3, 7: 50})
     needs = pa.array([[5, 6, 7], [5, 7], [5], []], pa.list_(pa.int16()))
     assert homes.find(needs) == [6, 7, 5, 1 << 15]

@@ -272,3 +272,25 @@ def test_where_the_new_one_cannot_be_put_in_place_the_old_one_is_back(
     with pytest.raises(PipelineError, match="full"), place.staged(overwrite=True) as staging:
         staging.child("file").write_text("new")
     assert files_below(tmp_path) == {"out/old": "old"}
+
+
+def test_a_result_that_a_killed_job_had_set_aside_comes_back(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / ".out.former").mkdir()
+    (tmp_path / ".out.former" / "old").write_text("old")
+    place = Location(spark, str(tmp_path / "out"))
+    with pytest.raises(PipelineError, match="already"), place.staged():
+        pass
+    assert files_below(tmp_path) == {"out/old": "old"}
+
+
+def test_what_is_read_or_is_no_result_is_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "documents.xml").write_text("<a/>")
+    place = Location(spark, str(tmp_path / "out"))
+    with pytest.raises(PipelineError, match="is in it"):
+        place.require_replaceable([str(tmp_path / "out" / "*.xml")], lambda _: True)
+    with pytest.raises(PipelineError, match="no result"):
+        place.require_replaceable([str(tmp_path / "output")], lambda _: False)
+    place.require_replaceable([str(tmp_path / "output")], lambda _: True)

@@ -179,7 +179,7 @@ def test_a_killed_job_leaves_no_result_and_the_next_one_works(
 
         def written() -> list[Path]:
             assert driver.poll() is None, "the driver has ended"
-            return list(tmp_path.glob(".lost.partial*/documents/*"))
+            return list(tmp_path.glob(".lost.partial*/_tries/documents/*"))
 
         wait_until(written, "a task that writes")
     finally:
@@ -190,4 +190,4 @@ def test_a_killed_job_leaves_no_result_and_the_next_one_works(
     frame = frame_of(spark, documents)
     route(spark, frame, subscriptions=wanted, output=str(tmp_path / "lost"))
     assert read_result(tmp_path / "lost") == expected_result(documents, wanted)
-    assert not list(tmp_path.glob(".*.partial"))
+    assert not list(tmp_path.glob(".*.partial*"))

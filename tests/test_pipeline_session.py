@@ -195,3 +195,19 @@ def test_settings_of_the_user_win_over_ours_and_ours_over_those_of_spark(tmp_pat
     assert told["same"]
     assert told["again"] == told["first"] | {"spark.sql.execution.arrow.maxRecordsPerBatch": "77"}
     assert "no-such-master" in told["no such master"]
+
+
+def test_what_spark_submit_is_told_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    session = pytest.importorskip("twigcast.pipeline.session")
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# mine\nspark.master  local[3]\nspark.driver.memory=5g\n\nspark.ui.port: 4050\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master yarn --conf spark.a='b c' pyspark-shell")
+    assert session._given() == {
+        "spark.master": "yarn",
+        "spark.driver.memory": "5g",
+        "spark.ui.port": "4050",
+        "spark.a": "b c",
+    }

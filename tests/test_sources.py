@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources import SourceOptions, as_documents, read_documents
-from twigcast.pipeline.sources.files import fetched, read_files
+from twigcast.pipeline.sources.files import read_files
 from twigcast.pipeline.sources.listing import Reading, find_readings
 from twigcast.pipeline.sources.names import Qualifier, ending_pattern, escape, kind_of, unescape
 
@@ -42,6 +42,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "README").write_bytes(b"not a document")
     (folder / "feed.rss").write_bytes(b"<rss/>")
     (folder / "_hidden.xml").write_bytes(b"<no/>")
+    (folder / "sub" / "empty %41+é.xml").write_bytes(b"")
+    (folder / "empty.zip").write_bytes(b"")
     with zipfile.ZipFile(folder / "z.zip", "w") as archive:
         for number in range(20):
             archive.writestr(f"{number}.xml", f"<z>{number}</z>")
@@ -60,6 +62,8 @@ def expected(folder: Path) -> dict[str, bytes | None]:
         "sub/deep/c.XML": b"<c/>",
         "g.xml.gz": b"<g/>",
         "bad.xml.gz": None,
+        "sub/empty %41+é.xml": b"",
+        "empty.zip": None,
         "sub/t.tar.gz!same.xml": b"<t/>",
         "sub/t.tar.gz!same.xml#2": b"<t/>",
         "sub/t.tar.gz!same.xml#3": b"<t/>",
@@ -93,7 +97,8 @@ def test_files_that_spark_fetches_are_the_same(
     [reading] = find_readings(spark, [str(corpus)], SourceOptions())
     large = f"file:{corpus}/z.zip"
     monkeypatch.setattr("twigcast.pipeline.sources.files.FETCHED", 1_500)
-    frame = fetched(reading.load(spark, "binaryFile")).frame()
+    monkeypatch.setattr(Reading, "is_local", property(lambda _reading: False))
+    frame = read_files(spark, reading).frame()
     rest = {key: value for key, value in expected(corpus).items() if not key.startswith(large)}
     assert found(frame) == rest | {large: None}
 
@@ -120,7 +125,7 @@ def names(readings: list[Reading]) -> list[set[str]]:
 
 def test_what_inputs_stand_for(spark: SparkSession, corpus: Path) -> None:
     known = {"a b%20é+,x.xml", "b*[1]{2}.xml", "c.XML", "g.xml.gz", "bad.xml.gz", "z.zip"}
-    known |= {"t.tar.gz"}
+    known |= {"t.tar.gz", "empty %41+é.xml", "empty.zip"}
 
     def files(*inputs: str, **options: str) -> list[set[str]]:
         return names(find_readings(spark, inputs, SourceOptions(**options)))
@@ -128,7 +133,7 @@ def test_what_inputs_stand_for(spark: SparkSession, corpus: Path) -> None:
     assert files(str(corpus)) == [known]
     # A pattern stands for the files that it fits, whatever their names are.
     assert files(f"{corpus}/*") == [known | {"README", "feed.rss"}]
-    assert files(f"{corpus}/{{README,sub}}") == [{"README", "t.tar.gz", "c.XML"}]
+    assert files(f"{corpus}/{{README,sub}}") == [{"README", "t.tar.gz", "c.XML", "empty %41+é.xml"}]
     assert files(str(corpus), pattern="*.rss") == [{"feed.rss"}]
     assert files(str(corpus), str(corpus / "sub")) == [known]
     assert files(str(corpus / "README"), format="csv") == [{"README"}]

@@ -15,7 +15,7 @@ pytest.importorskip("pyspark")
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources import rowscan
-from twigcast.pipeline.sources.contract import Found
+from twigcast.pipeline.sources.batching import Found
 from twigcast.pipeline.sources.heads import Head, _head
 from twigcast.pipeline.sources.rowhead import RowHead, UnreadableHeadError, find_head
 from twigcast.pipeline.sources.rows import INCOMPLETE, RowDocuments

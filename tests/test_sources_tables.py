@@ -18,7 +18,8 @@ from twigcast import parse
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources import SourceOptions, read_documents, stream_documents
 from twigcast.pipeline.sources.blocks import load_in_blocks
-from twigcast.pipeline.sources.listing import find_readings
+from twigcast.pipeline.sources.files import fetched
+from twigcast.pipeline.sources.listing import Reading, find_readings
 from twigcast.pipeline.sources.rows import INCOMPLETE, read_rows
 
 Short = tuple[str, bytes | None]
@@ -134,6 +135,37 @@ def test_csv_has_quotes_and_line_breaks(spark: SparkSession, tmp_path: Path) -> 
     assert {row.id for row in by_number.collect()} >= {"0", "4", "10"}
 
 
+def test_folders_that_look_like_columns_hide_no_file(spark: SparkSession, tmp_path: Path) -> None:
+    for given, name, files in (
+        ("day=1", "day=1/sub/b.csv", "b"),  # the input's own name tells nothing
+        ("day=1", "day=1/a.csv", "ab"),
+        ("day=1/sub", "day=1/sub/n=2/c.csv", "bc"),  # only one of them is below such a folder
+        ("day=*", "day=2/d.csv", "abcd"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("xml\n<a/>\n")
+        found = short(read_documents(spark, f"{tmp_path}/{given}"))
+        assert found == [(f"{one}.csv#1", b"<a/>") for one in files]
+
+
+@pytest.mark.parametrize(
+    ("root", "files", "wanted"),
+    [
+        ("s3a://b/", ["s3a://b/n=1/a", "s3a://b/n=2/m=1/x/b"], True),
+        ("s3a://b/n=1", ["s3a://b/n=1/a", "s3a://b/n=1/sub/b"], False),
+        ("file:/in", ["file:/in/n=1/a", "file:/in/b"], False),
+        ("file:/in", ["file:/in/n=/a"], False),
+        ("file:/in", ["file:/in/n=1"], False),
+        ("file:/in/n=1/a", ["file:/in/n=1/a"], False),
+        ("file:/in/*", ["file:/in/x/n=1/a"], True),
+        ("file:/in/*", ["file:/in/n=1/a"], False),
+    ],
+)
+def test_columns_are_named_below_the_root(root: str, files: list[str], wanted: bool) -> None:
+    assert Reading("csv", (root,), tuple(files)).is_partitioned is wanted
+
+
 def rows_file() -> bytes:
     rows = "".join(
         f'<p:row n="{number}" a="x > y"><q:b>é&e;</q:b><c xmlns=""/>{"z" * (number % 70)}</p:row>\n'
@@ -222,6 +254,7 @@ def test_streams_give_what_reading_at_once_gives(spark: SparkSession, tmp_path: 
     (files / "c.xml.gz").write_bytes(gzip.compress(b"<c/>"))
     (files / "x.txt").write_bytes(b"no")
     (lines / "a.jsonl").write_text('{"xml": "<a/>"}\n\n{"xml": bad\n{"xml": "<b/>"}\n')
+    (lines / "b c.jsonl").write_bytes(b'{"xml": "<a/>"}\r\n\r\n{"xml": "<b/>"}\r\n')
     (table / "t.csv").write_text('xml,n\n"<a\n/>",1\n<b/>,2\n')
     for number, folder in enumerate((files, lines, table)):
         there = short(read_documents(spark, str(folder)))
@@ -230,6 +263,21 @@ def test_streams_give_what_reading_at_once_gives(spark: SparkSession, tmp_path: 
             streamed(stream_documents(spark, str(folder), max_files=1).frame(), f"s{number}")
             == there
         )
+
+
+def test_a_stream_does_not_fetch_what_is_too_large(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<a/>")
+    (tmp_path / "b.xml").write_bytes(b"<b>" + b"x" * 100 + b"</b>")
+    monkeypatch.setattr("twigcast.pipeline.sources.files.FETCHED", 50)
+    apart = spark.newSession()
+    apart.conf.set("spark.sql.sources.binaryFile.maxLength", 50)  # more would fail the batch
+    schema = "path string, modificationTime timestamp, length bigint, content binary"
+    frame = apart.readStream.format("binaryFile").schema(schema).load(str(tmp_path))
+    documents = fetched(frame)
+    assert len(documents.parts) == 1
+    assert streamed(documents.frame(), "large") == [("a.xml", b"<a/>"), ("b.xml", None)]
 
 
 def test_a_stream_that_cannot_start_is_told(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -199,7 +200,7 @@ def test_a_table_that_is_being_written_is_not_taken(setting: Setting, tmp_path: 
 def test_of_two_processes_only_one_puts_a_batch_in_place(setting: Setting) -> None:
     outputs = [StreamOutput(setting.spark, str(setting.output)) for _ in range(2)]
     for output in outputs:
-        output.claim()
+        output.claim("parquet")
 
     def write(staging: Location) -> None:
         staging.child("first").write_text("whole")
@@ -316,6 +317,17 @@ def test_an_output_belongs_to_one_checkpoint(setting: Setting, tmp_path: Path) -
         setting.run(output=str(foreign))
 
 
+def test_a_stream_keeps_its_format(setting: Setting) -> None:
+    arrive(setting.folder, range(2))
+    setting.run()
+    arrive(setting.folder, range(2, 4))
+    with pytest.raises(PipelineError, match=r"in the format 'parquet'.* go on in 'jsonl'"):
+        setting.run(format="jsonl")
+    assert setting.batches() == ["batch=00000000"]
+    setting.run()
+    assert setting.deliveries() == brute_force(range(4))
+
+
 def test_what_cannot_work_is_told_before_any_work(setting: Setting) -> None:
     arrive(setting.folder, range(1))
     still = setting.spark.createDataFrame([("<a/>",)], "content string")
@@ -323,7 +335,7 @@ def test_what_cannot_work_is_told_before_any_work(setting: Setting) -> None:
         ({"documents": still}, "route them instead"),
         ({"output": str(setting.folder / "out")}, "is within"),
         ({"checkpoint": str(setting.folder / "marks")}, "is within"),
-        ({"subscriptions": None}, "nothing to go by"),
+        ({"subscriptions": None}, "nothing to route by"),
         ({"subscriptions": "-"}, "put them into a file"),
         ({"at": "london"}, "name the network"),
         ({"trigger": "10 seconds"}, "exclude each other"),
@@ -401,6 +413,39 @@ def test_a_network_decides_and_may_change(setting: Setting, tmp_path: Path) -> N
     assert reports[0].totals.links[0].documents == wanted_by
     with pytest.raises(PipelineError, match="no broker 'oslo'"):
         setting.run(network=str(network), subscriptions=None, at="oslo")
+    network.write_text(NETWORK.rpartition("advertises")[0])
+    with pytest.raises(PipelineError, match="no or several brokers with a producer"):
+        setting.run(network=str(network), subscriptions=None)
+
+
+class WithFilesElsewhere:
+    """A session whose Hadoop looks for plain paths on a file system that is not this machine's."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        jvm: Any = spark._jvm
+        files = jvm.org.apache.hadoop.conf.Configuration(spark._jsc.hadoopConfiguration())
+        files.set("fs.defaultFS", "elsewhere://host")
+        self._jsc = SimpleNamespace(hadoopConfiguration=lambda: files)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spark, name)
+
+
+def test_a_network_is_of_this_machine_wherever_other_files_are(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    elsewhere: Any = WithFilesElsewhere(spark)
+    with pytest.raises(PipelineError, match="elsewhere"):
+        Location(elsewhere, str(tmp_path))
+    network = tmp_path / "50% of a network.toml"
+    network.write_text(NETWORK)
+    write_wanted(tmp_path / "desk.txt")
+    versions = SubscriptionVersions(elsewhere, None, str(network))
+    assert versions.version.subscriptions == len(WANTED)
+    assert (versions.renew(), versions.version.subscriptions) == ((), len(WANTED))
+    write_wanted(tmp_path / "desk.txt", {"gifts": "//gift"})
+    assert (versions.renew(), versions.version.subscriptions) == ((), 1)
 
 
 def test_an_old_file_that_comes_late_is_taken_too(setting: Setting) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,13 +17,16 @@ from rich.text import Text
 from twigcast.cli.console import complain, print_json, read_schema, showing_work, wide_output
 from twigcast.experiments import (
     FULL_COVERING,
+    FULL_PIPELINE,
     FULL_SIZES,
     QUICK_COVERING,
+    QUICK_PIPELINE,
     QUICK_SIZES,
     CoveringBench,
     GrowthPoint,
     MatchingBench,
     Measurement,
+    PipelineBench,
     Result,
     Sizes,
     can_draw,
@@ -34,10 +38,16 @@ from twigcast.experiments import (
     machine_facts,
     matching_growth,
     matching_speed,
+    pipeline_speed,
     readable,
 )
+from twigcast.schema import Schema
 
 _SHARED_DOCUMENTS: Final = Path("../shared/data/documents")
+_FURTHER_DTDS: Final = (Path("examples/news.dtd"), Path("examples/protein.dtd"))
+"""Where they are near, the archive has documents of these too."""
+_ROUNDS: Final = 7
+_LONG_ROUNDS: Final = 3
 _QUICK: Final = "quick run: smaller sizes than those that the goals are about"
 _VERDICTS: Final = {"met": "green", "missed": "bold red", "": ""}
 
@@ -48,6 +58,7 @@ class _Name(StrEnum):
     FOUNDATION = "foundation"
     MATCHING = "matching"
     COVERING = "covering"
+    PIPELINE = "pipeline"
 
 
 @dataclass(slots=True)
@@ -62,14 +73,17 @@ class _Report:
     growth: list[GrowthPoint] = field(default_factory=list)
     covering: list[Result] = field(default_factory=list)
     covering_growth: list[GrowthPoint] = field(default_factory=list)
+    pipeline: list[Result] = field(default_factory=list)
 
     @property
     def is_quick(self) -> bool:
         """Whether figures with goals come from smaller sizes."""
-        return bool(self.matching or self.covering) and self.sizes.name != FULL_SIZES.name
+        judged = self.matching or self.covering or self.pipeline
+        return bool(judged) and self.sizes.name != FULL_SIZES.name
 
     def parts(self) -> dict[str, list[dict[str, object]]]:
-        return {
+        pipeline = {"pipeline": [one.as_json() for one in self.pipeline]} if self.pipeline else {}
+        return pipeline | {
             "foundation": [asdict(one) for one in self.foundation],
             "matching": [one.as_json() for one in self.matching],
             "growth": [one.as_json() for one in self.growth],
@@ -79,7 +93,10 @@ class _Report:
 
 
 def bench(
-    name: Annotated[_Name | None, typer.Argument(help="What to measure; all by default.")] = None,
+    name: Annotated[
+        _Name | None,
+        typer.Argument(help="What to measure; by default all but pipeline, which needs Spark."),
+    ] = None,
     dtd: Annotated[
         str, typer.Option(help="The DTD that subscriptions and documents are made from.")
     ] = "examples/news.dtd",
@@ -87,9 +104,16 @@ def bench(
         str | None, typer.Option(help="The root element, where the DTD leaves it open.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed of the workload.")] = 1,
-    rounds: Annotated[int, typer.Option(min=2, help="How often each way is timed.")] = 7,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help=f"How often each way is timed; {_ROUNDS} times by default, and {_LONG_ROUNDS} for "
+            "pipeline.",
+        ),
+    ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller sizes: a minute instead of ten.")
+        bool, typer.Option("--quick", help="Smaller sizes: a minute or two instead of ten or more.")
     ] = False,
     documents: Annotated[
         list[Path] | None,
@@ -119,6 +143,8 @@ def bench(
     schema = read_schema(dtd, root)
     sizes = QUICK_SIZES if quick else FULL_SIZES
     covering_sizes = QUICK_COVERING if quick else FULL_COVERING
+    if rounds is None:
+        rounds = _LONG_ROUNDS if name is _Name.PIPELINE else _ROUNDS
     report = _Report(
         {
             "dtd": Path(dtd).name,
@@ -144,6 +170,15 @@ def bench(
             report.covering, report.covering_growth = covering_speed(
                 CoveringBench(schema, covering_sizes, seed=seed, rounds=rounds, progress=progress)
             )
+        if name is _Name.PIPELINE:
+            pipeline_sizes = QUICK_PIPELINE if quick else FULL_PIPELINE
+            schemas = [schema, *_further_schemas(dtd)]
+            report.workload["pipeline sizes"] = asdict(pipeline_sizes)
+            report.workload["roots in the archive"] = [one.root for one in schemas]
+            report.pipeline += pipeline_speed(
+                PipelineBench(schemas, pipeline_sizes, seed=seed, rounds=rounds, progress=progress)
+            )
+            report.machine["spark"] = version("pyspark")
         if folder is not None:
             progress("drawing")
             _store(report, folder)
@@ -166,6 +201,14 @@ def _real_folders(chosen: list[Path] | None) -> list[Path]:
     return chosen
 
 
+def _further_schemas(dtd: str) -> list[Schema]:
+    return [
+        read_schema(str(path), None)
+        for path in _FURTHER_DTDS
+        if path.is_file() and not path.samefile(dtd)
+    ]
+
+
 def _store(report: _Report, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     found = {"workload": report.workload, "machine": report.machine} | report.parts()
@@ -178,6 +221,8 @@ def _store(report: _Report, folder: Path) -> None:
     if report.covering:
         draw_goals(report.covering, folder, note, "covering-goals")
         draw_search_times(report.covering_growth, folder, note)
+    if report.pipeline:
+        draw_goals(report.pipeline, folder, note, "pipeline-goals")
 
 
 def _machine_line(report: _Report) -> str:
@@ -187,6 +232,8 @@ def _machine_line(report: _Report) -> str:
         f"cores, load {machine['load']}; {machine['python']}, expat {machine['expat']}, lxml "
         f"{machine['lxml']}"
     )
+    if "spark" in machine:
+        line += f", Spark {machine['spark']}"
     return f"{_QUICK}; {line}" if report.is_quick else line
 
 
@@ -209,6 +256,12 @@ def _print_tables(report: _Report) -> None:
         console.print(
             f"{_verdicts(report.covering)}; coverings are patterns found by a search, equal for "
             "ours and for Linear on every query that both were asked"
+        )
+    if report.pipeline:
+        console.print(_results_table(report.pipeline, "matches", title))
+        console.print(
+            f"{_verdicts(report.pipeline)}; matches are subscriptions a document, or documents a "
+            "query; every count that was timed equals that of the other ways"
         )
     console.print(Text(_machine_line(report)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from twigcast.cli.console import leaving_early, output, print_json, warn
+from twigcast.cli.delivery_options import (
+    AT,
+    AT_COLUMN,
+    NETWORK,
+    OUTPUT_FORMAT,
+    SKIP_BAD,
+    SUBSCRIPTIONS,
+    OutputFormat,
+    check_delivery,
+)
 from twigcast.cli.source_options import (
     COLUMN,
     DOCUMENTS,
@@ -29,41 +38,19 @@ _MOST_LINKS = 20
 _MOST_SKIPPED = 10
 
 
-class _Format(StrEnum):
-    PARQUET = "parquet"
-    JSONL = "jsonl"
-
-
 def route(
     documents: DOCUMENTS,
     folder: Annotated[str, typer.Option("--output", "-o", help="The folder to be made.")],
-    subscriptions: Annotated[
-        str | None,
-        typer.Option(
-            "--subscriptions", "-s", help="A file of subscriptions: text, .csv or .parquet."
-        ),
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(help="A network file: brokers, links, clients, strategy.")
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            help="The broker where documents enter the network; that of its only producer by "
-            "default."
-        ),
-    ] = None,
-    at_column: Annotated[
-        str | None, typer.Option(help="The column of a table that names that broker.")
-    ] = None,
+    subscriptions: SUBSCRIPTIONS = None,
+    network: NETWORK = None,
+    at: AT = None,
+    at_column: AT_COLUMN = None,
     input_format: INPUT_FORMAT = None,
     column: COLUMN = None,
     id_column: ID_COLUMN = None,
     row_element: ROW_ELEMENT = None,
     pattern: PATTERN = None,
-    output_format: Annotated[
-        _Format, typer.Option("--format", help="What the tables are written in.")
-    ] = _Format.PARQUET,
+    output_format: OUTPUT_FORMAT = OutputFormat.PARQUET,
     partition_by_subscriber: Annotated[
         bool,
         typer.Option(
@@ -73,10 +60,7 @@ def route(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder if it is there.")
     ] = False,
-    skip_bad: Annotated[
-        bool,
-        typer.Option("--skip-bad", help="Leave bad subscriptions out instead of stopping."),
-    ] = False,
+    skip_bad: SKIP_BAD = False,
     shard_size: Annotated[
         int | None,
         typer.Option(
@@ -97,10 +81,7 @@ def route(
     The folder gets tables: deliveries, documents, rejected and, with a network, links; and
     summary.json.  It is there whole or not at all.
     """
-    if subscriptions is None and network is None:
-        raise typer.BadParameter("name --subscriptions, a --network, or both")
-    if network is None and (at is not None or at_column is not None):
-        raise typer.BadParameter("--at and --at-column go with --network")
+    check_delivery(subscriptions, network, at, at_column)
     if network is not None and shard_size is not None:
         raise typer.BadParameter("--shard-size does not go with --network")
     settings = spark_settings(conf)

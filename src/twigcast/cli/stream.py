@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final
@@ -19,6 +18,16 @@ from rich.console import Console
 from rich.text import Text
 
 from twigcast.cli.console import output, print_json, showing_work, warn
+from twigcast.cli.delivery_options import (
+    AT,
+    AT_COLUMN,
+    NETWORK,
+    OUTPUT_FORMAT,
+    SKIP_BAD,
+    SUBSCRIPTIONS,
+    OutputFormat,
+    check_delivery,
+)
 from twigcast.cli.source_options import COLUMN, ID_COLUMN, INPUT_FORMAT, PATTERN
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
@@ -33,11 +42,6 @@ _SPAN: Final = re.compile(r"(\d+) *(ms|s|min|h)")
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours"}
 
 
-class _Format(StrEnum):
-    PARQUET = "parquet"
-    JSONL = "jsonl"
-
-
 def stream(
     documents: Annotated[
         str,
@@ -50,27 +54,10 @@ def stream(
     folder: Annotated[
         str, typer.Option("--output", "-o", help="The folder to write to, or to go on with.")
     ],
-    subscriptions: Annotated[
-        str | None,
-        typer.Option(
-            "--subscriptions",
-            "-s",
-            help="A file of subscriptions: text, .csv or .parquet; it may change meanwhile.",
-        ),
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(help="A network file: brokers, links, clients, strategy.")
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            help="The broker where documents enter the network; that of its only producer by "
-            "default."
-        ),
-    ] = None,
-    at_column: Annotated[
-        str | None, typer.Option(help="The column of a table that names that broker.")
-    ] = None,
+    subscriptions: SUBSCRIPTIONS = None,
+    network: NETWORK = None,
+    at: AT = None,
+    at_column: AT_COLUMN = None,
     input_format: INPUT_FORMAT = None,
     column: COLUMN = None,
     id_column: ID_COLUMN = None,
@@ -90,13 +77,8 @@ def stream(
     max_files: Annotated[
         int | None, typer.Option(min=1, help="The most files of one batch.")
     ] = None,
-    output_format: Annotated[
-        _Format, typer.Option("--format", help="What the tables are written in.")
-    ] = _Format.PARQUET,
-    skip_bad: Annotated[
-        bool,
-        typer.Option("--skip-bad", help="Leave bad subscriptions out instead of stopping."),
-    ] = False,
+    output_format: OUTPUT_FORMAT = OutputFormat.PARQUET,
+    skip_bad: SKIP_BAD = False,
     master: MASTER = None,
     conf: CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a batch.")] = False,
@@ -106,10 +88,7 @@ def stream(
     Every batch is a folder of the output with the tables of twigcast route, there whole or not at
     all.  Ctrl-C ends after the batch that is running; the same command goes on, also after a crash.
     """
-    if subscriptions is None and network is None:
-        raise typer.BadParameter("name --subscriptions, a --network, or both")
-    if network is None and (at is not None or at_column is not None):
-        raise typer.BadParameter("--at and --at-column go with --network")
+    check_delivery(subscriptions, network, at, at_column)
     if once and trigger is not None:
         raise typer.BadParameter("--once and --trigger exclude each other")
     span = None if trigger is None else _span(trigger)

@@ -7,16 +7,20 @@
        │           └──► matching_growth: time against subscriptions ─► GrowthPoint ──► plots
        │                                                                          │
        ├──────► CoveringBench (patterns, queries, ways to search)                 │
-       │           └──► covering_speed: rows, and time against patterns ──────────┘
+       │           └──► covering_speed: rows, and time against patterns ──────────┤
+       │                                                                          │
+       ├──────► PipelineBench (documents, subscriptions, sessions of Spark)       │
+       │           └──► pipeline_speed: rows of routing, asking, covering ────────┘
        │
        └──────► EXPERIMENTS: each runs with a Setting and gives an Outcome: sheets, panels, remarks
 
 ``measure`` times several ways to do the same work in alternating rounds, so that what else the
 machine does hits all of them alike, and keeps the spread beside the median.  Ratios within a run
-are what counts; absolute times are noisy.  Each module ``matching_*`` or ``covering_*`` is a few
-rows on one subject; it states its workload.  An experiment is a module of its own, named for what
-it shows, and the papers' figures are in ``published``.  The command line prints, stores and draws
-what they find.
+are what counts; absolute times are noisy.  Each module ``matching_*``, ``covering_*`` or
+``pipeline_*`` is a few rows on one subject; it states its workload.  Those of the pipeline need
+Spark, and are imported when they run.  An experiment is a module of its own, named for what it
+shows, and the papers' figures are in ``published``.  The command line prints, stores and draws what
+they find.
 """
 
 from __future__ import annotations
@@ -38,14 +42,23 @@ from twigcast.experiments.matching_growth import matching_growth
 from twigcast.experiments.matching_speed import matching_speed
 from twigcast.experiments.measure import Measurement, measure
 from twigcast.experiments.outcomes import Experiment, Outcome, Setting, Sheet
+from twigcast.experiments.pipeline_bench import (
+    FULL_PIPELINE,
+    QUICK_PIPELINE,
+    PipelineBench,
+    PipelineSizes,
+)
+from twigcast.experiments.pipeline_speed import pipeline_speed
 from twigcast.experiments.plots import draw_goals, draw_growth
 from twigcast.experiments.results import Goal, GrowthPoint, Result, readable
 
 __all__ = [
     "EXPERIMENTS",
     "FULL_COVERING",
+    "FULL_PIPELINE",
     "FULL_SIZES",
     "QUICK_COVERING",
+    "QUICK_PIPELINE",
     "QUICK_SIZES",
     "CoveringBench",
     "CoveringSizes",
@@ -55,6 +68,8 @@ __all__ = [
     "MatchingBench",
     "Measurement",
     "Outcome",
+    "PipelineBench",
+    "PipelineSizes",
     "Result",
     "Setting",
     "Sheet",
@@ -69,5 +84,6 @@ __all__ = [
     "matching_growth",
     "matching_speed",
     "measure",
+    "pipeline_speed",
     "readable",
 ]

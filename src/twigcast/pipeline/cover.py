@@ -52,6 +52,7 @@ from twigcast.pipeline.cover_groups import (
 from twigcast.pipeline.expressions import Expressions, read_expressions
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import describe
+from twigcast.pipeline.sources.names import escape
 
 _MOST_TOGETHER: Final = 200_000
 """The patterns of one index: some 250 megabytes in a worker."""
@@ -92,6 +93,9 @@ def cover(
     whole or not at all; without one it is kept by Spark until ``result.frame.unpersist()``.
     """
     place = None if output is None else Location(spark, output)
+    if place is not None and overwrite:
+        inputs = [subscriptions] if isinstance(subscriptions, str) else []
+        place.require_replaceable(inputs, _is_table)
     with ExitStack() as at_end:
         # Entered first: a place that is taken is refused before anything is computed.
         staging = at_end.enter_context(place.staged(overwrite=overwrite)) if place else None
@@ -111,11 +115,17 @@ def cover(
             found = found.persist()
         else:
             found.orderBy("position").write.mode("append").parquet(staging.url)
-            found = spark.read.parquet(staging.url)
+            found = spark.read.parquet(escape(staging.url))
         forwarded = found.count()
     if place is not None:
-        found = spark.read.parquet(place.url)
+        found = spark.read.parquet(escape(place.url))
     return CoverResult(found, refused, work.subscriptions, work.distinct, forwarded, skipped)
+
+
+def _is_table(folder: Location) -> bool:
+    """Whether it holds the files of one table, and nothing else."""
+    names = [entry.name for entry in folder.entries()]
+    return "_SUCCESS" in names and all(name.startswith(("part-", "_", ".")) for name in names)
 
 
 def _kept(frame: DataFrame, at_end: ExitStack) -> DataFrame:

@@ -20,7 +20,6 @@ hundred microseconds.  An index takes about a kilobyte for each pattern.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +29,13 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from twigcast.covering import TextSearch, first_replacing, needed_names, replaced_by
+from twigcast.covering import (
+    NeededNames,
+    TextSearch,
+    first_replacing,
+    needed_names,
+    replaced_by,
+)
 from twigcast.language import restore_pattern
 
 STAYS, HIDDEN, GONE, NEVER = range(4)
@@ -80,8 +85,9 @@ class _FirstLook:
     """What one worker has seen of the patterns so far, and which of those to come it replaces."""
 
     def __init__(self) -> None:
-        # The numbers of the names go with firm patterns, whose names tell that they are wider.
-        self._seen: TextSearch[tuple[int, bytes]] = TextSearch()
+        self._seen: TextSearch[tuple[int, NeededNames]] = TextSearch()
+        self._names: dict[NeededNames, NeededNames] = {}
+        """Each set of names once, since many patterns share one."""
 
     def look(self, text: str, position: int) -> tuple[int, bool, int | None, list[int], list[int]]:
         """The fate of a pattern and what replaces it, and its names."""
@@ -89,27 +95,24 @@ class _FirstLook:
         names = needed_names(pattern)
         if not names.possible:
             return NEVER, False, None, [], []
+        covering = self._seen.covering(pattern)
+        for other, above in covering:
+            # Most are below one with fewer names, so there is no need to ask whom they cover.
+            if names.is_strictly_below(above, covers_other=True):
+                return GONE, names.firm, other, [], []
         needs = _numbers(names.needs)
         offers = needs if names.needs == names.offers else _numbers(names.offers)
-        own = array("h", offers).tobytes()
-        covering = self._seen.covering(pattern)
-        if names.plain:
-            for other, signature in covering:
-                if signature and signature != own:
-                    return GONE, names.firm, other, [], []
-        is_firm = names.firm and names.plain
         if covering:
             mutual = {other for other, _ in self._seen.covered_by(pattern)}
-            for other, signature in covering:
-                if is_firm and signature and other not in mutual:
-                    return GONE, is_firm, other, [], []
+            for other, above in covering:
+                if names.is_strictly_below(above, covers_other=other in mutual):
+                    return GONE, names.firm, other, [], []
             for other, _ in covering:
                 if other < position or other not in mutual:
-                    return HIDDEN, is_firm, other, needs, offers
+                    return HIDDEN, names.firm, other, needs, offers
         if len(self._seen) < _MOST_LEARNED:
-            # A firm pattern without names has a signature too, which is not empty.
-            self._seen.add(pattern, (position, (own or b"-") if is_firm else b""))
-        return STAYS, is_firm, None, needs, offers
+            self._seen.add(pattern, (position, self._names.setdefault(names, names)))
+        return STAYS, names.firm, None, needs, offers
 
 
 def take_first_look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -11,7 +11,7 @@ shards are the tasks, nothing is moved between them, and each worker maps one sh
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -19,10 +19,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError, SubscriptionFileError
-from twigcast.language import OnBad, Pattern
+from twigcast.language import Pattern, Subscription
 from twigcast.pipeline.bundles import Bundle, ship
 from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.indexes import SHARD_SIZE, Index, load_index, write_shards
+from twigcast.pipeline.progress import describe
 from twigcast.pipeline.subscriptions import Subscriptions, load_subscriptions
 from twigcast.pipeline.verdicts import (
     MATCH_SCHEMA,
@@ -84,53 +85,72 @@ class Decision:
         return len(self.shards) > 1
 
 
-def decide_by_subscriptions(
+def decide(
     spark: SparkSession,
-    subscriptions: Subscriptions,
+    subscriptions: Subscriptions | None,
+    network: str | NetworkPlan | None,
     *,
+    at: str | None = None,
+    has_place: bool = False,
     skip_bad: bool = False,
     shard_size: int = SHARD_SIZE,
 ) -> Decision:
-    """Compile subscriptions and bring them to all machines.
+    """Compile subscriptions, or freeze a network, and bring that to all machines.
 
-    A bad one is an error before any work; with ``skip_bad`` it is left out and told of.
+    With a network ``subscriptions`` are added to the clients that they name as subscriber.
+    Documents enter it ``at`` that broker, by default where the only producer is; ``has_place`` is
+    whether they say it themselves.  A bad subscription is an error before any work; with
+    ``skip_bad`` it is left out and told of.
     """
+    if network is None and subscriptions is None:
+        raise PipelineError("there is nothing to route by; name subscriptions, a network, or both")
+    if network is None and at is not None:
+        raise PipelineError("at= is a broker of a network; name the network, or leave it out")
+    skipped: list[SubscriptionFileError] = []
+    on_bad = skipped.append if skip_bad else None
+    describe(spark, "compiling subscriptions" if network is None else "freezing the network")
+    try:
+        loaded: Iterable[Subscription] = ()
+        if subscriptions is not None:
+            loaded = load_subscriptions(spark, subscriptions, on_bad)
+        if network is None:
+            decision = _by_subscriptions(spark, loaded, shard_size)
+        else:
+            plan = read_network(network) if isinstance(network, str) else network
+            decision = _by_network(spark, _with_subscriptions(plan, loaded), at, has_place)
+    finally:
+        describe(spark, None)
+    return replace(decision, skipped=tuple(skipped))
+
+
+def _by_subscriptions(
+    spark: SparkSession, loaded: Iterable[Subscription], shard_size: int
+) -> Decision:
     if shard_size < 1:
         raise PipelineError(f"a shard has at least one subscription, not {shard_size}")
-    skipped: list[SubscriptionFileError] = []
-    loaded = load_subscriptions(spark, subscriptions, skipped.append if skip_bad else None)
     bundles = []
     total = 0
     with tempfile.TemporaryDirectory(prefix="twigcast-") as scratch:
         for folder, count in write_shards(loaded, Path(scratch), shard_size):
             bundles.append(ship(spark, folder, load_index))
             total += count
-    return Decision(tuple(bundles), subscriptions=total, skipped=tuple(skipped))
+    return Decision(tuple(bundles), subscriptions=total)
 
 
-def decide_by_network(
-    spark: SparkSession,
-    network: str | NetworkPlan,
-    subscriptions: Subscriptions | None = None,
-    *,
-    at: str | None = None,
-    skip_bad: bool = False,
+def _by_network(
+    spark: SparkSession, plan: NetworkPlan, at: str | None, has_place: bool
 ) -> Decision:
-    """Freeze a network and bring it to all machines.
-
-    ``subscriptions`` are added to the clients of the network that they name as subscriber.
-    Documents enter ``at`` that broker; by default where the only producer is.
-    """
-    plan = read_network(network) if isinstance(network, str) else network
-    skipped: list[SubscriptionFileError] = []
-    if subscriptions is not None:
-        plan = _with_subscriptions(spark, plan, subscriptions, skipped.append if skip_bad else None)
     producers = {client.broker for client in plan.clients if client.advertisements}
     if at is not None and at not in plan.overlay:
         known = ", ".join(plan.overlay.brokers[:10])
         raise PipelineError(f"the network has no broker {at!r} to publish at; it has: {known}")
     if at is None and len(producers) == 1:
         (at,) = producers
+    if at is None and not has_place:
+        raise PipelineError(
+            "the network has no or several brokers with a producer; say at which one the "
+            "documents enter it, or which column tells it"
+        )
     warnings = []
     if at is not None and plan.strategy.towards is not Towards.EVERYONE and at not in producers:
         warnings.append(
@@ -154,17 +174,14 @@ def decide_by_network(
         at=at,
         links=links,
         subscriptions=sum(len(client.subscriptions) for client in plan.clients),
-        skipped=tuple(skipped),
         warnings=tuple(warnings),
     )
 
 
-def _with_subscriptions(
-    spark: SparkSession, plan: NetworkPlan, subscriptions: Subscriptions, on_bad: OnBad | None
-) -> NetworkPlan:
+def _with_subscriptions(plan: NetworkPlan, loaded: Iterable[Subscription]) -> NetworkPlan:
     """The plan with subscriptions added to the clients that they name."""
     added: dict[str, dict[str, Pattern]] = {client.name: {} for client in plan.clients}
-    for each in load_subscriptions(spark, subscriptions, on_bad):
+    for each in loaded:
         wanted = added.get(each.subscriber or "")
         if wanted is None:
             whose = f"{each.subscriber!r}" if each.subscriber else "nobody"

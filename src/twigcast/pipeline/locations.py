@@ -17,7 +17,7 @@ that a mark that it has made there is gone, and fails.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -82,10 +82,6 @@ class Location:
     def child(self, name: str) -> Location:
         """A place within this folder."""
         return Location(self._spark, f"{self.url.rstrip('/')}/{name}")
-
-    def other(self, path: str) -> Location:
-        """Any other place."""
-        return Location(self._spark, path)
 
     def beside(self, name: str) -> Location:
         """A place in the same folder."""
@@ -156,6 +152,13 @@ class Location:
     @contextmanager
     def staged(self, *, overwrite: bool = False) -> Iterator[Location]:
         """A folder to write to, which becomes this one at the end, and goes if anything fails."""
+        former = self._former()
+        if former.exists():
+            # A job was killed between two renames.
+            if self.exists():
+                former.remove()
+            else:
+                former.rename(self)
         if not overwrite and self.exists():
             raise PipelineError(f"{self.url} is there already; choose another place, or overwrite")
         hidden = f".{self.name}.partial-"
@@ -180,9 +183,27 @@ class Location:
             staging.remove()
             raise
 
+    def require_replaceable(
+        self, inputs: Iterable[str], is_result: Callable[[Location], bool]
+    ) -> None:
+        """Refuse to be replaced, where that would take away what is read, or is no result."""
+        whole = f"{self.url.rstrip('/')}/"
+        for path in inputs:
+            if f"{Location(self._spark, path).url.rstrip('/')}/".startswith(whole):
+                raise PipelineError(
+                    f"{self.url} would be replaced, and {path} is in it; choose another place"
+                )
+        if self.exists() and self.entries() and not is_result(self):
+            raise PipelineError(
+                f"{self.url} is no result such as the one that would replace it; choose another "
+                "place, or remove it"
+            )
+
+    def _former(self) -> Location:
+        return self.beside(f".{self.name}.former")
+
     def _replace(self, staging: Location) -> None:
-        former = self.beside(f".{self.name}.former")
-        former.remove()
+        former = self._former()
         self.rename(former)
         try:
             staging.rename(self)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
@@ -24,10 +24,11 @@ from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import describe
 from twigcast.pipeline.reading import read_table
 from twigcast.pipeline.verdicts import DELIVERED, REJECTED, UNWANTED
-from twigcast.pipeline.writing import Written, count_subscribers, write_empty, write_links
+from twigcast.pipeline.writing import Written, busiest_subscribers, write_empty, write_links
 
 Format = Literal["parquet", "jsonl"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl")
+_TRIES: Final = "_tries"
 _MOST_REASONS: Final = 5
 _MOST_SUBSCRIBERS: Final = 10
 
@@ -178,6 +179,19 @@ def _top(frame: DataFrame | None, most: int) -> tuple[tuple[str, int], ...]:
     return tuple((str(row[0]), int(row[1])) for row in frame.take(most))
 
 
+def _take(tries: Path, root: Path, name: str) -> Path:
+    """Put a file that counts among the tables."""
+    target = root / name
+    target.parent.mkdir(exist_ok=True)
+    try:
+        return (tries / name).rename(target)
+    except FileNotFoundError:
+        raise PipelineError(
+            f"{tries / name} is not there, though a worker wrote it: the folder must be mounted at "
+            "the same place on all machines, and no other job may write to it"
+        ) from None
+
+
 def can_write_by_workers(
     decision: Decision,
     folder: Location,
@@ -221,22 +235,13 @@ def write_by_workers(
 ) -> Totals:
     """Let workers write the tables to a folder that they see, and keep the files that count."""
     root = Path(str(folder.local_path))
-    root.mkdir(parents=True, exist_ok=True)
+    tries = root / _TRIES
+    tries.mkdir(parents=True)
     told = Written()
-    for row in decision.written(documents, str(root)).collect():
+    for row in decision.written(documents, str(tries)).collect():
         told.merge(Written.of_text(row.written))
-    every = [path for path in root.glob("*/*") if path.is_file()]
-    counted = {root / name for name in told.files}
-    missing = len(counted.difference(every))
-    if missing:
-        raise PipelineError(
-            f"{missing:,} of {len(counted):,} files that workers wrote to {root} are not there: "
-            "the folder must be mounted at the same place on all machines, and no other job may "
-            "write to it"
-        )
-    for path in every:
-        if path not in counted:
-            path.unlink()
+    counted = [_take(tries, root, name) for name in told.files]
+    shutil.rmtree(tries)
     for table in ("deliveries", "documents", "rejected"):
         if not any(path.parent.name == table for path in counted):
             write_empty(root / table, table, routed=decision.network is not None)
@@ -251,11 +256,9 @@ def write_by_workers(
         delivered=told.statuses[DELIVERED],
         unwanted=told.statuses[UNWANTED],
         rejected=told.statuses[REJECTED],
-        reasons=tuple(_ranked(told.reasons)[:_MOST_REASONS]),
-        busiest=tuple(_ranked(count_subscribers(deliveries))[:_MOST_SUBSCRIBERS]),
+        reasons=tuple(
+            sorted(told.reasons.items(), key=lambda one: (-one[1], one[0]))[:_MOST_REASONS]
+        ),
+        busiest=tuple(busiest_subscribers(deliveries, _MOST_SUBSCRIBERS)),
         links=links,
     )
-
-
-def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))

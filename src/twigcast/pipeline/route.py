@@ -11,7 +11,7 @@ from typing import Any, Required, TypedDict, Unpack
 from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError, SubscriptionFileError
-from twigcast.pipeline.decisions import Decision, decide_by_network, decide_by_subscriptions
+from twigcast.pipeline.decisions import Decision, decide
 from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.indexes import SHARD_SIZE
 from twigcast.pipeline.locations import Location
@@ -161,39 +161,32 @@ def prepare_route(
         raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
     overwrite = settings.get("overwrite", False)
     subscriptions, network = settings.get("subscriptions"), settings.get("network")
-    at, skip_bad = settings.get("at"), settings.get("skip_bad", False)
     place = Location(spark, settings["output"])
     if not overwrite and place.exists():
         raise PipelineError(f"{place.url} is there already; choose another place, or overwrite")
     if overwrite:
-        _require_replaceable(place, () if isinstance(documents, DataFrame) else documents)
-    started = time.perf_counter()
-    if network is not None:
-        describe(spark, "freezing the network")
-        decision = decide_by_network(spark, network, subscriptions, at=at, skip_bad=skip_bad)
-    elif subscriptions is None:
-        raise PipelineError("there is nothing to route by; name subscriptions, a network, or both")
-    elif at is not None:
-        raise PipelineError("at= is a broker of a network; name the network, or leave it out")
-    else:
-        describe(spark, "compiling subscriptions")
-        decision = decide_by_subscriptions(
-            spark,
-            subscriptions,
-            skip_bad=skip_bad,
-            shard_size=settings.get("shard_size", SHARD_SIZE),
+        inputs = [documents] if isinstance(documents, str) else documents
+        read = [*([] if isinstance(inputs, DataFrame) else inputs), subscriptions, network]
+        place.require_replaceable(
+            [each for each in read if isinstance(each, str) and each != "-"],
+            lambda folder: folder.child(SUMMARY).exists(),
         )
-    compile_seconds = time.perf_counter() - started
     chosen = settings.get("options", SourceOptions())
     if isinstance(documents, DataFrame):
         found = Documents.of(as_documents(documents, chosen))
     else:
         found = find_documents(spark, documents, chosen)
-    if decision.network is not None and decision.at is None and not found.has_place:
-        raise PipelineError(
-            "the network has no or several brokers with a producer; say at which one the "
-            "documents enter it, or which column tells it"
-        )
+    started = time.perf_counter()
+    decision = decide(
+        spark,
+        subscriptions,
+        network,
+        at=settings.get("at"),
+        has_place=found.has_place,
+        skip_bad=settings.get("skip_bad", False),
+        shard_size=settings.get("shard_size", SHARD_SIZE),
+    )
+    compile_seconds = time.perf_counter() - started
     return RouteJob(
         spark,
         found,
@@ -204,22 +197,6 @@ def prepare_route(
         overwrite,
         compile_seconds,
     )
-
-
-def _require_replaceable(place: Location, documents: str | Sequence[str]) -> None:
-    """Refuse to replace what is no result, or holds the documents."""
-    inputs = [documents] if isinstance(documents, str) else documents
-    output = f"{place.url.rstrip('/')}/"
-    for given in inputs:
-        if f"{place.other(given).url.rstrip('/')}/".startswith(output):
-            raise PipelineError(
-                f"{place.url} would be replaced, and {given} is in it; choose another place"
-            )
-    if place.exists() and not place.child(SUMMARY).exists() and place.entries():
-        raise PipelineError(
-            f"{place.url} is no result of a route (it has no {SUMMARY}), so it is not replaced; "
-            "choose another place, or remove it"
-        )
 
 
 def route(

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pyspark
-from pyspark import SparkConf
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -92,7 +94,24 @@ def _given() -> dict[str, str]:
             words = re.split(r"[\s=:]+", line.strip(), maxsplit=1)
             if len(words) == 2 and not line.lstrip().startswith("#"):
                 settings[words[0]] = words[1]
-    return settings | dict(SparkConf().getAll())
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        # spark-submit has started the JVM already, and told it what it was told.
+        SparkContext._ensure_initialized()
+        settings |= dict(SparkConf().getAll())
+    return settings | _submit_arguments(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+
+
+def _submit_arguments(text: str) -> dict[str, str]:
+    """The settings among arguments for spark-submit, with which PySpark will start the JVM."""
+    settings: dict[str, str] = {}
+    words = shlex.split(text)
+    for option, value in pairwise(words):
+        if option == "--master":
+            settings["spark.master"] = value
+        elif option == "--conf":
+            name, _, setting = value.partition("=")
+            settings[name] = setting
+    return settings
 
 
 def ui_address(session: SparkSession) -> str | None:

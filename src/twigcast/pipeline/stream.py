@@ -16,7 +16,7 @@ where it does not have to be quick.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Required, TypedDict, Unpack
+from typing import Any, Required, TypedDict, Unpack
 
 from pyspark.errors import IllegalArgumentException, PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.decisions import Decision
 from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Location
@@ -35,11 +34,6 @@ from twigcast.pipeline.stream_output import StreamOutput
 from twigcast.pipeline.subscription_versions import SubscriptionVersions, Version
 from twigcast.pipeline.subscriptions import Subscriptions
 from twigcast.routing import NetworkPlan
-
-_WITHOUT_PLACE: Final = (
-    "the network has no or several brokers with a producer; say at which one the documents enter "
-    "it, or which column tells it"
-)
 
 
 class Stream:
@@ -145,23 +139,18 @@ def stream(
     output = StreamOutput(spark, settings["output"], settings.get("checkpoint"))
     found = _documents(spark, documents, output, settings)
     (part,) = found.parts
-
-    def check(decision: Decision) -> None:
-        if decision.network is not None and decision.at is None and not found.has_place:
-            raise PipelineError(_WITHOUT_PLACE)
-
     versions = SubscriptionVersions(
         spark,
         settings.get("subscriptions"),
         settings.get("network"),
         at=settings.get("at"),
+        has_place=found.has_place,
         skip_bad=settings.get("skip_bad", False),
-        check=check,
     )
     writer = part.frame.writeStream.queryName(f"twigcast stream to {output.place.url}")
     writer = _triggered(writer, settings.get("trigger"), settings.get("once", False))
     writer = writer.option("checkpointLocation", output.checkpoint.url)
-    output.claim()
+    output.claim(format)
     batches = StreamBatches(spark, found, output, versions, format, settings.get("on_batch"))
     try:
         return Stream(writer.foreachBatch(batches).start(), batches)

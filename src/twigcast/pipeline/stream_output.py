@@ -1,6 +1,6 @@
 """Where a stream leaves its batches, each put in place by one renaming, once and for all.
 
-    OUTPUT/_stream.json                       which stream writes here
+    OUTPUT/_stream.json                       which stream writes here, and in which format
     OUTPUT/_checkpoint/                       what Spark has taken so far, unless it is elsewhere
     OUTPUT/.batch=00000012.5f3a….partial/     being written
     OUTPUT/batch=00000012/                    there whole
@@ -13,7 +13,8 @@ already it is left alone.  So a document is in exactly one batch.
 That holds only as long as an output and a checkpoint belong together: with another checkpoint the
 numbers would begin anew and documents would be taken for delivered.  Both carry the same id, and
 whatever does not is refused.  Two processes with one checkpoint write to folders of their own, and
-one of them renames first; the other one fails.
+one of them renames first; the other one fails.  All batches have one format, since together they
+are read as one table.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pyspark.sql import SparkSession
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.locations import Location
+from twigcast.pipeline.results import Format
 
 BATCH_FILE: Final = "batch.json"
 CHECKPOINT: Final = "_checkpoint"
@@ -51,13 +53,13 @@ class StreamOutput:
         self._leftovers: dict[str, list[Location]] = defaultdict(list)
         """Folders of runs that were killed, by the name of the batch they were to become."""
 
-    def claim(self) -> None:
+    def claim(self, format: Format) -> None:  # noqa: A002 - as Spark's own writer calls it
         """See that output and checkpoint belong together, or make them so; clear what is left."""
         here, there = _identity(self.place), _identity(self.checkpoint)
         if here is None and there is None:
             self._refuse_strangers()
             # The checkpoint first: without Spark's own file there it tells that nothing has begun.
-            there = self._sign(self.checkpoint, uuid.uuid4().hex)
+            there = self._sign(self.checkpoint, uuid.uuid4().hex, format)
         if here is None and there is not None:
             if self.checkpoint.child(_OF_SPARK).exists():
                 raise PipelineError(
@@ -65,13 +67,19 @@ class StreamOutput:
                     f"and {self.place.url} is another one or has been emptied; choose a new "
                     "checkpoint to begin anew"
                 )
-            here = self._sign(self.place, there["stream"])
+            here = self._sign(self.place, there["stream"], format)
         assert here is not None
         if there is None or here["stream"] != there["stream"]:
             raise PipelineError(
                 f"the output {self.place.url} goes with the checkpoint {here['checkpoint']}, and "
                 f"{self.checkpoint.url} is not or no longer that one; go on with it, or choose a "
                 "new output"
+            )
+        if here["format"] != format:
+            raise PipelineError(
+                f"the batches of {self.place.url} are in the format {here['format']!r}, and the "
+                f"stream would go on in {format!r}; keep to the former, or begin anew with a new "
+                "output and a new checkpoint"
             )
         self.stream = str(here["stream"])
         self._find_leftovers()
@@ -87,11 +95,12 @@ class StreamOutput:
                 "place"
             )
 
-    def _sign(self, folder: Location, stream: str) -> dict[str, Any]:
+    def _sign(self, folder: Location, stream: str, format: Format) -> dict[str, Any]:  # noqa: A002
         identity = {
             "stream": stream,
             "output": self.place.url,
             "checkpoint": self.checkpoint.url,
+            "format": format,
         }
         # Whole or not at all, as everything here.
         draft = folder.child(f".{_IDENTITY}.{self._token}")
@@ -157,7 +166,7 @@ def _identity(folder: Location) -> dict[str, Any] | None:
     text = file.read_text()
     try:
         found = json.loads(text)
-        if {"stream", "output", "checkpoint"} <= found.keys():
+        if {"stream", "output", "checkpoint", "format"} <= found.keys():
             return dict(found)
     except (ValueError, AttributeError):
         pass

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +31,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.decisions import Decision, decide_by_network, decide_by_subscriptions
+from twigcast.pipeline.decisions import Decision, decide
 from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Entry, Location
 from twigcast.pipeline.subscriptions import Subscriptions
@@ -79,18 +79,14 @@ class SubscriptionVersions:
         network: str | NetworkPlan | None,
         *,
         at: str | None = None,
+        has_place: bool = False,
         skip_bad: bool = False,
-        check: Callable[[Decision], None] = lambda _: None,
     ) -> None:
-        if subscriptions is None and network is None:
-            raise PipelineError("there is nothing to go by; name subscriptions, a network, or both")
         if subscriptions == "-":
             raise PipelineError(
                 "a stream looks at its subscriptions again and again, which standard input does "
                 "not allow; put them into a file"
             )
-        if at is not None and network is None:
-            raise PipelineError("at= is a broker of a network; name the network, or leave it out")
         self._spark = spark
         if subscriptions is not None and not isinstance(subscriptions, str | DataFrame):
             # They may be asked for again when the network changes.
@@ -98,8 +94,8 @@ class SubscriptionVersions:
         self._subscriptions = subscriptions
         self._network = network
         self._at = at
+        self._has_place = has_place
         self._skip_bad = skip_bad
-        self._check = check
         self._known = self._look()
         """How the files looked whose content is that of the version, or was refused."""
         self._refused: str | None = None
@@ -152,16 +148,14 @@ class SubscriptionVersions:
         )
 
     def _compile(self) -> Decision:
-        spark, given = self._spark, self._subscriptions
-        if self._network is not None:
-            decision = decide_by_network(
-                spark, self._network, given, at=self._at, skip_bad=self._skip_bad
-            )
-        else:
-            assert given is not None
-            decision = decide_by_subscriptions(spark, given, skip_bad=self._skip_bad)
-        self._check(decision)
-        return decision
+        return decide(
+            self._spark,
+            self._subscriptions,
+            self._network,
+            at=self._at,
+            has_place=self._has_place,
+            skip_bad=self._skip_bad,
+        )
 
     def _version(self, name: str, seen: tuple[_Stamp, ...]) -> Version:
         changed = None
@@ -182,7 +176,11 @@ class SubscriptionVersions:
         """The paths of what is given, and those that a network file names."""
         if not isinstance(given, str):
             return []
-        return [given, *_named_files(Path(given))] if given is self._network else [given]
+        if given is not self._network:
+            return [given]
+        # A network is read from this machine, wherever the session's Hadoop looks by default.
+        network = Path(given).absolute()
+        return [f"file:{path}" for path in (network, *_named_files(network))]
 
     def _name(self) -> str:
         """The name of what the files hold."""
@@ -255,7 +253,7 @@ def _sha256(spark: SparkSession, url: str) -> str:
         stream.close()
 
 
-def _named_files(network: Path) -> list[str]:
+def _named_files(network: Path) -> list[Path]:
     """The files that a network file names; one that cannot be read names none."""
     try:
         clients = tomllib.loads(network.read_text(encoding="utf-8"))["clients"]
@@ -263,4 +261,4 @@ def _named_files(network: Path) -> list[str]:
         found += [one.get("dtd") for client in clients for one in client.get("advertises", ())]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
-    return [str(network.parent / name) for name in dict.fromkeys(found) if isinstance(name, str)]
+    return [network.parent / name for name in dict.fromkeys(found) if isinstance(name, str)]

@@ -5,12 +5,12 @@ of names that are already there as numbers.  So a task writes its part of each t
 straight from Arrow, names as dictionaries, and tells Spark one row: which files it has made, and
 its totals.
 
-    task 0 ──► deliveries/part-0-5f….parquet, documents/part-0-5f….parquet, …  ──► one row
+    task 0 ──► _tries/deliveries/part-5f….parquet, _tries/documents/part-5f….parquet, … ──► one row
     task 1 ──► …
 
-Spark takes exactly one row for each part of the job, however often a part was tried.  Files of
-tries that do not count are removed before the folder is put in place, so retries, speculation and
-lost machines leave the result as it should be.
+Spark takes exactly one row for each part of the job, however often a part was tried.  The files
+that these rows name are moved to the tables; those of other tries go with their folder.  So
+retries, speculation and lost machines leave the result as it should be.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from twigcast.pipeline.documents import Batches
 from twigcast.pipeline.verdicts import Counts, Decide, Verdicts
 
 WRITTEN_SCHEMA: Final = "written string"
-_ROWS_AT_ONCE: Final = 1_000_000
+_ROWS_AT_ONCE: Final = 500_000
+_FIRST_DOCUMENTS: Final = 100
 _DOCUMENTS_AT_ONCE: Final = 50_000
 _DICTIONARY_BYTES: Final = 16 * 2**20
 
@@ -147,8 +148,8 @@ class WriteTables:
         written = Written()
         tables = _Tables(Path(self.folder), _ROUTED if self.routed else _SCHEMAS)
         try:
-            for batch in batches:
-                verdicts = self.decide(batch)
+            for piece in _Pieces(batches, written):
+                verdicts = self.decide(piece)
                 written.add(verdicts)
                 tables.add(verdicts)
             tables.write_deliveries()
@@ -156,6 +157,28 @@ class WriteTables:
             tables.close()
         written.files = tables.files
         yield pa.RecordBatch.from_pydict({"written": [written.to_text()]})
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """Batches cut so that each has about as many deliveries as are written at once."""
+
+    batches: Batches
+    written: Written
+
+    def __iter__(self) -> Batches:
+        for batch in self.batches:
+            begin = 0
+            while begin < len(batch):
+                # As many each as the documents before, whose number grows meanwhile.
+                documents = self.written.statuses.total()
+                most = len(batch)
+                if self.written.deliveries:
+                    most = max(1, _ROWS_AT_ONCE * documents // self.written.deliveries)
+                elif not documents:
+                    most = _FIRST_DOCUMENTS
+                yield batch.slice(begin, most)
+                begin += most
 
 
 class _Tables:
@@ -212,6 +235,8 @@ class _Tables:
                     if pa.types.is_dictionary(one.type) or one.name in ("status", "reason")
                 ],
                 dictionary_pagesize_limit=_DICTIONARY_BYTES,
+                # Those of other columns would take longer than writing these.
+                write_statistics=[schema.names[0]],
                 store_schema=False,
             )
         if row_group is None:
@@ -283,15 +308,22 @@ def write_links(folder: Path, rows: list[tuple[Any, ...]]) -> None:
     pq.write_table(table, str(folder / "part-0.parquet"), store_schema=False)
 
 
-def count_subscribers(files: Iterable[Path]) -> Counter[str]:
-    """The deliveries of each subscriber, counted from files of deliveries."""
-    counts: Counter[str] = Counter()
+def busiest_subscribers(files: Iterable[Path], most: int) -> list[tuple[str, int]]:
+    """The subscribers with the most deliveries, counted from files of deliveries."""
+    counts = []
     for path in files:
         with pq.ParquetFile(str(path), read_dictionary=["subscriber"]) as file:
             for number in range(file.num_row_groups):
                 column = file.read_row_group(number, columns=["subscriber"]).column(0)
                 for chunk in column.chunks:
                     found = pc.value_counts(chunk.indices)
-                    names = chunk.dictionary.take(found.field("values")).to_pylist()
-                    counts.update(dict(zip(names, found.field("counts").to_pylist(), strict=True)))
-    return counts
+                    names = chunk.dictionary.take(found.field("values"))
+                    counts.append(pa.table({"name": names, "count": found.field("counts")}))
+    if not counts:
+        return []
+    summed = pa.concat_tables(counts).group_by("name").aggregate([("count", "sum")])
+    order = [("count_sum", "descending"), ("name", "ascending")]
+    top = summed.take(pc.select_k_unstable(summed, most, order))
+    return list(
+        zip(top.column("name").to_pylist(), top.column("count_sum").to_pylist(), strict=True)
+    )

@@ -6,7 +6,8 @@
 A file of this machine or a mounted folder may be an archive far larger than memory, so Spark is not
 asked for its bytes.  A large local zip is cut into parts, one task each; a tar has no table of its
 members and is one task.  From other file systems the bytes come through Spark, which takes whole
-files; one that is too large for that is a row with a problem.
+files; one that is too large for that is a row with a problem.  Spark passes over files without a
+byte, so those are found by their names.
 
 Cost: a task holds one file of another file system, or one document of a local one, and a batch.
 """
@@ -14,18 +15,20 @@ Cost: a task holds one file of another file system, or one document of a local o
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import BinaryIO, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.pipeline.documents import SCHEMA, DocumentPart, Documents
-from twigcast.pipeline.sources.archives import ZIP, is_empty, open_local, read_file
-from twigcast.pipeline.sources.contract import Found, to_batches
-from twigcast.pipeline.sources.listing import Reading
+from twigcast.pipeline.sources.batching import Found, to_batches
+from twigcast.pipeline.sources.faults import raise_passing
+from twigcast.pipeline.sources.listing import Reading, empty_files
+from twigcast.pipeline.sources.packed_files import ZIP, open_local, read_file
 
 PART: Final = 32 * 1024 * 1024
 """Bytes of a zip that one task reads."""
@@ -33,19 +36,23 @@ PART: Final = 32 * 1024 * 1024
 FETCHED: Final = 512 * 1024 * 1024
 """The largest file that Spark is asked to fetch from another file system."""
 
+NOT_FETCHED: Final = (
+    f"the file is larger than {FETCHED:,} bytes; copy it to a folder that all workers see"
+)
+
+Reader = Callable[[str, BinaryIO], Iterator[Found]]
+"""What is in one open file, by its URL; a function that workers can import."""
+
 
 def read_files(spark: SparkSession, reading: Reading, part: int = PART) -> Documents:
     """The documents of these files."""
     frame = reading.load(spark, "binaryFile")
-    if not reading.is_local:
-        return fetched(frame)
-    empty = [url for url in reading.files if is_empty(url)]
-    if empty:
-        # Spark does not read them at all.
-        rows = [(url, url, b"", None) for url in empty]
-        there = Documents.of(spark.createDataFrame(rows, SCHEMA))
-        return Documents.joined((_read_local(spark, reading, frame, part), there))
-    return _read_local(spark, reading, frame, part)
+    there = _read_local(spark, reading, frame, part) if reading.is_local else fetched(frame)
+    empty = [found for url in empty_files(frame) for found in read_file(url, io.BytesIO())]
+    if not empty:
+        return there
+    rows = [(one.id, one.source, one.content, one.problem) for one in empty]
+    return Documents.joined((there, Documents.of(spark.createDataFrame(rows, SCHEMA))))
 
 
 def _read_local(spark: SparkSession, reading: Reading, frame: DataFrame, part: int) -> Documents:
@@ -68,28 +75,18 @@ def _read_local(spark: SparkSession, reading: Reading, frame: DataFrame, part: i
     return Documents.joined((opened(frame.where(~large)), cut))
 
 
-def opened(frame: DataFrame) -> Documents:
-    """Documents of files that workers open themselves."""
-    return Documents.of(DocumentPart(frame.select("path"), _open_files))
+def opened(frame: DataFrame, read: Reader = read_file) -> Documents:
+    """Documents of files that workers open themselves; the frame may be streaming."""
+    return Documents.of(DocumentPart(frame.select("path"), OpenFiles(read)))
 
 
-def fetched(frame: DataFrame) -> Documents:
-    """Documents of files that Spark fetches."""
-    size = F.col("_metadata.file_size")
-    large = frame.where(size > FETCHED).select(
-        F.col("path").alias("id"),
-        F.col("path").alias("source"),
-        F.lit(None).cast("binary").alias("content"),
-        F.lit(
-            f"the file is larger than {FETCHED:,} bytes; copy it to a folder that all workers see"
-        ).alias("problem"),
-    )
-    return Documents.joined((read_fetched(frame.where(size <= FETCHED)), Documents.of(large)))
-
-
-def read_fetched(frame: DataFrame) -> Documents:
-    """Documents of files that Spark fetches, each small enough for that."""
-    return Documents.of(DocumentPart(frame.select("path", "content"), _read_contents))
+def fetched(frame: DataFrame, read: Reader = read_file) -> Documents:
+    """Documents of files that Spark fetches, but for those that are too large; may be streaming."""
+    # Spark looks at this column before it reads a file.
+    size = F.col("length")
+    small = frame.where(size <= FETCHED).select("path", "content")
+    large = frame.where(size > FETCHED).select("path", F.lit(None).cast("binary").alias("content"))
+    return Documents.of(DocumentPart(small.unionAll(large), ReadContents(read)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,34 +101,62 @@ class ZipParts:
             found
             for batch in batches
             for number in batch.column(0).to_pylist()
-            for found in _open_file(*self.parts[number])
+            for found in _open_part(*self.parts[number])
         )
 
 
-def _open_files(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return to_batches(
-        found
-        for batch in batches
-        for path in batch.column(0).to_pylist()
-        for found in _open_file(path)
-    )
+@dataclass(frozen=True, slots=True)
+class OpenFiles:
+    """Opens files: each row of the input is the URL of one."""
+
+    read: Reader
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The documents of the files."""
+        return to_batches(
+            found
+            for batch in batches
+            for path in batch.column(0).to_pylist()
+            for found in _open_file(path, self.read)
+        )
 
 
-def _open_file(path: str, part: int = 0, parts: int = 1) -> Iterator[Found]:
+@dataclass(frozen=True, slots=True)
+class ReadContents:
+    """Reads files that were fetched: each row of the input is the URL and the bytes of one.
+
+    Those that are too large have no bytes.
+    """
+
+    read: Reader
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The documents of the files."""
+        return to_batches(
+            found
+            for batch in batches
+            for path, content in zip(*batch.columns, strict=True)
+            for found in self._read(path.as_py(), content.as_py())
+        )
+
+    def _read(self, path: str, content: bytes | None) -> Iterator[Found]:
+        if content is None:
+            return iter([Found(path, path, None, NOT_FETCHED)])
+        return self.read(path, io.BytesIO(content))
+
+
+def _open_part(path: str, part: int, parts: int) -> Iterator[Found]:
+    read = partial(read_file, part=part, parts=parts)
+    return _open_file(path, read, is_first=part == 0)
+
+
+def _open_file(path: str, read: Reader, *, is_first: bool = True) -> Iterator[Found]:
     try:
         file = open_local(path)
     except OSError as error:
-        if part == 0:
+        raise_passing(error)
+        if is_first:
             yield Found(path, path, None, f"it cannot be opened: {error.strerror}")
         return
     with file:
-        yield from read_file(path, file, part, parts)
-
-
-def _read_contents(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return to_batches(
-        found
-        for batch in batches
-        for path, content in zip(*batch.columns, strict=True)
-        for found in read_file(path.as_py(), io.BytesIO(content.as_py()))
-    )
+        yield from read(path, file)

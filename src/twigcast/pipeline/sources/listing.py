@@ -27,7 +27,6 @@ from pyspark.sql.types import StructType
 from twigcast.errors import PipelineError
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.apart import load_apart
-from twigcast.pipeline.sources.archives import ARCHIVES
 from twigcast.pipeline.sources.names import (
     ENDINGS,
     KNOWN,
@@ -41,6 +40,7 @@ from twigcast.pipeline.sources.names import (
     unescape,
 )
 from twigcast.pipeline.sources.options import FILES, ROWS, TABLES, SourceOptions
+from twigcast.pipeline.sources.packed_files import ARCHIVES
 
 _FEW_ROOTS: Final = 32
 """More roots than this Spark lists by a job, as by its own settings."""
@@ -62,8 +62,8 @@ class Reading:
 
     @property
     def is_partitioned(self) -> bool:
-        """Whether folders are named for the values of columns."""
-        return _is_partitioned(self.files)
+        """Whether folders below the root are named for the values of columns."""
+        return len(self.roots) == 1 and _is_partitioned(self.roots[0], self.files)
 
     def load(
         self,
@@ -138,7 +138,7 @@ def _of_plain(
         for system in _systems(folders):
             roots = {url: mine for url in system if (mine := chosen.intersection(inside[url]))}
             # Spark finds the columns of a partitioned table below one root only.
-            apart = any(_is_partitioned(files) for files in roots.values())
+            apart = any(_is_partitioned(url, files) for url, files in roots.items())
             for some in [[url] for url in roots] if apart else [list(roots)]:
                 files = tuple(name for url in some for name in sorted(roots[url]))
                 if files:
@@ -233,8 +233,18 @@ def _below(folder: str, names: Sequence[str]) -> Sequence[str]:
     return names[start : bisect_left(names, first[:-1] + chr(ord("/") + 1), start)]
 
 
-def _is_partitioned(files: Iterable[str]) -> bool:
-    return any("=" in step for file in files for step in file.split("/")[:-1])
+def _is_partitioned(root: str, files: Iterable[str]) -> bool:
+    """Whether each file lies in a folder below the root that is named ``column=value``.
+
+    Of a table of which only some files do, Spark would read only those.
+    """
+    depth = root.rstrip("/").count("/") + 1
+    return all(any(map(_is_value, file.split("/")[depth:-1])) for file in files)
+
+
+def _is_value(step: str) -> bool:
+    column, _, value = step.partition("=")
+    return bool(column and value)
 
 
 def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -> list[str]:
@@ -256,7 +266,29 @@ def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -
         raise PipelineError(
             f"{unescape(missing)}: nothing is there; check the path, or quote a pattern"
         ) from None
-    jvm: Any = spark._jvm
+    return _input_files(frame)
+
+
+def empty_files(frame: DataFrame) -> list[str]:
+    """Those files of a frame over ``binaryFile`` that have no byte; Spark has no rows for them.
+
+    Spark's listing has their number at once; only where there are some, a job tells the others.
+    """
+    java: Any = frame._jdf
+    jvm: Any = frame.sparkSession._jvm
+    index = java.queryExecution().analyzed().relation().location()
+    nothing = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.ArrayList()).toSeq()
+    folders = index.listFiles(nothing, nothing)
+    filled = sum(folders.apply(place).files().size() for place in range(folders.size()))
+    if filled == index.allFiles().size():
+        return []
+    others = {row.path for row in frame.select("path").collect()}
+    return sorted(set(_input_files(frame)) - others)
+
+
+def _input_files(frame: DataFrame) -> list[str]:
+    """All files of a frame, as one string on the way from Java: a call for each takes too long."""
+    jvm: Any = frame.sparkSession._jvm
     java: Any = frame._jdf
     text: Any = jvm.org.apache.hadoop.util.StringUtils
     joined = str(text.join("\n", java.inputFiles()))

@@ -8,8 +8,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.sources.archives import ARCHIVES
 from twigcast.pipeline.sources.options import CSV, FILES, JSON_LINES, PARQUET, ROWS
+from twigcast.pipeline.sources.packed_files import ARCHIVES
 
 ENDINGS: Final = {
     FILES: (".xml", ".xml.gz", *ARCHIVES),

@@ -33,7 +33,7 @@ from twigcast.pipeline.sources.cells import NO_CELL, require_columns, xml_column
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.options import PARQUET, SourceOptions
 
-TASK_BYTES: Final = 32 * 2**20
+TASK_BYTES: Final = 64 * 2**20
 """Bytes of documents that one task reads, unless a row group is larger."""
 _BATCH_ROWS: Final = 1_000
 _BATCH_BYTES: Final = 16 * 2**20
@@ -127,11 +127,14 @@ class ReadRowGroups:
         named = (self.column, self.id_column, self.at_column)
         wanted = sorted({name for name in named if name is not None})
         row = task.first_row
-        with pq.ParquetFile(task.path) as file:
+        with pq.ParquetFile(task.path, memory_map=True) as file:
             # A column that a file lacks is null there, as for Spark.
             present = [name for name in wanted if name in file.schema_arrow.names]
             for batch in file.iter_batches(
-                batch_size=task.batch_rows, row_groups=list(task.groups), columns=present
+                batch_size=task.batch_rows,
+                row_groups=list(task.groups),
+                columns=present,
+                use_threads=False,
             ):
                 yield self._documents(batch, task.url, row)
                 row += len(batch)

@@ -24,13 +24,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.documents import SCHEMA, DocumentPart, Documents
-from twigcast.pipeline.sources.archives import LIMIT, TOO_LARGE
+from twigcast.pipeline.sources.batching import Found, to_batches
 from twigcast.pipeline.sources.blocks import BLOCK, decoded_url, load_in_blocks, place_name
-from twigcast.pipeline.sources.contract import Found, to_batches
 from twigcast.pipeline.sources.heads import read_heads, read_tail
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.names import escape
 from twigcast.pipeline.sources.options import SourceOptions
+from twigcast.pipeline.sources.packed_files import LIMIT, TOO_LARGE
 from twigcast.pipeline.sources.rowhead import UTF_8_MARK, RowHead, UnreadableHeadError, find_head
 from twigcast.pipeline.sources.rowscan import Row
 

@@ -1,10 +1,13 @@
 """Documents of files as they arrive in a folder, as a streaming frame.
 
-The same columns and the same ids as when the folder is read at once; Spark keeps in its checkpoint
-which files were taken.  A file must come whole, so write it elsewhere and move it in.
+The same columns as when the folder is read at once, and the same ids, but that all JSON lines of a
+file are counted from its start; Spark keeps in its checkpoint which files were taken.  A file must
+come whole, so write it elsewhere and move it in.  One without a byte is taken without a trace.
 
 A stream must know its columns before the first file comes: those of a table are taken from a file
 that is there already, or for JSON lines from the options.
+
+Cost: Spark remembers each file for ever, and looks through the folder for each batch.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from pyspark.sql.types import StringType, StructField, StructType
 from twigcast.errors import PipelineError
 from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.locations import Location
+from twigcast.pipeline.sources.blocks import PLACE
 from twigcast.pipeline.sources.cells import xml_column
-from twigcast.pipeline.sources.files import opened, read_fetched
+from twigcast.pipeline.sources.files import Reader, fetched, opened
 from twigcast.pipeline.sources.jsonhead import json_columns
+from twigcast.pipeline.sources.lines import read_lines
 from twigcast.pipeline.sources.listing import Reading, list_files
 from twigcast.pipeline.sources.names import ENDINGS, escape, kind_of
 from twigcast.pipeline.sources.options import (
@@ -33,12 +38,12 @@ from twigcast.pipeline.sources.options import (
     ROWS,
     SourceOptions,
 )
+from twigcast.pipeline.sources.packed_files import read_file
 from twigcast.pipeline.sources.tables import (
     CSV_OPTIONS,
     DAMAGED,
     JSON_OPTIONS,
     damageable_documents,
-    file_url,
     line_documents,
     parquet_documents,
     with_damages,
@@ -48,6 +53,7 @@ _BINARY_FILE: Final = "path string, modificationTime timestamp, length bigint, c
 _FOR_EVER: Final = "36500d"
 _PARSED: Final = "__twigcast_parsed"
 _LINE: Final = "__twigcast_line"
+_PROBLEM: Final = "__twigcast_problem"
 
 
 def stream_documents(
@@ -81,10 +87,12 @@ def stream_documents(
     if options.named_columns:
         option = next(iter(options.named_columns))
         raise PipelineError(f"{folder}: {option} names a column, but files of XML have none")
-    frame = reader.format("binaryFile").schema(_BINARY_FILE).load(escape(place.url))
-    if place.url.startswith("file:"):
-        return opened(frame)
-    return read_fetched(frame)
+    return _files(reader, place.url, read_file)
+
+
+def _files(reader: DataStreamReader, url: str, read: Reader) -> Documents:
+    frame = reader.format("binaryFile").schema(_BINARY_FILE).load(escape(url))
+    return opened(frame, read) if url.startswith("file:") else fetched(frame, read)
 
 
 def _table(
@@ -98,8 +106,8 @@ def _table(
     folder = escape(url)
     if kind == JSON_LINES:
         schema = _json_schema(spark, there, url, options)
-        frame = reader.format("text").option("wholetext", "true").load(folder)
-        return _json_documents(frame, schema, options, url)
+        lines = _files(reader, url, read_lines).frame()
+        return _json_documents(lines, schema, options, url)
     if not there:
         raise PipelineError(
             f"{url}: the columns of a table are taken from its first file, and none is there; "
@@ -115,23 +123,28 @@ def _table(
 
 
 def _json_documents(
-    frame: DataFrame, schema: StructType, options: SourceOptions, url: str
+    lines: DataFrame, schema: StructType, options: SourceOptions, url: str
 ) -> DataFrame:
-    """Documents of whole files, so that lines have the same numbers however Spark cuts."""
-    lines = F.filter(F.split("value", "\n"), lambda line: F.trim(line) != "")
-    numbered = frame.select(file_url().alias("file"), F.posexplode(lines).alias("number", _LINE))
-    parsed = F.from_json(_LINE, with_damages(schema), dict(JSON_OPTIONS))
-    cells = numbered.select("file", "number", _LINE, parsed.alias(_PARSED)).select(
-        "file",
-        "number",
+    """Documents of lines, which come as documents themselves."""
+    line = F.col("content").cast("string")
+    parsed = F.from_json(line, with_damages(schema), dict(JSON_OPTIONS))
+    cells = lines.select(
+        F.col("id").alias(PLACE),
+        F.col("problem").alias(_PROBLEM),
+        line.alias(_LINE),
+        parsed.alias(_PARSED),
+    ).select(
+        PLACE,
+        _PROBLEM,
         *(F.col(_PARSED).getField(name).alias(name) for name in schema.names),
         F.coalesce(
             F.col(_PARSED).getField(DAMAGED), F.when(F.col(_PARSED).isNull(), F.col(_LINE))
         ).alias(DAMAGED),
     )
-    place = F.concat("file", F.lit("#"), (F.col("number") + 1).cast("string"))
     name = xml_column(schema, options, url)
-    return damageable_documents(cells, name, place, JSON_LINES, options)
+    return damageable_documents(
+        cells, name, F.col(PLACE), JSON_LINES, options, known=F.col(_PROBLEM)
+    )
 
 
 def _json_schema(

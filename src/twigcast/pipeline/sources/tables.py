@@ -93,11 +93,17 @@ def line_documents(
 
 
 def damageable_documents(
-    frame: DataFrame, name: str, place: Column, kind: str, options: SourceOptions
+    frame: DataFrame,
+    name: str,
+    place: Column,
+    kind: str,
+    options: SourceOptions,
+    known: Column | None = None,
 ) -> DataFrame:
-    """The documents of a frame with the column :data:`DAMAGED`."""
-    damaged = F.col(DAMAGED).isNotNull()
-    problem = F.when(damaged, F.lit(_DAMAGES[kind]))
+    """The documents of a frame with the column :data:`DAMAGED`, and problems known before."""
+    problem = F.when(F.col(DAMAGED).isNotNull(), F.lit(_DAMAGES[kind]))
+    if known is not None:
+        problem = F.coalesce(known, problem)
     return table_documents(frame, name, place, problem, options)
 
 

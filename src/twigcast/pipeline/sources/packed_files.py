@@ -7,8 +7,8 @@
 
 Archives come from anywhere, so nothing in them is believed: no document is read further than the
 limit on its size, whatever sizes and ratios are declared; names serve as ids only and never reach
-a file system; whatever an archive's reader raises becomes the ``problem`` of a row, and the
-members before it stay.
+a file system; whatever an archive's reader raises about it becomes the ``problem`` of a row, and
+the members before it stay.  Only faults of the machine that may go by are raised.
 
 Invariant: ids of one file are distinct and depend on the file alone, also when a zip is read in
 parts: the parts divide its members.  Cost: memory for one document and the names of the members.
@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from twigcast.documents import DEFAULT_LIMITS
-from twigcast.pipeline.sources.contract import Found
+from twigcast.pipeline.sources.batching import Found
+from twigcast.pipeline.sources.faults import raise_passing, said
 from twigcast.pipeline.sources.forward import ForwardFile
 
 LIMIT: Final = DEFAULT_LIMITS.size
@@ -54,19 +55,7 @@ def read_file(url: str, file: BinaryIO, part: int = 0, parts: int = 1) -> Iterat
 
 def open_local(url: str) -> BinaryIO:
     """A file of this machine, by its ``file:`` URL as Hadoop writes it."""
-    return _local_path(url).open("rb")
-
-
-def is_empty(url: str) -> bool:
-    """Whether a file of this machine has no byte; one that cannot be looked at may have some."""
-    try:
-        return _local_path(url).stat().st_size == 0
-    except OSError:
-        return False
-
-
-def _local_path(url: str) -> Path:
-    return Path("/" + url.removeprefix("file:").lstrip("/"))
+    return Path("/" + url.removeprefix("file:").lstrip("/")).open("rb")
 
 
 def _document(url: str, name: str, file: BinaryIO) -> Found:
@@ -78,7 +67,8 @@ def _document(url: str, name: str, file: BinaryIO) -> Found:
         else:
             content = file.read(LIMIT + 1)
     except Exception as error:
-        return Found(url, url, None, f"it cannot be read: {_said(error)}")
+        raise_passing(error)
+        return Found(url, url, None, f"it cannot be read: {said(error)}")
     if len(content) > LIMIT:
         return _too_large(url)
     return Found(url, url, content)
@@ -88,8 +78,9 @@ def _zip(url: str, file: BinaryIO, part: int, parts: int) -> Iterator[Found]:
     try:
         archive = zipfile.ZipFile(file)
     except Exception as error:
+        raise_passing(error)
         if part == 0:
-            yield Found(url, url, None, f"the archive cannot be read: {_said(error)}")
+            yield Found(url, url, None, f"the archive cannot be read: {said(error)}")
         return
     with archive:
         members = archive.infolist()
@@ -116,7 +107,8 @@ def _zip_member(place: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -
         with archive.open(member) as inner:
             return _document(place, member.filename.lower(), inner)  # type: ignore[arg-type]
     except Exception as error:
-        return Found(place, place, None, f"it cannot be read: {_said(error)}")
+        raise_passing(error)
+        return Found(place, place, None, f"it cannot be read: {said(error)}")
 
 
 def _tar(url: str, file: BinaryIO) -> Iterator[Found]:
@@ -129,7 +121,8 @@ def _tar(url: str, file: BinaryIO) -> Iterator[Found]:
             yield from _tar_members(url, archive)
         stream.require_end()
     except Exception as error:
-        yield Found(url, url, None, f"the archive cannot be read to its end: {_said(error)}")
+        raise_passing(error)
+        yield Found(url, url, None, f"the archive cannot be read to its end: {said(error)}")
 
 
 def _tar_members(url: str, archive: tarfile.TarFile) -> Iterator[Found]:
@@ -181,9 +174,3 @@ class _Ids:
 
 def _too_large(place: str) -> Found:
     return Found(place, place, None, TOO_LARGE)
-
-
-def _said(error: Exception) -> str:
-    """What an archive's reader said, in one line."""
-    lines = str(error).splitlines()
-    return lines[0] if lines and lines[0] else type(error).__name__

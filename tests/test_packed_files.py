@@ -14,10 +14,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from twigcast.pipeline.sources import archives
-from twigcast.pipeline.sources.archives import TOO_LARGE, open_local, read_file
-from twigcast.pipeline.sources.contract import Found, to_batches
+from twigcast.pipeline.sources.batching import Found, to_batches
 from twigcast.pipeline.sources.forward import ForwardFile
+from twigcast.pipeline.sources.packed_files import TOO_LARGE, open_local, read_file
 
 SMALL_LIMIT = 1_000
 
@@ -25,7 +24,7 @@ SMALL_LIMIT = 1_000
 @pytest.fixture
 def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents may have a thousand bytes, so that bombs can be small."""
-    monkeypatch.setattr(archives, "LIMIT", SMALL_LIMIT)
+    monkeypatch.setattr(packed_files, "LIMIT", SMALL_LIMIT)
 
 
 def read(name: str, data: bytes, part: int = 0, parts: int = 1) -> list[Found]:
