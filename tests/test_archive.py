@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections import Counter
@@ -10,6 +11,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pyarrow
 import pytest
 
 pytest.importorskip("pyspark", reason="the pipeline needs Spark")
@@ -24,18 +26,25 @@ from archives import (
     shared_archive,
     shared_documents,
 )
+from pyspark.errors import PySparkException
 
-from twigcast.documents import DocumentLimits
+from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import PipelineError
 from twigcast.matching import skeletons_of
 from twigcast.pipeline.archive import Rejection, archive, archiving, clustering, compact, query
 from twigcast.pipeline.archive.compacting import choose_parts
+from twigcast.pipeline.archive.describing import Describe
 from twigcast.pipeline.archive.store import Part, PartFacts, Store
+from twigcast.pipeline.locations import Location
+from twigcast.pipeline.sources.names import escape
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+
+NOTHING = PartFacts(0, 0, 0, 0, "")
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +61,12 @@ def place(original: Path, tmp_path: Path) -> Path:
 
 def files_of(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def write_part(store: Store, first: int, last: int, replaced: list[Part]) -> None:
+    with store.writing() as staging:
+        staging.child("documents").child("one").write_text("")
+        store.put(staging, NOTHING, first, last, replaced)
 
 
 def skeleton_of(one: Kept) -> bytes | None:
@@ -125,7 +140,7 @@ def test_the_same_document_is_kept_once(spark: SparkSession, place: Path) -> Non
 
 
 def test_bad_documents_are_told_and_harm_nobody(spark: SparkSession, tmp_path: Path) -> None:
-    place = tmp_path / "store"
+    place = tmp_path / "news[1],{a}"  # no pattern of Hadoop's, whatever it looks like
     rows: list[tuple[Any, ...]] = [
         ("2", "broken", bytearray(b"<a>\n<b></a>"), None, None),
         ("3", "absent", None, "the file is not there", None),
@@ -145,7 +160,7 @@ def test_bad_documents_are_told_and_harm_nobody(spark: SparkSession, tmp_path: P
     assert by_source["absent"] == Rejection("absent", "the file is not there", None, None)
     assert by_source["deep"].line == 1
     assert "DocumentLimits.depth" in by_source["deep"].reason
-    table = spark.read.parquet(str(place / "parts" / "000001-000001" / "rejected")).collect()
+    table = spark.read.parquet(escape(f"{place}/parts/000001-000001/rejected")).collect()
     assert {row["source"] for row in table} == {"broken", "absent", "empty", "deep"}
     result = query(spark, str(place), "//a")
     assert result.table().num_rows == 0
@@ -154,10 +169,10 @@ def test_bad_documents_are_told_and_harm_nobody(spark: SparkSession, tmp_path: P
 
     before = datetime.now(UTC)
     report = archive(spark, frame.where("source != 'absent'").drop("time"), str(place))
-    assert (report.added, report.rejected) == (3, 2)
+    assert (report.added, report.untimed, report.rejected) == (3, 3, 2)
     joined = compact(spark, str(place))
     assert (joined.joined, joined.documents) == (2, 3)
-    assert spark.read.parquet(str(place / "parts" / "000001-000002" / "rejected")).count() == 6
+    assert spark.read.parquet(escape(f"{place}/parts/000001-000002/rejected")).count() == 6
     # Without a time of their own, documents have that of the run.
     times = query(spark, str(place), "/*").table().column("time").to_pylist()
     assert len(times) == 3
@@ -165,24 +180,45 @@ def test_bad_documents_are_told_and_harm_nobody(spark: SparkSession, tmp_path: P
     assert before <= times[0] <= datetime.now(UTC)
 
 
+def test_a_skeleton_is_passed_on_with_the_first_document_that_is_kept() -> None:
+    names = ["source", "content", "problem", "time"]
+    time = pyarrow.timestamp("us", tz="UTC")
+    types = [pyarrow.string(), pyarrow.binary(), pyarrow.string(), time]
+    batches = [
+        pyarrow.RecordBatch.from_arrays(
+            [pyarrow.array([value], kind) for value, kind in zip(row, types, strict=True)], names
+        )
+        for row in (("", b"<a/>", "twice there", None), ("", b"<a/>", None, None))
+    ]
+    bad, good = (batch.to_pylist()[0] for batch in Describe(DEFAULT_LIMITS)(iter(batches)))
+    assert (bad["id"], bad["root"], bad["reason"]) == (None, None, "twice there")
+    assert (good["root"], good["skeleton"], good["reason"]) == ("a", b"<a/>", None)
+
+
+def test_a_document_without_a_shape_fails_the_run(spark: SparkSession, tmp_path: Path) -> None:
+    documents = spark.sql(
+        "select 'x' id, '' source, now() time, 4L size, cast('<a/>' as binary) content, 'a' key"
+    )
+    shapes = spark.sql("select 'b' key, 'b' root, 1L shape, 0 file, 0 last_file")
+    target = Location(spark, str(tmp_path / "part"))
+    with pytest.raises(PySparkException, match="no shape was kept for the document x"):
+        clustering.write_documents(documents, shapes, target, 4, 100)
+
+
 def test_a_run_that_fails_leaves_the_archive_as_it_was(
-    spark: SparkSession, tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise OSError("the disk is full")
 
     monkeypatch.setattr(archiving, "write_documents", fail)
-    documents = as_frame(spark, random_documents(Random(3), 20))
-    with pytest.raises(OSError, match="full"):
-        archive(spark, documents, str(tmp_path / "new"))
-    assert not (tmp_path / "new").exists()
     before = files_of(place)
     with pytest.raises(OSError, match="full"):
-        archive(spark, documents, str(place))
+        archive(spark, as_frame(spark, random_documents(Random(3), 20)), str(place))
     assert files_of(place) == before
     # What a killed run leaves is seen by nobody.
     shutil.copytree(place / "parts" / "000003-000003", place / "parts" / ".writing-0123")
-    assert query(spark, str(place), "/*").report.matched == len(shared_documents())
+    assert [part.facts.documents for part in Store(spark, str(place)).parts()] == [250, 151]
 
 
 def test_of_two_that_write_at_once_the_second_is_refused(
@@ -201,12 +237,58 @@ def test_of_two_that_write_at_once_the_second_is_refused(
     assert json.loads((parts / "000004-000004" / "part.json").read_text())["documents"] == 151
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "made"), [(4, 4, "000004-000004"), (1, 3, "000003-000004")]
+)
+def test_of_two_that_end_in_the_same_moment_the_second_is_refused(
+    spark: SparkSession,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    first: int,
+    last: int,
+    made: str,
+) -> None:
+    parts = place / "parts"
+
+    def rename(self: Location, target: Location) -> None:
+        shutil.copytree(parts / "000003-000003", parts / made)  # after all has been looked up
+        self._files.rename(self._path, target._path)
+
+    monkeypatch.setattr(Location, "rename", rename)
+    store = Store(spark, str(place))
+    replaced = [part for part in store.parts() if part.last <= last and first < last]
+    before = files_of(place)
+    with pytest.raises(PipelineError, match="somebody else"):
+        write_part(store, first, last, replaced)
+    assert files_of(parts / made) == files_of(parts / "000003-000003")
+    assert [name for name in files_of(place) if made not in name] == before
+
+
+def test_a_first_run_that_fails_takes_nothing_of_another_with_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "new")
+    one, other, third = (Store(spark, place, create=True) for _ in range(3))
+    with one.writing() as staging:
+        with pytest.raises(PipelineError, match="somebody else"):
+            write_part(other, 1, 1, [Part(1, 1, staging, NOTHING)])
+        assert files_of(tmp_path) == ["new", "new/parts"]
+        staging.child("file").write_text("")
+        late = Store(spark, place, create=True)
+        one.put(staging, NOTHING, 1, 1, ())
+    assert [part.name for part in Store(spark, place).parts()] == ["000001-000001"]
+    for second in (third, late):
+        with pytest.raises(PipelineError, match="somebody else"):
+            write_part(second, 1, 1, [])
+    assert not list(tmp_path.rglob(".writing*"))
+
+
 def test_compaction_joins_and_changes_no_answer(
     spark: SparkSession, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, xpath = shared_documents(), "//a[b > 5]"
     running = query(spark, str(place), xpath)
-    before = query(spark, str(place), xpath).report
+    before = running.report
     report = compact(spark, str(place))
     assert (report.joined, report.parts, report.part) == (2, 1, "000001-000003")
     assert report.documents == len(kept)
@@ -216,14 +298,19 @@ def test_compaction_joins_and_changes_no_answer(
     assert set(running.ids()) == answer(kept, xpath)
     parts = place / "parts"
     (parts / ".writing-0123").mkdir()
+    running_yet = parts / ".writing-4567" / "documents"
+    running_yet.mkdir(parents=True)
     store = Store(spark, str(place))
     assert store.tidy() == 0
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3601)
     assert store.tidy() == 4
-    assert {path.name for path in parts.iterdir()} == {"000001-000003", ".writing-0123"}
+    written = {".writing-0123", ".writing-4567"}
+    assert {path.name for path in parts.iterdir()} == {"000001-000003"} | written
     monkeypatch.setattr(time, "time", lambda: now + 24 * 3600 + 1)
+    os.utime(running_yet, (now + 3600, now + 3600))
     assert store.tidy() == 1
+    assert {path.name for path in parts.iterdir()} == {"000001-000003", ".writing-4567"}
     assert set(query(spark, str(place), xpath).ids()) == answer(kept, xpath)
     with pytest.raises(PipelineError, match="ask again"):
         running.ids()

@@ -68,18 +68,21 @@ def test_files_are_archived_asked_and_compacted(tmp_path: Path) -> None:
     (report,) = lines(told)
     assert (report["added"], report["repeated"], report["rejected"]) == (2, 1, 1)
     assert "bad.xml, line 1, column 8" in told.stderr
-    again = call("archive", str(folder / "one.xml"), "--store", store)
+    assert call("compact", store).stdout.startswith("nothing to join")
+    table = tmp_path / "table.jsonl"
+    rows = [(contents["one.xml"].decode(), ""), ("<a/>", "2026-01-31T10:00:00Z"), ("<b/>", "soon")]
+    table.write_text("".join(json.dumps({"xml": xml, "at": at}) + "\n" for xml, at in rows))
+    again = call("archive", str(table), "--store", store, "--column", "xml", "--time-column", "at")
     assert "1  there already" in again.stdout
-    shown = call("compact", store)
-    assert shown.stdout.startswith("nothing to join")
+    assert again.stderr.endswith("the column at, so with that of this run: 1\n")
 
     found = call("query", "//Stock[Price > 1]", "--store", store, "--documents", "--json")
-    rows = {row["source"].rpartition("/")[2]: row for row in lines(found)}
-    assert rows.keys() in ({"one.xml", "two.xml"}, {"same.xml", "two.xml"})
-    one, two = (row for _, row in sorted(rows.items()))
+    by_source = {row["source"].rpartition("/")[2]: row for row in lines(found)}
+    assert by_source.keys() in ({"one.xml", "two.xml"}, {"same.xml", "two.xml"})
+    one, two = (row for _, row in sorted(by_source.items()))
     assert one["document"].encode() == contents["one.xml"]
     assert bytes.fromhex(two["document_hex"]) == contents["two.xml"]
-    assert found.stderr.endswith("2 of 2 documents match; looked at 2 (100 %), 2 of 2 shapes\n")
+    assert found.stderr.endswith("2 of 4 documents match; looked at 2 (50 %), 2 of 4 shapes\n")
 
 
 def test_a_query_is_shown_in_several_ways(place: str, tmp_path: Path) -> None:

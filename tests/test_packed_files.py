@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from twigcast.pipeline.sources import packed_files
 from twigcast.pipeline.sources.batching import Found, to_batches
 from twigcast.pipeline.sources.forward import ForwardFile
 from twigcast.pipeline.sources.packed_files import TOO_LARGE, open_local, read_file

@@ -12,7 +12,6 @@ from twigcast.cli.console import leaving_early, output, print_json, warn
 from twigcast.cli.source_options import (
     COLUMN,
     DOCUMENTS,
-    ID_COLUMN,
     INPUT_FORMAT,
     PATTERN,
     ROW_ELEMENT,
@@ -37,7 +36,6 @@ def archive(
     ] = None,
     input_format: INPUT_FORMAT = None,
     column: COLUMN = None,
-    id_column: ID_COLUMN = None,
     row_element: ROW_ELEMENT = None,
     pattern: PATTERN = None,
     master: MASTER = None,
@@ -56,7 +54,6 @@ def archive(
     options = SourceOptions(
         format=None if input_format is None else input_format.value,
         column=column,
-        id_column=id_column,
         time_column=time_column,
         row_element=row_element,
         pattern=pattern,
@@ -67,6 +64,11 @@ def archive(
         warn(_told(rejection))
     if report.rejected > _MOST_REJECTIONS:
         warn(f"{report.rejected:,} documents were rejected; all are in {store}/parts/{report.part}")
+    if time_column is not None and report.untimed:
+        warn(
+            f"added without a time that can be read from the column {time_column}, so with that "
+            f"of this run: {report.untimed:,}"
+        )
     with leaving_early():
         if json:
             print_json(report.as_json())

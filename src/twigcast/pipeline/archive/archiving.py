@@ -31,7 +31,9 @@ from twigcast.pipeline.archive.tables import (
     read_table,
     table_writer,
 )
+from twigcast.pipeline.archive.times import to_micros
 from twigcast.pipeline.locations import Location
+from twigcast.pipeline.sources.names import escape
 
 _MOST_REJECTIONS: Final = 20
 _TIMES: Final = ("timestamp", "timestamp_ntz")
@@ -55,6 +57,8 @@ class ArchiveReport:
     already_there: int
     repeated: int
     """Documents that came more than once in this run."""
+    untimed: int
+    """Documents that were added without a time of their own, and have that of the run."""
     rejected: int
     rejections: tuple[Rejection, ...]
     """The first of them; all are in the part's table ``rejected``."""
@@ -84,10 +88,10 @@ def archive(
 ) -> ArchiveReport:
     """Add documents to the archive in the folder ``store``, which is made if it is not there.
 
-    ``documents`` has the columns source, content and problem, and perhaps a time; without one, a
-    document has the time of the run.  What is in the archive already, byte for byte, is not added
-    again.  A document that cannot be read is rejected and harms no other.  ``file_bytes`` says how
-    many bytes of documents go into one file.
+    ``documents`` has the columns source, content and problem, and perhaps a time; where that is
+    lacking or null, a document has the time of the run.  What is in the archive already, byte for
+    byte, is not added again.  A document that cannot be read is rejected and harms no other.
+    ``file_bytes`` says how many bytes of documents go into one file.
 
     Raises :class:`~twigcast.errors.PipelineError`, and leaves everything as it was, if the folder
     is no archive, or if somebody else has written to it meanwhile.
@@ -100,8 +104,7 @@ def archive(
     now = datetime.now(UTC)
     with opened.writing() as staging:
         scratch = staging.child(".scratch")
-        describe = Describe(limits or DEFAULT_LIMITS, int(now.timestamp() * 1_000_000))
-        described = incoming.mapInArrow(describe, DESCRIBED)
+        described = incoming.mapInArrow(Describe(limits or DEFAULT_LIMITS), DESCRIBED)
         described.write.option("compression", "lz4").parquet(scratch.child("described").url)
         run = _Run(opened, parts, staging, scratch, number, now)
         report = run.finish(file_bytes)
@@ -154,8 +157,13 @@ class _Run:
         self._number = number
         self._now = now
         self.shape_count = 0
-        described = self._session.read.schema(DESCRIBED).parquet(scratch.child("described").url)
-        self._described = described.withColumn("time", F.timestamp_micros("micros"))
+        place = escape(scratch.child("described").url)
+        time = F.coalesce("micros", F.lit(to_micros(now)))
+        self._described = (
+            self._session.read.schema(DESCRIBED)
+            .parquet(place)
+            .withColumns({"time": F.timestamp_micros(time), "is_timed": F.isnotnull("micros")})
+        )
 
     def finish(self, file_bytes: int) -> ArchiveReport:
         """Write the tables of the part."""
@@ -166,9 +174,10 @@ class _Run:
             F.count("id"),
             F.count_if("known"),
             F.sum(F.when(~F.col("known"), F.col("size"))),
+            F.count_if(F.expr("id is not null and not known and not is_timed")),
         ).first()
         assert row is not None
-        rejected, good, total, known, size = (int(value or 0) for value in row)
+        rejected, good, total, known, size, untimed = (int(value or 0) for value in row)
         distinct = distinct.where("id is not null")
         rejections = self._write_rejected() if rejected else ()
         added = total - known
@@ -180,6 +189,7 @@ class _Run:
             added=added,
             already_there=known,
             repeated=good - total,
+            untimed=untimed,
             rejected=rejected,
             rejections=rejections,
             bytes=size,
@@ -195,7 +205,7 @@ class _Run:
 
         All rejected ones are one row, without an id.
         """
-        facts = F.struct("row", "fingerprint", "size", "time").alias("facts")
+        facts = F.struct("row", "fingerprint", "size", "time", "is_timed").alias("facts")
         distinct = (
             self._described.select("id", facts)
             .groupBy("id")
@@ -211,7 +221,7 @@ class _Run:
         place = self._scratch.child("distinct").url
         kept = distinct.select("id", "facts.*", "times", known)
         kept.write.parquet(place)
-        return self._session.read.schema(kept.schema).parquet(place)
+        return self._session.read.schema(kept.schema).parquet(escape(place))
 
     def _write_rejected(self) -> tuple[Rejection, ...]:
         bad = self._described.where("reason is not null").sort("row")

@@ -55,15 +55,17 @@ def write_documents(
     """Write the documents in the order of their shapes.
 
     ``documents`` have all columns of the table but root and shape, and a ``key``; ``shapes`` have
-    that key, a root, a shape, its file and its last file; ``size`` is that of all documents.
+    that key, a root, a shape, its file and its last file; ``size`` is that of all documents.  A
+    document whose key no shape has would be lost, so it fails the run.
     """
     files = -(-size // file_bytes)
     placed = shapes.select("key", "root", "shape", "file", "last_file")
     reach = F.col("last_file") - F.col("file") + 1
     file = F.col("file") + F.pmod(F.xxhash64("id"), reach)
+    lost = F.raise_error(F.concat(F.lit("no shape was kept for the document "), "id"))
     ordered = (
-        documents.join(placed, "key")
-        .withColumn("file", file.cast("int"))
+        documents.join(placed, "key", "left")
+        .withColumns({"file": file.cast("int"), "shape": F.coalesce("shape", lost)})
         .repartitionById(files, "file")
         .sortWithinPartitions("file", "shape", "time", "id")
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow
+import pyarrow.compute
 from pyspark import TaskContext
 
 from twigcast.documents import DocumentLimits
@@ -38,8 +39,8 @@ DESCRIBED: Final = (
     "root string, skeleton binary, content binary, reason string, line int, column int"
 )
 """``row`` is a number of its own for every document, in the order in which they come; ``micros`` is
-its time, in microseconds since 1970; ``root`` and ``skeleton`` are there with the first document of
-a shape; ``reason`` is null for a good one."""
+its time, in microseconds since 1970, null where it came without; ``root`` and ``skeleton`` are
+there with the first document of a shape; ``reason`` is null for a good one."""
 
 _FINGERPRINT: Final = 32
 _MOST_SEEN: Final = 50_000
@@ -64,8 +65,6 @@ class Describe:
     """Rows with source, content, problem and time to rows as in ``DESCRIBED``."""
 
     limits: DocumentLimits
-    now: int
-    """The time of documents that have none, in microseconds since 1970."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         context = TaskContext.get()
@@ -80,6 +79,9 @@ class Describe:
     def _describe(self, batch: Any, row: int, seen: dict[Skeleton, str]) -> Any:
         source, content, problem, given = (batch.column(at) for at in range(4))
         problems = problem.to_pylist()
+        if problem.null_count < len(problem):
+            # What has a problem is not read: a skeleton met there would count as passed on.
+            content = pyarrow.compute.if_else(problem.is_null(), content, None)
         read = skeletons_of(content, self.limits)
         fresh = {
             number: skeleton
@@ -109,7 +111,7 @@ class Describe:
             "row": range(row, row + batch.num_rows),
             "id": identities,
             "source": source,
-            "micros": given.cast(_TIME).cast(pyarrow.int64()).fill_null(self.now),
+            "micros": given.cast(_TIME).cast(pyarrow.int64()),
             "size": sizes,
             "fingerprint": prints,
             "root": roots,

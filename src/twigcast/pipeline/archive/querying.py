@@ -15,10 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
 from typing import Any, Final
 
-import numpy
 import pyarrow
 import pyarrow.compute
 from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from twigcast.errors import PipelineError
 from twigcast.language import Pattern, as_pattern
 from twigcast.pipeline.archive.evaluating import Evaluate
-from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, stretches
+from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, steps, stretches
 from twigcast.pipeline.archive.store import Part, Store
 from twigcast.pipeline.archive.tables import read_files
 from twigcast.pipeline.archive.times import to_micros, to_time
@@ -37,10 +35,8 @@ _TYPES: Final = "id string, source string, time timestamp, size long, root strin
 
 _MOST_STRETCHES: Final = 64
 _FIRST_STEP: Final = 1_000
-_GROWTH: Final = 8
 _MOST_DOCUMENTS: Final = 1_000_000
 _MOST_BYTES: Final = 256 << 20
-_ROWS_AT_ONCE: Final = 500
 _ARROW_TYPES: Final = {
     "id": pyarrow.string(),
     "source": pyarrow.string(),
@@ -48,7 +44,6 @@ _ARROW_TYPES: Final = {
     "size": pyarrow.int64(),
     "root": pyarrow.string(),
     "content": pyarrow.binary(),
-    "evaluated": pyarrow.int64(),
 }
 
 
@@ -129,7 +124,8 @@ class QueryResult:
         if choice is None or not choice.is_candidate.any():
             types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
             return self._store.session.createDataFrame([], types)
-        frames = self._frames(choice, choice.is_candidate, None, is_counting=False)
+        chosen = choice.is_candidate
+        frames = self._frames(choice, chosen, choice.files(chosen), None, is_counting=False)
         frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
         return frame if self._limit is None else frame.limit(self._limit)
 
@@ -140,23 +136,23 @@ class QueryResult:
         evaluated = matched = 0
         searched = 0
         candidates = [] if choice is None else list(self._steps(choice))
-        for chosen in candidates:
+        for chosen, files in candidates:
             if left == 0:
                 break
             assert choice is not None
-            for frame in self._frames(choice, chosen, left, is_counting=True):
-                for found in self._tables(frame, self._is_large(choice, chosen)):
-                    table = found
-                    if "evaluated" in table.column_names:
-                        evaluated += sum(table.column("evaluated").drop_null().to_pylist())
-                        is_match = pyarrow.compute.is_valid(table.column("id"))
-                        table = table.filter(is_match).drop_columns(["evaluated"])
-                    if left is not None:
-                        table = table.slice(0, left)
-                        left -= len(table)
-                    matched += len(table)
-                    if len(table):
-                        yield table
+            for frame in self._frames(choice, chosen, files, left, is_counting=True):
+                with self._reading():
+                    table = frame.toArrow()
+                if "evaluated" in table.column_names:
+                    evaluated += sum(table.column("evaluated").drop_null().to_pylist())
+                    is_match = pyarrow.compute.is_valid(table.column("id"))
+                    table = table.filter(is_match).drop_columns(["evaluated"])
+                if left is not None:
+                    table = table.slice(0, left)
+                    left -= len(table)
+                matched += len(table)
+                if len(table):
+                    yield table
                 if left == 0:
                     break
             else:
@@ -176,7 +172,11 @@ class QueryResult:
     def table(self) -> Any:
         """All matches as one Arrow table."""
         tables = list(self.batches())
-        return pyarrow.concat_tables(tables) if tables else self.frame.toArrow()
+        if not tables:
+            return pyarrow.schema(
+                [(name, _ARROW_TYPES[name]) for name in self._columns]
+            ).empty_table()
+        return pyarrow.concat_tables(tables)
 
     def ids(self) -> list[str]:
         """The identities of the matches."""
@@ -193,72 +193,38 @@ class QueryResult:
 
     # --- how ------------------------------------------------------------------------------------
 
-    def _is_large(self, choice: ShapeChoice, chosen: Any) -> bool:
-        """Whether the documents of a step may be too much to be here at once.
-
-        A step has at least one shape, and one shape may have any number of documents.
-        """
-        return self._keeps_content and int(choice.bytes[chosen].sum()) > 2 * _MOST_BYTES
-
-    def _tables(self, frame: DataFrame, is_large: bool) -> Iterator[Any]:
-        """What a frame holds: at once, or, where it is large, a partition after the other."""
-        with self._reading():
-            if not is_large:
-                yield frame.toArrow()
-                return
-            names = frame.columns
-            # A time would come as one of the zone of this machine.
-            counted = frame.withColumn("time", F.unix_micros("time"))
-            rows = counted.toLocalIterator(prefetchPartitions=True)
-            schema = pyarrow.schema([(name, _ARROW_TYPES[name]) for name in names])
-            while piece := list(islice(rows, _ROWS_AT_ONCE)):
-                columns = [
-                    pyarrow.array(values, _ARROW_TYPES[name])
-                    for name, values in zip(names, zip(*piece, strict=True), strict=True)
-                ]
-                yield pyarrow.Table.from_arrays(columns, schema=schema)
-
-    def _steps(self, choice: ShapeChoice) -> Iterator[Any]:
-        """The candidates in steps, each a choice of shapes to be looked at together.
-
-        With a limit the first step is small, and each is larger than the one before; none has more
-        than may come here at once.
-        """
-        (places,) = numpy.nonzero(choice.is_candidate)
-        most = _MOST_DOCUMENTS
-        if self._limit is not None:
-            most = min(most, max(_FIRST_STEP, 4 * self._limit))
-        begin = documents = size = 0
-        for at, place in enumerate(places):
-            documents += int(choice.documents[place])
-            size += int(choice.bytes[place]) if self._keeps_content else 0
-            if at + 1 == len(places) or documents >= most or size >= _MOST_BYTES:
-                chosen = numpy.zeros(len(choice.numbers), dtype=bool)
-                chosen[places[begin : at + 1]] = True
-                yield chosen
-                begin, documents, size = at + 1, 0, 0
-                most = min(_MOST_DOCUMENTS, most * _GROWTH)
+    def _steps(self, choice: ShapeChoice) -> Iterator[tuple[Any, set[int]]]:
+        """What to look at together, one after the other; little at first where there is a limit."""
+        first = _MOST_DOCUMENTS if self._limit is None else max(_FIRST_STEP, 4 * self._limit)
+        most_bytes = _MOST_BYTES if self._keeps_content else None
+        return steps(choice, _MOST_DOCUMENTS, most_bytes, first)
 
     def _frames(
-        self, choice: ShapeChoice, chosen: Any, enough: int | None, *, is_counting: bool
+        self,
+        choice: ShapeChoice,
+        chosen: Any,
+        files: set[int],
+        enough: int | None,
+        *,
+        is_counting: bool,
     ) -> list[DataFrame]:
         """The matches among documents of chosen shapes: those that are certain, those asked."""
         frames = []
         certain = chosen & choice.is_certain
-        if certain.any():
-            frame = self._documents(choice, certain).select(*self._columns)
+        if not files.isdisjoint(choice.files(certain)):
+            frame = self._documents(choice, certain, files).select(*self._columns)
             frames.append(frame if enough is None else frame.limit(enough))
         asked = chosen & choice.is_open
-        if asked.any():
+        if not files.isdisjoint(choice.files(asked)):
             evaluate = Evaluate(str(self._pattern), self._keeps_content, enough, is_counting)
             types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
             types = f"{types}, evaluated long" if is_counting else types
-            frame = self._documents(choice, asked).select(*COLUMNS, "content")
+            frame = self._documents(choice, asked, files).select(*COLUMNS, "content")
             frames.append(frame.mapInArrow(evaluate, types))
         return frames
 
-    def _documents(self, choice: ShapeChoice, chosen: Any) -> DataFrame:
-        """The documents of chosen shapes, within the time asked for."""
+    def _documents(self, choice: ShapeChoice, chosen: Any, files: set[int]) -> DataFrame:
+        """The documents of chosen shapes in these files, within the time asked for."""
         ranges, is_exact = stretches(choice, chosen, _MOST_STRETCHES)
         parts = [
             part
@@ -266,7 +232,7 @@ class QueryResult:
             if any(part.has_shape(first, last) for first, last in ranges)
         ]
         with self._reading():
-            frame = read_files(self._store.session, parts, choice.files(chosen))
+            frame = read_files(self._store.session, parts, choice.files(chosen) & files)
         frame = self._window.of(frame).where(_in_one_of(ranges))
         if not is_exact:
             numbers = pyarrow.table({"shape": pyarrow.array(choice.numbers[chosen])})

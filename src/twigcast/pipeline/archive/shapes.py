@@ -26,6 +26,7 @@ from twigcast.pipeline.archive.tables import SHAPES, read_table
 _NO: Final = 0
 _MAYBE: Final = 1
 _CERTAIN: Final = 2
+_GROWTH: Final = 8
 _JUDGED: Final = (
     "shape long, fingerprint string, documents long, bytes long, first long, last long, "
     "file int, last_file int, verdict int"
@@ -34,7 +35,7 @@ _NAMES: Final = [column.split()[0] for column in _JUDGED.split(", ")]
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class Judge:
     """Rows as in ``_JUDGED`` but with a skeleton at the end, to rows with a verdict there."""
 
     pattern: str
@@ -44,13 +45,12 @@ class _Judge:
         matcher = Matcher(limits=SKELETON_LIMITS)
         matcher.add("", restore_pattern(self.pattern))
         for batch in batches:
-            skeletons = batch.column(batch.num_columns - 1)
-            answers = matcher.match_batch(skeletons)
+            answers = matcher.match_batch(batch.column(batch.num_columns - 1))
             found = numpy.diff(numpy.asarray(answers.pattern_offsets)) > 0
-            known = skeletons.is_valid().to_numpy(zero_copy_only=False)
             verdicts = numpy.where(found, _CERTAIN if self.is_exact else _MAYBE, _NO)
-            verdicts = numpy.where(known, verdicts, _MAYBE).astype(numpy.int32)
-            columns = [*batch.columns[:-1], pyarrow.array(verdicts)]
+            # Skeletons that are not there, or cannot be read, exclude nothing.
+            verdicts[list(answers.errors)] = _MAYBE
+            columns = [*batch.columns[:-1], pyarrow.array(verdicts, pyarrow.int32())]
             yield pyarrow.RecordBatch.from_arrays(columns, names=_NAMES)
 
 
@@ -74,10 +74,12 @@ class ShapeChoice:
 
     def files(self, chosen: Any) -> set[int]:
         """The numbers of files that hold documents of chosen shapes, whatever their part."""
-        found: set[int] = set()
-        for first, last in zip(self.first_file[chosen], self.last_file[chosen], strict=True):
-            found.update(range(first, last + 1))
-        return found
+        firsts, lasts = self.first_file[chosen].tolist(), self.last_file[chosen].tolist()
+        return {
+            file
+            for first, last in set(zip(firsts, lasts, strict=True))
+            for file in range(first, last + 1)
+        }
 
     @property
     def is_candidate(self) -> Any:
@@ -107,7 +109,7 @@ def choose_shapes(
         "last_file",
         "skeleton",
     )
-    judge = _Judge(str(relaxed(pattern)), decided_by_paths(pattern))
+    judge = Judge(str(relaxed(pattern)), decided_by_paths(pattern))
     judged = table.mapInArrow(judge, _JUDGED).toArrow().sort_by("shape")
     columns = {name: judged.column(name).to_numpy() for name in _NAMES if name != "fingerprint"}
     in_time = numpy.ones(len(judged), dtype=bool)
@@ -125,6 +127,36 @@ def choose_shapes(
         in_time & (columns["verdict"] == _MAYBE),
         in_time & (columns["verdict"] == _CERTAIN),
     )
+
+
+def steps(
+    choice: ShapeChoice, most_documents: int, most_bytes: int | None, first: int
+) -> Iterator[tuple[Any, set[int]]]:
+    """The candidates in steps, each a choice of shapes and of the files to look for them in.
+
+    A step has about as many documents as may come here at once, and about as many bytes unless
+    that is None; the first step has ``first`` documents, and each is larger than the one before.
+    One shape may have any number of documents, which lie evenly in its files: where a step would
+    have more than twice what it may, its files are taken one group after the other.
+    """
+    (places,) = numpy.nonzero(choice.is_candidate)
+    most = min(most_documents, first)
+    begin = documents = size = 0
+    for at, place in enumerate(places):
+        documents += int(choice.documents[place])
+        size += int(choice.bytes[place])
+        is_full = most_bytes is not None and size >= most_bytes
+        if at + 1 == len(places) or documents >= most or is_full:
+            chosen = numpy.zeros(len(choice.numbers), dtype=bool)
+            chosen[places[begin : at + 1]] = True
+            groups = documents // (2 * most_documents) + 1
+            if most_bytes is not None:
+                groups = max(groups, size // (2 * most_bytes) + 1)
+            files = sorted(choice.files(chosen))
+            for group in numpy.array_split(files, min(groups, len(files))):
+                yield chosen, set(group.tolist())
+            begin, documents, size = at + 1, 0, 0
+            most = min(most_documents, most * _GROWTH)
 
 
 def stretches(choice: ShapeChoice, chosen: Any, most: int) -> tuple[list[tuple[int, int]], bool]:

@@ -15,7 +15,12 @@ taken away an hour later, by whoever writes next, so that a query that has begun
 end.
 
 Two who write at once choose the same number for their part, and the second to finish is refused: it
-has not seen what the first one added.  It leaves nothing behind, and can be run again.
+has not seen what the first one added.  It leaves nothing behind, and can be run again.  That a
+place is free is looked up before the rename, which is no exclusion; so ``part.json`` holds a token
+of whoever wrote it, and who does not find its own there afterwards was the second.
+
+Nobody removes what another may have made: a first run that fails leaves empty folders, in which the
+next one begins.  The head is written with the first part.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -42,6 +47,7 @@ PART_SHIFT: Final = 32
 _FORMAT: Final = "twigcast archive"
 _HEAD: Final = "twigcast-archive.json"
 _FACTS: Final = "part.json"
+_TOKEN: Final = "token"
 _STAGING: Final = ".writing-"
 _NAME: Final = re.compile(r"(\d{6,})-(\d{6,})")
 _HOUR_MS: Final = 3_600_000
@@ -123,14 +129,14 @@ class Store:
         self.session = own_session(spark)
         self.location = Location(spark, path)
         self._parts = self.location.child("parts")
-        self.is_new = not self.location.child(_HEAD).exists()
-        if not self.is_new:
+        self._head = self.location.child(_HEAD)
+        if self._head.exists():
             self._check_version()
         elif not create:
             raise PipelineError(
                 f"{self.location.url}: there is no archive here; make one with archive"
             )
-        elif self.location.entries():
+        elif not self._is_free():
             raise PipelineError(
                 f"{self.location.url} is not an archive, and holds something else; "
                 "choose an empty folder, or one that is not there yet"
@@ -140,8 +146,14 @@ class Store:
     def url(self) -> str:
         return self.location.url
 
+    def _is_free(self) -> bool:
+        """Whether nothing is there but what runs are writing, or have left."""
+        return all(
+            entry.name == self._parts.name and entry.is_folder for entry in self.location.entries()
+        ) and all(entry.name.startswith(_STAGING) for entry in self._parts.entries())
+
     def _check_version(self) -> None:
-        head = self.location.child(_HEAD)
+        head = self._head
         try:
             said = json.loads(head.read_text())
             is_ours = said["format"] == _FORMAT
@@ -175,8 +187,9 @@ class Store:
 
     def _part(self, first: int, last: int) -> Part:
         location = self._parts.child(_part_name(first, last))
-        facts = PartFacts(**json.loads(location.child(_FACTS).read_text()))
-        return Part(first, last, location, facts)
+        said = _read_facts(location)
+        del said[_TOKEN]
+        return Part(first, last, location, PartFacts(**said))
 
     def still_has(self, parts: Sequence[Part]) -> bool:
         """Whether nobody has taken one of these away."""
@@ -192,35 +205,47 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Location]:
         """A folder to write a part to, which goes at the end unless :meth:`put` has moved it."""
-        if self.is_new:
-            head = {"format": _FORMAT, "version": VERSION}
-            self.location.child(_HEAD).write_text(json.dumps(head) + "\n")
         staging = self._parts.child(_STAGING + uuid.uuid4().hex)
         try:
             yield staging
-        except BaseException:
+            self._write_head()
+        finally:
             staging.remove()
-            if self.is_new and not self._parts.entries():
-                self.location.remove()
-            raise
-        staging.remove()
+
+    def _write_head(self) -> None:
+        if not self._head.exists():
+            head = {"format": _FORMAT, "version": VERSION}
+            self._head.write_text(json.dumps(head) + "\n")
 
     def put(
         self, staging: Location, facts: PartFacts, first: int, last: int, replaced: Sequence[Part]
     ) -> Part:
         """Make what was written a part of the archive."""
-        staging.child(_FACTS).write_text(json.dumps(asdict(facts)) + "\n")
+        token = staging.name
+        staging.child(_FACTS).write_text(json.dumps({**asdict(facts), _TOKEN: token}) + "\n")
         part = Part(first, last, self._parts.child(_part_name(first, last)), facts)
         visible = _visible(self._ranges())
         overtaken = [old for old in replaced if (old.first, old.last) not in visible]
         newer = [numbers for numbers in visible if numbers[1] >= first] if not replaced else []
         if overtaken or newer:
-            raise PipelineError(
-                f"{self.url}: somebody else has changed the archive meanwhile; "
-                "nothing was done, run it again"
-            )
+            raise self._refusal()
+        self._write_head()
         staging.rename(part.location)
+        if _read_facts(part.location)[_TOKEN] != token:
+            # Another part got there first, and Hadoop has moved ours into it.
+            part.location.child(staging.name).remove()
+            raise self._refusal()
+        if any(_cross((first, last), other) for other in self._ranges()):
+            # Two compactions of overlapping ranges; what they would have replaced is still there.
+            part.location.remove()
+            raise self._refusal()
         return part
+
+    def _refusal(self) -> PipelineError:
+        return PipelineError(
+            f"{self.url}: somebody else has changed the archive meanwhile; "
+            "nothing was done, run it again"
+        )
 
     def tidy(self) -> int:
         """Take away parts that were replaced long ago, and what killed runs left behind."""
@@ -235,7 +260,9 @@ class Store:
         old.extend(
             self._parts.child(entry.name)
             for entry in self._parts.entries()
-            if entry.name.startswith(_STAGING) and now_ms - entry.modified_ms > _ABANDONED_MS
+            if entry.name.startswith(_STAGING)
+            and now_ms - entry.modified_ms > _ABANDONED_MS
+            and now_ms - _last_change_ms(self._parts.child(entry.name)) > _ABANDONED_MS
         )
         for location in old:
             location.remove()
@@ -244,6 +271,30 @@ class Store:
 
 def _part_name(first: int, last: int) -> str:
     return f"{first:06}-{last:06}"
+
+
+def _read_facts(part: Location) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(part.child(_FACTS).read_text())
+    return said
+
+
+def _last_change_ms(folder: Location) -> int:
+    """When something within was last written; a folder's own time does not tell of deeper ones."""
+    return max(
+        (
+            max(entry.modified_ms, _last_change_ms(folder.child(entry.name)))
+            if entry.is_folder
+            else entry.modified_ms
+            for entry in folder.entries()
+        ),
+        default=0,
+    )
+
+
+def _cross(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether the ranges share numbers, and neither holds the other."""
+    first, second = sorted((one, other))
+    return first[0] < second[0] <= first[1] < second[1]
 
 
 def _contains(wider: tuple[int, int], numbers: tuple[int, int]) -> bool:

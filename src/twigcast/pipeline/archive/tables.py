@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from twigcast.errors import PipelineError
 from twigcast.pipeline.archive.store import Part
 from twigcast.pipeline.locations import Location
+from twigcast.pipeline.sources.names import escape
 
 DOCUMENTS: Final = "documents"
 SHAPES: Final = "shapes"
@@ -78,6 +79,8 @@ def read_files(
             if entry.name.startswith(_FILE)
             and (numbers is None or int(entry.name.removeprefix(_FILE)) in numbers)
         )
+    if not folders:  # a shape's documents need not reach into all files that it has room in
+        return session.createDataFrame([], _SCHEMAS[DOCUMENTS])
     return _read(session, DOCUMENTS, *folders)
 
 
@@ -88,7 +91,7 @@ def read_staged(session: SparkSession, staging: Location, name: str) -> DataFram
 
 def _read(session: SparkSession, name: str, *folders: str) -> DataFrame:
     # Said, not found out: that would take a job.
-    return session.read.schema(_SCHEMAS[name]).parquet(*folders)
+    return session.read.schema(_SCHEMAS[name]).parquet(*map(escape, folders))
 
 
 def table_columns(name: str) -> list[str]:
