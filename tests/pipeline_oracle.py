@@ -87,7 +87,7 @@ def totals_of(result: Mapping[str, list[Row]]) -> dict[str, Any]:
         "delivered": statuses["delivered"],
         "unwanted": statuses["unwanted"],
         "rejected": statuses["rejected"],
-        "reasons": _ranked(Counter(row[2] for row in result["rejected"]))[:5],
+        "reasons": _ranked(Counter(row[2] for row in result["rejected"]))[:10],
         "busiest": _ranked(Counter(row[2] for row in result["deliveries"]))[:10],
         "links": sorted(links, key=lambda link: (link["sender"], link["receiver"])),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -293,8 +294,8 @@ def test_rows_tell_what_was_done(results: dict[str, Result]) -> None:
     assert documents == [40, 16]
     assert work["archive"].startswith("archiving 360 documents of ")
     assert "planning, s" in results["pair-xpath-boolean"].details
-    assert work["cover-cores"] == "covering 200 expressions: local[2] ÷ local[1]"
-    assert 2 <= int(results["cover-cores"].details["distinct"]) <= 200
+    assert re.fullmatch(r"covering \d+ expressions: local\[2\] ÷ local\[1\]", work["cover-cores"])
+    assert 2 <= int(results["cover-cores"].details["distinct"]) <= 800
     dense, selective = results["route-dense"], results["route"]
     assert dense.matches is not None
     assert selective.matches is not None

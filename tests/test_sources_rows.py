@@ -167,7 +167,8 @@ def test_rows_are_lxmls_subtrees_wherever_the_file_is_cut(text: str, places: lis
     head = head_of(data, "row")
     if head.scanner.at_start and b"<rowspan" in data:
         return
-    found = read(data, "row", places)
+    # Spark's blocks are far larger than what comes before the first row.
+    found = read(data, "row", [place for place in places if place > head.first])
     assert [one.problem for one in found] == [None] * len(found)
     assert [canonical(one.content or b"") for one in found] == own_rows(data)
     assert len({one.id for one in found}) == len(found)

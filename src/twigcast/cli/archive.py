@@ -123,7 +123,7 @@ def _print_summary(report: ArchiveReport) -> None:
         (report.rejected, "rejected"),
         (report.new_shapes, "shapes that are new"),
         (report.documents, f"documents of {report.shapes:,} shapes in the archive"),
-        (report.parts, "parts; twigcast compact makes them fewer"),
+        (report.parts, "parts; twigcast compact makes them fewer" if report.parts > 8 else "parts"),
     ):
         summary.add_row(f"{count:,}", Text(what))
     output().print(summary)

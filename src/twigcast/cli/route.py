@@ -138,7 +138,9 @@ def _print_summary(report: RouteReport) -> None:
     for count, what in _figures(report):
         summary.add_row(count, what)
     console.print(summary)
-    _print_counts("rejected because", "documents", totals.reasons)
+    others = totals.rejected - sum(count for _, count in totals.reasons)
+    reasons = [*totals.reasons, *([("other reasons", others)] if others else [])]
+    _print_counts("rejected because", "documents", reasons)
     _print_counts("busiest subscribers", "deliveries", totals.busiest)
     if totals.links:
         _print_links(totals)

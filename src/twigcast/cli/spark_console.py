@@ -6,6 +6,7 @@ a line when a stage is done, and on a terminal a bar for the tasks of the stages
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,7 +35,10 @@ def spark_session(
     """
     from twigcast.pipeline import start_group, start_session, ui_address
     from twigcast.pipeline.failures import reason_of
+    from twigcast.pipeline.progress import describe
 
+    # The gateway to Java logs what it is interrupted in, stack by stack.
+    logging.getLogger().setLevel(logging.CRITICAL)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with showing_work() as show:
         show("starting Spark")
@@ -46,8 +50,12 @@ def spark_session(
             told = f"{where}, its pages at {address}" if address else where
             console.print(f"[dim]{escape(told)}[/]")
         start_group(session, _GROUP)
+        describe(session, command)
         with _showing_stages(session, None if quiet else console):
             yield session
+    except KeyboardInterrupt:
+        console.print(f"[bold]stopped[/]; {escape(command)} has put nothing in place")
+        raise
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise

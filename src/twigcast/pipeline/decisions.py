@@ -184,10 +184,10 @@ def _with_subscriptions(plan: NetworkPlan, loaded: Iterable[Subscription]) -> Ne
     for each in loaded:
         wanted = added.get(each.subscriber or "")
         if wanted is None:
-            whose = f"{each.subscriber!r}" if each.subscriber else "nobody"
+            whose = f"{each.subscriber!r}, no client" if each.subscriber else "no subscriber"
             raise PipelineError(
-                f"the subscription {each.key!r} is of {whose}, who is no client of the network; "
-                "name one in its column subscriber, or add the client"
+                f"the subscription {each.key!r} names {whose} of the network; name a client in the "
+                "column subscriber"
             )
         wanted[each.key] = each.pattern
     clients = []

@@ -22,7 +22,8 @@ def reason_of(error: BaseException) -> str:
     """
     if isinstance(error, TwigcastError):
         return str(error)
-    text = str(error)
+    java = getattr(error, "java_exception", None)
+    text = str(error) if java is None else str(java.toString())
     while (shorter := _WRAPPING.sub("", text, count=1)) != text:
         text = shorter
     _, is_traceback, rest = text.partition("Traceback (most recent call last):\n")

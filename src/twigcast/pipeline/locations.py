@@ -160,7 +160,9 @@ class Location:
             else:
                 former.rename(self)
         if not overwrite and self.exists():
-            raise PipelineError(f"{self.url} is there already; choose another place, or overwrite")
+            raise PipelineError(
+                f"{self.url} is there already; choose another place, or overwrite it"
+            )
         hidden = f".{self.name}.partial-"
         for entry in self.beside("").entries():
             if entry.name.startswith(hidden):

@@ -29,7 +29,7 @@ from twigcast.pipeline.writing import Written, busiest_subscribers, write_empty,
 Format = Literal["parquet", "jsonl"]
 FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl")
 _TRIES: Final = "_tries"
-_MOST_REASONS: Final = 5
+_MOST_REASONS: Final = 10
 _MOST_SUBSCRIBERS: Final = 10
 
 

@@ -163,7 +163,7 @@ def prepare_route(
     subscriptions, network = settings.get("subscriptions"), settings.get("network")
     place = Location(spark, settings["output"])
     if not overwrite and place.exists():
-        raise PipelineError(f"{place.url} is there already; choose another place, or overwrite")
+        raise PipelineError(f"{place.url} is there already; choose another place, or overwrite it")
     if overwrite:
         inputs = [documents] if isinstance(documents, str) else documents
         read = [*([] if isinstance(inputs, DataFrame) else inputs), subscriptions, network]

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from twigcast.errors import PipelineError, SparkMissingError
+from twigcast.pipeline.failures import reason_of
 
 DEFAULTS: Mapping[str, str] = {
     # Documents are large rows: smaller batches stay in the processor's caches.
@@ -78,8 +78,8 @@ def start_session(
         builder = builder.config(key, value)
     try:
         session = builder.getOrCreate()
-    except PySparkRuntimeError as error:
-        raise PipelineError(f"Spark does not start on {master}: {error}") from error
+    except Exception as error:  # of Python, of the gateway or of Java
+        raise PipelineError(f"Spark does not start on {master}: {reason_of(error)}") from error
     return session
 
 

@@ -45,7 +45,7 @@ def xml_column(schema: StructType, options: SourceOptions, shown: str) -> str:
     if len(texts) == 1:
         return texts[0]
     raise PipelineError(
-        f"{shown}: which column holds the XML? There are {_listed(texts)}; name one"
+        f"{shown}: which column holds the XML? There are {_listed(texts)}; name one as the column"
     )
 
 

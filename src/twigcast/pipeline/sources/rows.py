@@ -50,7 +50,10 @@ def read_rows(
         except UnreadableHeadError as error:
             problems.append(Found(url, url, None, f"no row was found: {error}"))
             continue
-        if head is not None:
+        if head is not None and head.first >= block:
+            # What comes before the first row is known to the task of the first block alone.
+            problems.append(Found(url, url, None, f"no row begins in its first {block:,} bytes"))
+        elif head is not None:
             cut = None if _is_compressed(url) else _cut_end(spark, url, head, block)
             if cut is not None:
                 problems.append(Found(f"{url}#end", url, None, INCOMPLETE))
