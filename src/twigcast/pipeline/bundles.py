@@ -24,11 +24,10 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 _Loaded = TypeVar("_Loaded")
-_MOST_KEPT = 4
 _CHUNK = 1 << 20
 
 _kept: dict[str, Any] = {}
-"""What this worker has loaded, by name of the bundle; the last ones."""
+"""What this worker has loaded last, by the name of its bundle; one that is done is let go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,7 @@ class Bundle(Generic[_Loaded]):
     def loaded(self) -> _Loaded:
         """What the bundle holds; for workers, where it is loaded once."""
         if self.name not in _kept:
-            while len(_kept) >= _MOST_KEPT:
-                del _kept[next(iter(_kept))]
+            _kept.clear()
             _kept[self.name] = self.load(Path(SparkFiles.get(self.name)))
         found: _Loaded = _kept[self.name]
         return found
