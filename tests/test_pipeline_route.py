@@ -113,7 +113,7 @@ def test_all_ways_of_writing_give_what_libxml2_says(spark: SparkSession, tmp_pat
         assert tables == expected, name
 
 
-@pytest.mark.parametrize("folder", ["cap", "newsml"])
+@pytest.mark.parametrize("folder", ["cap", "iso20022", "newsml", "ubl"])
 def test_real_documents(
     spark: SparkSession, shared_data: Path, tmp_path: Path, folder: str
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from pyspark.sql import DataFrame, SparkSession
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from twigcast.pipeline.sources import lines
 from twigcast.pipeline.sources.lines import TOO_LONG, read_lines

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from lxml import etree
 from pyspark.sql import DataFrame, SparkSession

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from twigcast.cli.console import leaving_early, output, print_json, warn
+from twigcast.cli.console import leaving_early, output, print_figures, print_json, warn
 from twigcast.cli.source_options import (
     COLUMN,
     DOCUMENTS,
     INPUT_FORMAT,
     PATTERN,
     ROW_ELEMENT,
+    source_options,
 )
 from twigcast.cli.spark_console import spark_session
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from twigcast.pipeline.archive import ArchiveReport, Rejection
 
 _MOST_REJECTIONS: Final = 10
+_MANY_PARTS: Final = 8
 
 
 def archive(
@@ -48,11 +48,11 @@ def archive(
     whole or not at all.
     """
     settings = spark_settings(conf)
-    from twigcast.pipeline import SourceOptions, read_documents
+    from twigcast.pipeline import read_documents
     from twigcast.pipeline.archive import archive as add_to_archive
 
-    options = SourceOptions(
-        format=None if input_format is None else input_format.value,
+    options = source_options(
+        input_format,
         column=column,
         time_column=time_column,
         row_element=row_element,
@@ -113,17 +113,14 @@ def _told(rejection: Rejection) -> str:
 
 
 def _print_summary(report: ArchiveReport) -> None:
-    summary = Table(show_header=False, box=None)
-    summary.add_column(justify="right")
-    summary.add_column()
-    for count, what in (
+    hint = "; twigcast compact makes them fewer" if report.parts > _MANY_PARTS else ""
+    figures = (
         (report.added, f"added, {report.bytes / 1e6:,.1f} MB"),
         (report.already_there, "there already"),
         (report.repeated, "given more than once"),
         (report.rejected, "rejected"),
         (report.new_shapes, "shapes that are new"),
         (report.documents, f"documents of {report.shapes:,} shapes in the archive"),
-        (report.parts, "parts; twigcast compact makes them fewer" if report.parts > 8 else "parts"),
-    ):
-        summary.add_row(f"{count:,}", Text(what))
-    output().print(summary)
+        (report.parts, f"parts{hint}"),
+    )
+    print_figures((f"{count:,}", what) for count, what in figures)

@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
 from twigcast.errors import SchemaError
 from twigcast.schema import Schema
@@ -147,6 +149,16 @@ def read_schema(dtd: str, root: str | None) -> Schema:
     except SchemaError as error:
         said = str(error).replace("pass root= one of:", "choose one with --root:")
         raise SchemaError(said if dtd in said else f"{dtd}: {said}") from None
+
+
+def print_figures(figures: Iterable[tuple[str, str]]) -> None:
+    """Numbers, one below the other, each with what it is the number of."""
+    table = Table(show_header=False, box=None)
+    table.add_column(justify="right")
+    table.add_column()
+    for number, what in figures:
+        table.add_row(number, Text(what))
+    output().print(table)
 
 
 def readable_count(count: int) -> str:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import leaving_early, output, print_json, warn
+from twigcast.cli.console import leaving_early, output, print_figures, print_json, warn
 from twigcast.cli.delivery_options import (
     AT,
     AT_COLUMN,
@@ -27,6 +27,7 @@ from twigcast.cli.source_options import (
     INPUT_FORMAT,
     PATTERN,
     ROW_ELEMENT,
+    source_options,
 )
 from twigcast.cli.spark_console import spark_session
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
@@ -85,11 +86,11 @@ def route(
     if network is not None and shard_size is not None:
         raise typer.BadParameter("--shard-size does not go with --network")
     settings = spark_settings(conf)
-    from twigcast.pipeline import SourceOptions, prepare_route
+    from twigcast.pipeline import prepare_route
     from twigcast.pipeline.indexes import SHARD_SIZE
 
-    options = SourceOptions(
-        format=None if input_format is None else input_format.value,
+    options = source_options(
+        input_format,
         column=column,
         id_column=id_column,
         at_column=at_column,
@@ -132,12 +133,7 @@ def route(
 def _print_summary(report: RouteReport) -> None:
     console = output()
     totals = report.totals
-    summary = Table(show_header=False, box=None)
-    summary.add_column(justify="right")
-    summary.add_column()
-    for count, what in _figures(report):
-        summary.add_row(count, what)
-    console.print(summary)
+    print_figures(_figures(report))
     others = totals.rejected - sum(count for _, count in totals.reasons)
     reasons = [*totals.reasons, *([("other reasons", others)] if others else [])]
     _print_counts("rejected because", "documents", reasons)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from twigcast.pipeline import SourceOptions
 
 DOCUMENTS = Annotated[
     list[str],
@@ -43,3 +46,10 @@ ROW_ELEMENT = Annotated[
 PATTERN = Annotated[
     str | None, typer.Option(help="Which files of a folder are documents, such as '*.nitf'.")
 ]
+
+
+def source_options(input_format: SourceFormat | None, **named: str | None) -> SourceOptions:
+    """What the options say of where documents come from; ``named`` are its other fields."""
+    from twigcast.pipeline import SourceOptions
+
+    return SourceOptions(format=None if input_format is None else input_format.value, **named)

@@ -28,7 +28,13 @@ from twigcast.cli.delivery_options import (
     OutputFormat,
     check_delivery,
 )
-from twigcast.cli.source_options import COLUMN, ID_COLUMN, INPUT_FORMAT, PATTERN
+from twigcast.cli.source_options import (
+    COLUMN,
+    ID_COLUMN,
+    INPUT_FORMAT,
+    PATTERN,
+    source_options,
+)
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
@@ -96,8 +102,8 @@ def stream(
     from twigcast import pipeline  # starts with pyspark, which other commands do without
     from twigcast.pipeline.stream import stream as start
 
-    options = pipeline.SourceOptions(
-        format=None if input_format is None else input_format.value,
+    options = source_options(
+        input_format,
         column=column,
         id_column=id_column,
         at_column=at_column,
