@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from schema_oracle import SmallDtd, small_dtds
 
 from twigcast.errors import SchemaError
 from twigcast.language import parse
@@ -24,7 +26,7 @@ from twigcast.schema import (
     useful_children,
 )
 from twigcast.schema.content import companions
-from twigcast.schema.dtd import read_dtd
+from twigcast.schema.dtd import read_dtd, write_dtd
 
 A, B, C, D = map(Name, "abcd")
 
@@ -182,3 +184,22 @@ def test_entities_in_default_values_are_expanded() -> None:
     assert pattern.matches(f"<!DOCTYPE a [{dtd}]><a/>")
     assert schema.overlaps(pattern)
     assert not schema.overlaps(parse("//a[@x='&foo;!']"))
+
+
+@given(small_dtds())
+def test_a_schema_written_out_is_the_same_schema(dtd: SmallDtd) -> None:
+    elements = read_dtd(dtd.text)
+    assert read_dtd(write_dtd(elements)) == elements
+
+
+def test_everything_about_attributes_is_written_out() -> None:
+    text = """
+        <!ELEMENT a (b*)+> <!ELEMENT b (#PCDATA)>
+        <!ATTLIST a
+            one CDATA "a&amp;b&lt;&quot;c' %" two (p | q) "q" three ID #IMPLIED
+            four NMTOKENS #REQUIRED five CDATA #FIXED "always">
+    """
+    schema = Schema.from_dtd(text)
+    again = Schema.from_dtd(schema.to_dtd(), root="a")
+    assert again == schema
+    assert again.elements["a"].attributes == schema.elements["a"].attributes

@@ -19,10 +19,11 @@ channels (:mod:`~twigcast.routing.channels`); without advertisements, over one t
 in both directions.  What a broker has been told it keeps by link (:mod:`~twigcast.routing.
 interests`) until it is told otherwise or the link goes down.
 
-*Documents.*  A document goes down the tree of the broker where it was published, over those links
-whose channels want it.  Each broker passes on a document once (:mod:`~twigcast.routing.recent`), so
-nothing goes round while brokers disagree about the trees.  The last broker asks the client's own
-subscriptions, so a client gets what it asked for and nothing else, whatever was merged on the way.
+*Documents* (:mod:`~twigcast.routing.document_ways`).  A document goes down the tree of the broker
+where it was published, over those links whose channels want it.  Each broker passes on a document
+once (:mod:`~twigcast.routing.recent`), so nothing goes round while brokers disagree about the
+trees.  The last broker asks the client's own subscriptions, so a client gets what it asked for and
+nothing else, whatever was merged on the way.
 
 Invariants, once all messages have arrived: every interested client gets a document once; it crosses
 a link only if somebody beyond wants it, unless imperfect mergers are allowed (or elements nest
@@ -40,6 +41,7 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
+from twigcast.routing.document_ways import Deliveries, DocumentWays, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
 from twigcast.routing.interests import Interests, Wanting
@@ -94,9 +96,11 @@ __all__ = [
     "Counters",
     "Crossing",
     "Deliver",
+    "Deliveries",
     "Delivery",
     "Document",
     "DocumentId",
+    "DocumentWays",
     "Envelope",
     "Frame",
     "FrozenNetwork",
@@ -118,6 +122,7 @@ __all__ = [
     "Publish",
     "Refused",
     "Route",
+    "Routed",
     "Router",
     "Send",
     "Session",

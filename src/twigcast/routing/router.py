@@ -19,16 +19,16 @@ what has changed in what they tell; and that is sent, at most one update to a ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, decompose
-from twigcast.errors import DocumentError
+from twigcast.errors import DocumentError, NetworkError
 from twigcast.language import Pattern
 from twigcast.routing.aggregates import Counters
 from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
+from twigcast.routing.document_ways import DocumentWays, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.interests import Interests
 from twigcast.routing.link_states import LinkStates
@@ -37,7 +37,6 @@ from twigcast.routing.messages import (
     AdvertisementKey,
     Deliver,
     Document,
-    DocumentId,
     LinkDown,
     LinkKind,
     LinkState,
@@ -53,10 +52,10 @@ from twigcast.routing.messages import (
 )
 from twigcast.routing.neighbour import Incoming, Neighbour
 from twigcast.routing.paths import path_document
-from twigcast.routing.planning import SHARED_TREE, Planner
+from twigcast.routing.planning import Planner
 from twigcast.routing.promises import is_promise
-from twigcast.routing.recent import RecentDocuments
-from twigcast.routing.strategy import Strategy, Towards
+from twigcast.routing.strategy import Strategy
+from twigcast.routing.trees import Graph
 
 
 class Router:
@@ -92,8 +91,16 @@ class Router:
         self._planner = Planner(
             name, self.strategy.towards, self._link_states, self._clients, self._neighbours
         )
-        self._recent = RecentDocuments()
-        self._published = 0
+        self.documents = DocumentWays(
+            self.strategy.towards,
+            self._link_states,
+            self._planner,
+            self._interests,
+            self._clients,
+            self._client_of,
+            self._neighbours,
+        )
+        """Where documents go, for whoever has many of them."""
         self._stale: set[str] | None = set()  # trees to be planned anew; None stands for all
         self._refusals: list[str] = []
         self._sends: list[Send] = []
@@ -121,6 +128,11 @@ class Router:
         elif self._may_say(message, from_link):
             self._handlers[type(message)](message, from_link)
         return self._answer(message, from_link)
+
+    @property
+    def overlay(self) -> Graph:
+        """The links of all brokers that are known, as both ends tell of them."""
+        return self._link_states.view.graph
 
     def merge(self) -> list[Send]:
         """Tell several patterns as one, where the strategy allows it; to be done now and then."""
@@ -241,45 +253,44 @@ class Router:
         self._plan_anew((self.name,))
 
     def _on_publish(self, message: Publish, link: str) -> None:
-        towards = self.strategy.towards
-        if towards is not Towards.EVERYONE and not self._clients[link].advertised:
-            self._refuse(f"{link!r} publishes without having advertised: advertise first")
-            return
-        tree = SHARED_TREE if towards is Towards.EVERYONE else self.name
-        identity = DocumentId(self.name, self.incarnation, self._published)
-        self._published += 1
         if not message.by_paths:
-            self._on_document(Document(identity, tree, message.content), link)
+            try:
+                self._send(self.documents.publish(message.content, link))
+            except NetworkError as error:
+                self._refuse(str(error))
+            except DocumentError as error:
+                self._refuse_document(link, error)
             return
         try:
+            identity, tree = self.documents.begin(link)
             paths = list(decompose(message.content, str(identity), limits=self._limits))
+        except NetworkError as error:
+            self._refuse(str(error))
+            return
         except DocumentError as error:
-            self._refuse(f"a document of {link!r} cannot be read: {error}")
+            self._refuse_document(link, error)
             return
         for each in paths:
             part = Document(identity, tree, path_document(each.path), each.path_id)
             self._on_document(part, link)
 
     def _on_document(self, document: Document, link: str) -> None:
-        if not self._recent.add(document):
-            return
         try:
-            wanting = self._interests.match(document.content)
+            routed = self.documents.route(document, link)
         except DocumentError as error:
-            self._refuse(f"a document of {link!r} cannot be read: {error}")
+            self._refuse_document(link, error)
             return
-        for name in self._planner.ways_on(document.tree, link):
-            neighbour = self._neighbours.get(name)
-            if neighbour is not None and not wanting.channels.isdisjoint(
-                neighbour.serving(document.tree)
-            ):
-                self._sends.append(Send(name, document))
-        for source, patterns in wanting.clients.items():
-            client = self._client_of[source]
-            if document.path is not None and not client.recent.add(replace(document, path=None)):
-                continue
-            ids = client.ids_of(patterns)
-            self._sends.append(Send(client.name, Deliver(document.id, document.content, ids)))
+        if routed is not None:
+            self._send(routed)
+
+    def _refuse_document(self, link: str, error: DocumentError) -> None:
+        self._refuse(f"a document of {link!r} cannot be read: {error}")
+
+    def _send(self, routed: Routed) -> None:
+        document = routed.document
+        self._sends += [Send(name, document) for name in routed.neighbours]
+        for name, ids in routed.deliveries:
+            self._sends.append(Send(name, Deliver(document.id, document.content, ids)))
 
     def _on_update(self, update: Update, link: str) -> None:
         neighbour = self._neighbours[link]

@@ -74,6 +74,28 @@ class ElementDeclaration:
         return f"<!ELEMENT {self.name} {model}>"
 
 
+def write_dtd(elements: Mapping[str, ElementDeclaration]) -> str:
+    """The declarations as text, from which :func:`read_dtd` gives the same elements."""
+    lines = []
+    for declaration in elements.values():
+        lines.append(str(declaration))
+        if declaration.attributes:
+            attributes = "".join(f"\n  {_attribute_text(each)}" for each in declaration.attributes)
+            lines.append(f"<!ATTLIST {declaration.name}{attributes}>")
+    return "\n".join([*lines, ""])
+
+
+def _attribute_text(attribute: Attribute) -> str:
+    kind = attribute.kind.upper()
+    if attribute.choices:
+        kind = f"{'NOTATION ' if kind == 'NOTATION' else ''}({' | '.join(attribute.choices)})"
+    default = [] if attribute.default is None else [f"#{attribute.default.upper()}"]
+    if attribute.value is not None:
+        value = attribute.value.replace("&", "&amp;").replace("<", "&lt;")
+        default.append('"{}"'.format(value.replace('"', "&quot;")))
+    return " ".join([attribute.name, kind, *default])
+
+
 def read_dtd(path_or_text: str | os.PathLike[str]) -> dict[str, ElementDeclaration]:
     """The declared elements in order of declaration.
 

@@ -17,7 +17,7 @@ from twigcast.schema.deriving import (
     RecursiveAdvertisements,
     count_paths,
 )
-from twigcast.schema.dtd import ElementDeclaration, read_dtd
+from twigcast.schema.dtd import ElementDeclaration, read_dtd, write_dtd
 from twigcast.schema.graph import element_graph, reachable, root_candidates, strong_components
 from twigcast.schema.overlap import SchemaOverlap
 
@@ -58,6 +58,10 @@ class Schema:
         read, and with the candidates where the root is not plain.
         """
         return cls(read_dtd(path_or_text), root)
+
+    def to_dtd(self) -> str:
+        """The text of a DTD with the same declarations, all in one piece."""
+        return write_dtd(self._elements)
 
     @property
     def root(self) -> str:

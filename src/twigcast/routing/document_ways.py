@@ -1,0 +1,159 @@
+"""The data plane of one broker: where a document goes, by the tables as they are now.
+
+Nothing is sent and no table changes; :meth:`Router.handle` makes messages of the answer, a live
+broker writes it to its queues.
+
+*Homes* are other brokers with durable subscriptions.  What these want is known to all brokers,
+apart from what channels tell, so that whoever publishes a document can say to which brokers it is
+owed, also while these cannot be reached.  A home is one more source of interests, so it costs no
+matching of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from twigcast.covering import Change
+from twigcast.documents import Source
+from twigcast.errors import NetworkError
+from twigcast.routing.clients import Client
+from twigcast.routing.interests import Interests, Wanting
+from twigcast.routing.link_states import LinkStates
+from twigcast.routing.messages import Document, DocumentId
+from twigcast.routing.neighbour import Neighbour
+from twigcast.routing.planning import SHARED_TREE, Planner
+from twigcast.routing.recent import RecentDocuments
+from twigcast.routing.strategy import Towards
+from twigcast.routing.trees import View
+
+Deliveries: TypeAlias = list[tuple[str, tuple[str, ...]]]
+"""Clients, and which of their subscriptions a document matches."""
+
+
+class Routed(NamedTuple):
+    """A document, and everyone whom it concerns."""
+
+    document: Document
+    neighbours: list[str]
+    deliveries: Deliveries
+    homes: list[str]
+    """The other brokers that want it for durable subscriptions, wherever they are."""
+
+
+class DocumentWays:
+    """Where documents go from one broker; it looks at the tables of its router."""
+
+    def __init__(
+        self,
+        towards: Towards,
+        link_states: LinkStates,
+        planner: Planner,
+        interests: Interests,
+        clients: Mapping[str, Client],
+        client_of: Mapping[int, Client],
+        neighbours: Mapping[str, Neighbour],
+    ) -> None:
+        self._towards = towards
+        self._link_states = link_states
+        self._planner = planner
+        self._interests = interests
+        self._clients = clients
+        self._client_of = client_of
+        self._neighbours = neighbours
+        self._homes: dict[str, int] = {}  # the sources of what they want
+        self._recent = RecentDocuments()
+        self._published = 0
+
+    def publish(self, content: Source, link: str) -> Routed:
+        """Where a document goes that a client publishes.
+
+        Raises DocumentError for what is none, and NetworkError where the client must advertise
+        before.
+        """
+        routed = self.route(Document(*self.begin(link), content), link)
+        assert routed is not None, "its number is new"
+        return routed
+
+    def begin(self, link: str) -> tuple[DocumentId, str]:
+        """The id of what a client publishes next, and the tree that it takes."""
+        if self._towards is not Towards.EVERYONE and not self._clients[link].advertised:
+            raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
+        own = self._link_states.own
+        identity = DocumentId(own.broker, own.incarnation, self._published)
+        self._published += 1
+        return identity, SHARED_TREE if self._towards is Towards.EVERYONE else own.broker
+
+    def route(self, document: Document, link: str) -> Routed | None:
+        """Where a document goes that comes on a link; None if it has come before.
+
+        Raises DocumentError for what is none.
+        """
+        if not self._recent.add(document):
+            return None
+        wanting = self._interests.match(document.content)
+        neighbours = []
+        for name in self._planner.ways_on(document.tree, link):
+            neighbour = self._neighbours.get(name)
+            if neighbour is not None and not wanting.channels.isdisjoint(
+                neighbour.serving(document.tree)
+            ):
+                neighbours.append(name)
+        homes = [name for name, source in self._homes.items() if source in wanting.channels]
+        return Routed(document, neighbours, self._deliveries(wanting, document), homes)
+
+    def deliveries(self, content: Source) -> Deliveries:
+        """The clients of this broker that want a document, whichever way it has come."""
+        return self._deliveries(self._interests.match(content), None)
+
+    def _deliveries(self, wanting: Wanting, document: Document | None) -> Deliveries:
+        deliveries = []
+        for source, patterns in wanting.clients.items():
+            client = self._client_of[source]
+            # Of a document that comes by paths, a client gets the first path that matches.
+            if document is not None and document.path is not None:
+                whole = replace(document, path=None)
+                if not client.recent.add(whole):
+                    continue
+            deliveries.append((client.name, client.ids_of(patterns)))
+        return deliveries
+
+    def next_hop(self, broker: str) -> str | None:
+        """The neighbour that is next on the way to a broker; None if it cannot be reached."""
+        own = self._link_states.own.broker
+        tree = self._link_states.view.tree(own)
+        hop: str | None = broker
+        while hop is not None and (above := tree.parent(hop)) != own:
+            hop = above
+        return hop if hop in self._neighbours else None
+
+    @property
+    def view(self) -> View:
+        """The overlay as it is known; another object whenever that has changed."""
+        return self._link_states.view
+
+    def can_reach(self, broker: str) -> bool:
+        """Whether links lead to another broker, as far as is known."""
+        own = self._link_states.own.broker
+        return broker in self._link_states.view.tree(own).parents
+
+    # --- homes ------------------------------------------------------------------------------------
+
+    def set_home(self, home: str, change: Change) -> None:
+        """Note what the durable subscriptions at another broker begin and cease to want."""
+        source = self._homes.get(home)
+        if source is None:
+            source = self._homes[home] = self._interests.open(is_client=False)
+        for pattern in change.forward:
+            self._interests.add(source, pattern)
+        for pattern in change.withdraw:
+            self._interests.remove(source, pattern)
+
+    def drop_home(self, home: str) -> None:
+        """Owe nothing more to a broker."""
+        source = self._homes.pop(home, None)
+        if source is not None:
+            for pattern in list(self._interests.patterns(source)):
+                self._interests.remove(source, pattern)
+            self._interests.close(source)
