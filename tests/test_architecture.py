@@ -30,8 +30,10 @@ ALLOWED: dict[str, set[str]] = {
     "routing": {"language", "documents", "schema", "matching", "covering"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
     "simulation": {"language", "documents", "schema", "matching", "covering", "routing"},
-    "client": {"language", "documents", "hierarchy"},
+    "wire": set(),
+    "client": {"language", "documents", "schema", "wire", "hierarchy"},
     "broker": {
+        "wire",
         "language",
         "documents",
         "schema",
@@ -41,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
         "hierarchy",
     },
     "pipeline": {
+        "client",
         "language",
         "documents",
         "schema",
@@ -63,6 +66,10 @@ UPWARD = {
 OUTSIDE = {
     "pyspark": {"pipeline"},
     "grpc": {"broker", "client"},
+    "google": {"broker", "client", "wire"},
+    "fastapi": {"broker"},
+    "uvicorn": {"broker"},
+    "prometheus_client": {"broker"},
     "nicegui": {"dashboard"},
     "lxml": {"schema", "experiments"},
     "typer": {"cli"},

@@ -179,3 +179,59 @@ def _excerpt(text: str, position: int, width: int = 72) -> tuple[str, int]:
     before = "…" if start else ""
     after = "…" if end < len(text) else ""
     return before + shown + after, position - start + len(before)
+
+
+class StoreError(TwigcastError):
+    """A broker's store that cannot be opened, read or written; the text names it and the remedy."""
+
+
+class ConfigError(TwigcastError, ValueError):
+    """A broker's configuration with something wrong; ``where`` is the key, as in ``store.folder``.
+
+    ``path`` is the file, empty where the configuration was given otherwise.
+    """
+
+    def __init__(self, reason: str, path: str = "", where: str = "") -> None:
+        self.reason = reason
+        self.path = path
+        self.where = where
+        super().__init__(reason, path, where)
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.path, self.where, self.reason) if part)
+
+
+class AccessError(TwigcastError):
+    """Somebody asks for what is not theirs; ``code`` is ``unauthenticated`` or ``not-allowed``."""
+
+    def __init__(self, reason: str, code: str = "not-allowed") -> None:
+        self.reason = reason
+        self.code = code
+        super().__init__(reason, code)
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class ConnectionFailedError(TwigcastError):
+    """No broker answers at an ``address``, or the connection is lost and stays so."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address = address
+        self.reason = reason
+        super().__init__(address, reason)
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.reason}"
+
+
+class RefusedError(TwigcastError):
+    """What a broker refuses, with its reason and the ``code`` that the wire names for it."""
+
+    def __init__(self, reason: str, code: str) -> None:
+        self.reason = reason
+        self.code = code
+        super().__init__(reason, code)
+
+    def __str__(self) -> str:
+        return self.reason
