@@ -1,0 +1,55 @@
+"""How long a broker's store keeps documents, and what it tells when it lets them go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What of the documents in a store is kept; whichever limit is met first counts."""
+
+    age: float = 7 * 86400.0
+    """Seconds that a document is kept, delivered or not."""
+    acknowledged_age: float = 3600.0
+    """Seconds that a document is kept once nobody needs it any more."""
+    size: int = 10 * 2**30
+    """Bytes of documents; beyond that the oldest go first, delivered or not."""
+
+    def __post_init__(self) -> None:
+        if not (self.age >= 0 and self.acknowledged_age >= 0 and self.size >= 0):
+            raise ValueError(f"retention cannot be negative: {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """What retention has dropped.
+
+    A queue of which something was dropped goes on at ``first``: whatever is before it counts as
+    acknowledged, for it cannot be delivered any more.
+    """
+
+    documents: int = 0
+    bytes: int = 0
+    lost: Mapping[str, int] = field(default_factory=dict)
+    """By durable subscription, how many entries were dropped that nobody had acknowledged."""
+    first: Mapping[str, int] = field(default_factory=dict)
+    """By durable subscription that lost entries of either kind, the first that is still kept."""
+    owed_lost: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """By home, the numbers of the documents that it was owed and will not get."""
+
+    def plus(self, other: Trimmed) -> Trimmed:
+        """This and what was dropped later, as one."""
+        lost, owed_lost = dict(self.lost), dict(self.owed_lost)
+        for name, count in other.lost.items():
+            lost[name] = lost.get(name, 0) + count
+        for home, numbers in other.owed_lost.items():
+            owed_lost[home] = owed_lost.get(home, ()) + numbers
+        return Trimmed(
+            self.documents + other.documents,
+            self.bytes + other.bytes,
+            lost,
+            {**self.first, **other.first},
+            owed_lost,
+        )

@@ -1,0 +1,106 @@
+"""What a broker has to know when it starts: the state in its store, read once at opening."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from twigcast.broker.store.records import Durable, Home, OwedState
+
+
+class StoreState(NamedTuple):
+    """Everything in a store but the documents."""
+
+    epoch: str
+    incarnation: int
+    own_version: int
+    durables: list[Durable]
+    homes: dict[str, Home]
+    owed: dict[str, OwedState]
+    received: dict[tuple[str, str], tuple[int, tuple[int, ...]]]
+
+
+def read_state(connection: sqlite3.Connection) -> StoreState:
+    """The state as of now; costs time with what is owed and subscribed, not with documents."""
+    facts = dict(connection.execute("SELECT name, value FROM facts"))
+    return StoreState(
+        facts["epoch"],
+        facts["incarnation"],
+        facts["own_version"],
+        [
+            _durable(connection, *row)
+            for row in connection.execute(
+                "SELECT number, name, owner, last, acknowledged, missed FROM durables"
+                " WHERE name IS NOT NULL ORDER BY name"
+            )
+        ],
+        {
+            name: Home(epoch, version, _patterns(connection, name))
+            for name, epoch, version in connection.execute("SELECT * FROM homes ORDER BY name")
+        },
+        {
+            home: OwedState(following, _pending(connection, number))
+            for number, home, following in connection.execute(
+                "SELECT number, home, next FROM debts WHERE home IS NOT NULL ORDER BY home"
+            )
+        },
+        {
+            (origin, epoch): (upto, _beyond(connection, origin, epoch))
+            for origin, epoch, upto in connection.execute("SELECT * FROM received")
+        },
+    )
+
+
+def first_kept(connection: sqlite3.Connection, durable: int, last: int) -> int:
+    """The first sequence number of a queue that is still kept; ``last`` + 1 if none is."""
+    (first,) = connection.execute(
+        "SELECT min(sequence) FROM queue WHERE durable = ?", (durable,)
+    ).fetchone()
+    return last + 1 if first is None else int(first)
+
+
+def _durable(
+    connection: sqlite3.Connection,
+    number: int,
+    name: str,
+    owner: str,
+    last: int,
+    acknowledged: int,
+    missed: int,
+) -> Durable:
+    expressions = connection.execute(
+        "SELECT key, xpath FROM expressions WHERE durable = ? ORDER BY key", (number,)
+    )
+    beyond = connection.execute(
+        "SELECT sequence FROM acknowledged_beyond WHERE durable = ?", (number,)
+    )
+    return Durable(
+        name,
+        owner,
+        dict(expressions),
+        first_kept(connection, number, last),
+        last,
+        acknowledged,
+        frozenset(sequence for (sequence,) in beyond),
+        missed,
+    )
+
+
+def _patterns(connection: sqlite3.Connection, home: str) -> tuple[str, ...]:
+    rows = connection.execute(
+        "SELECT pattern FROM home_patterns WHERE home = ? ORDER BY pattern", (home,)
+    )
+    return tuple(pattern for (pattern,) in rows)
+
+
+def _pending(connection: sqlite3.Connection, debt: int) -> tuple[int, ...]:
+    rows = connection.execute("SELECT number FROM owed WHERE debt = ? ORDER BY number", (debt,))
+    return tuple(number for (number,) in rows)
+
+
+def _beyond(connection: sqlite3.Connection, origin: str, epoch: str) -> tuple[int, ...]:
+    rows = connection.execute(
+        "SELECT number FROM received_beyond WHERE origin = ? AND epoch = ? ORDER BY number",
+        (origin, epoch),
+    )
+    return tuple(number for (number,) in rows)
