@@ -1,0 +1,371 @@
+"""What a broker can be told: a value for each section of its configuration.
+
+They are made by :func:`~twigcast.broker.config.read_config` or from flags, and check themselves:
+one that exists makes sense, and so does the whole, whoever made it.  What is wrong is a
+:class:`~twigcast.errors.ConfigError` with the key.  Durations are in seconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
+from pathlib import Path
+from typing import Final, NoReturn
+
+from twigcast.broker.addresses import Address
+from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
+from twigcast.documents import ExpandedName
+from twigcast.errors import ConfigError
+from twigcast.routing import Strategy
+from twigcast.schema import Schema
+
+_NAME: Final = re.compile(r"[\w.-]{1,100}")
+_MOST_COUNT: Final = 2**31 - 1
+_MOST_MESSAGE: Final = 2_000_000_000  # gRPC counts the bytes of a message in 31 bits
+
+ANONYMOUS: Final = "anonymous"
+"""The name of clients without credentials."""
+
+
+class Permission(Enum):
+    """What a client may be allowed to do."""
+
+    PUBLISH = "publish"
+    SUBSCRIBE = "subscribe"
+    ASK = "ask"
+    ADVERTISE = "advertise"
+    LINK = "link"
+    ADMINISTER = "administer"
+
+
+EVERYTHING: Final = frozenset(Permission)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConfig:
+    """A neighbour to call.
+
+    ``server_name`` is what its certificate is made out to, where that is not the host of the
+    address; ``token`` is what this broker shows there.
+    """
+
+    address: str
+    cost: float = 1.0
+    server_name: str = ""
+    token: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if _address("address", self.address).port == 0:
+            _refuse("address", "port 0 is no port to call; write that at which the other listens")
+        if not 0 < self.cost < inf:
+            _refuse("cost", f"{self.cost} is no cost; write a number above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """Where documents are kept, which, and for how long; without a folder, none are.
+
+    ``keep`` is ``durable`` for those that durable subscriptions want, or ``all`` for all that are
+    published here too, so that they can be asked.  With ``sync`` ``full`` an acknowledged document
+    survives a loss of power, with ``normal`` only the end of the process.
+    """
+
+    folder: Path | None = None
+    keep: str = "durable"
+    sync: str = "full"
+    retention_age: float = 7 * 86_400.0
+    acknowledged_age: float = 3_600.0
+    retention_size: int = 10_000_000_000
+
+    def __post_init__(self) -> None:
+        _require_one_of("store.keep", self.keep, ("durable", "all"))
+        _require_one_of("store.sync", self.sync, ("full", "normal"))
+        _require_above_zero("store.retention_age", self.retention_age)
+        _require_above_zero("store.retention_size", self.retention_size)
+        if self.acknowledged_age < 0:
+            _refuse("store.acknowledged_age", "an age is not below 0; write 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsConfig:
+    """The most of each thing; ``publications_per_second`` is for each client, 0 for no limit."""
+
+    document_bytes: int = 4_000_000
+    message_bytes: int = 4_000_000
+    clients: int = 10_000
+    subscriptions_per_client: int = 1_000
+    expressions_per_client: int = 10_000
+    expression_length: int = 4_000
+    expression_steps: int = 200
+    queue_memory: int = 1_000_000
+    queue_disk: int = 256_000_000
+    publications_per_second: float = 0.0
+    advertisements_per_client: int = 100
+    window: int = 1_024
+
+    def __post_init__(self) -> None:
+        for name in COUNTS:
+            value: int = getattr(self, name)
+            if not 1 <= value <= _MOST_COUNT:
+                _refuse(f"limits.{name}", f"{value} is out of range; write 1 to {_MOST_COUNT:,}")
+        for name in ("document_bytes", "message_bytes", "queue_memory"):
+            _require_above_zero(f"limits.{name}", getattr(self, name))
+        if self.message_bytes > _MOST_MESSAGE:
+            _refuse("limits.message_bytes", "no message can be as large; write 2GB or less")
+        if self.document_bytes > self.message_bytes:
+            _refuse(
+                "limits.document_bytes",
+                f"a document of {self.document_bytes:,} bytes does not fit into a message of "
+                f"{self.message_bytes:,}; raise message_bytes, or lower this",
+            )
+        if self.queue_disk < 0:
+            _refuse("limits.queue_disk", "a size is not below 0; write 0 or more")
+        if not 0 <= self.publications_per_second < inf:
+            _refuse("limits.publications_per_second", "write a number, or 0 for no limit")
+
+
+COUNTS: Final = (
+    "clients",
+    "subscriptions_per_client",
+    "expressions_per_client",
+    "expression_length",
+    "expression_steps",
+    "advertisements_per_client",
+    "window",
+)
+"""The limits that are neither sizes nor rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsConfig:
+    """Files in PEM form: the broker's certificate, its key, and the authority that it trusts.
+
+    The authority signs the certificates of other brokers and, where clients must show one, theirs.
+    """
+
+    certificate: Path | None = None
+    key: Path | None = None
+    ca: Path | None = None
+    require_client_certificate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.certificate is not None and self.key is None:
+            _refuse("tls.key", "a certificate is of no use without its key; name the key's file")
+        if self.key is not None and self.certificate is None:
+            _refuse("tls.certificate", "a key is of no use without its certificate; name its file")
+        if self.require_client_certificate:
+            if self.ca is None:
+                _refuse("tls.ca", "client certificates need an authority; name its certificate")
+            if self.certificate is None:
+                _refuse("tls.certificate", "client certificates need TLS; name a certificate")
+
+    @property
+    def is_used(self) -> bool:
+        """Whether links are encrypted; clients' connections are where there is a certificate."""
+        return self.certificate is not None or self.ca is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatConfig:
+    """How often a silent link says that it lives, and after what silence it is taken for dead."""
+
+    interval: float = 1.0
+    suspect_after: float = 3.0
+
+    def __post_init__(self) -> None:
+        _require_above_zero("heartbeat.interval", self.interval)
+        if not self.interval < self.suspect_after < inf:
+            _refuse(
+                "heartbeat.suspect_after",
+                f"{self.suspect_after:g} seconds leave no time for a heartbeat each "
+                f"{self.interval:g}; write more, three times the interval say",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class AccessConfig:
+    """What clients without credentials may do (None: everything where nobody has any)."""
+
+    anonymous: frozenset[Permission] | None = None
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalConfig:
+    """Somebody known, by the hashes of tokens, by the common name of a certificate, or by both."""
+
+    name: str
+    tokens: tuple[str, ...] = ()
+    certificate: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.name.isprintable() or len(self.name) > 200:
+            _refuse("name", "this is no name; write a text of printable characters")
+        if self.name == ANONYMOUS:
+            _refuse("name", f"{ANONYMOUS!r} are those without credentials; choose another name")
+        for hashed in self.tokens:
+            if hashed.startswith(PREFIX):
+                _refuse(
+                    "token",
+                    "this is a token itself, which only its owner should have; write "
+                    f'"{hash_token(hashed)}" in its place',
+                )
+            if not is_hashed(hashed):
+                _refuse("token", 'this is no hash of a token; write "sha256:" and 64 hex digits')
+        if not self.tokens and not self.certificate:
+            _refuse("", "nobody can show to be this; add token, token_file or certificate")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleConfig:
+    """What principals whose names fit ``who`` may do, and with which things.
+
+    ``roots`` or ``schemas`` narrow what they may publish, ``durable`` the names of the durable
+    subscriptions that they may use, ``brokers`` widens which brokers they may link as.
+    """
+
+    who: str
+    allow: frozenset[Permission]
+    roots: frozenset[ExpandedName] = frozenset()
+    schemas: tuple[Schema, ...] = ()
+    durable: tuple[str, ...] = ()
+    brokers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.who:
+            _refuse("who", 'this is for nobody; write a name, or a pattern as in "desk-*"')
+        if not self.allow:
+            _refuse("allow", 'this allows nothing; write as in ["publish", "subscribe"]')
+        if self.roots and self.schemas:
+            _refuse("roots", "a schema has its root; keep one of roots and schemas, or two rules")
+        for key, values, permission in (
+            ("roots", self.roots, Permission.PUBLISH),
+            ("schemas", self.schemas, Permission.PUBLISH),
+            ("durable", self.durable, Permission.SUBSCRIBE),
+            ("brokers", self.brokers, Permission.LINK),
+        ):
+            if values and permission not in self.allow:
+                _refuse(key, f"this needs {permission.value!r}; add it to allow, or leave this out")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """All that one broker is told."""
+
+    name: str = ""
+    listen: str = "127.0.0.1:7400"
+    http: str = ""
+    strategy: str = "covering"
+    links: tuple[LinkConfig, ...] = ()
+    store: StoreConfig = field(default_factory=StoreConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    tls: TlsConfig = field(default_factory=TlsConfig)
+    heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
+    access: AccessConfig = field(default_factory=AccessConfig)
+    principals: tuple[PrincipalConfig, ...] = ()
+    rules: tuple[RuleConfig, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name and not _NAME.fullmatch(self.name):
+            _refuse(
+                "name",
+                f"{self.name!r} is no name for a broker; write up to 100 letters, digits, "
+                "dots, hyphens and underscores",
+            )
+        listen = self.listen_address
+        if self.http_address == listen and listen.port:
+            _refuse("http", f"{listen} is where the broker listens; choose another port")
+        try:
+            Strategy.named(self.strategy)
+        except ValueError as error:
+            _refuse("strategy", str(error))
+        self._check_links()
+        self._check_principals()
+
+    def _check_links(self) -> None:
+        _require_distinct("links", "address", (link.address for link in self.links))
+        for link in self.links:
+            if Address.parse(link.address) == self.listen_address:
+                _refuse("links", f"{link.address} is this broker's own address; remove that link")
+            if link.server_name and not self.tls.is_used:
+                _refuse(
+                    "links",
+                    f"server_name of {link.address} is for TLS, which is not set up; name tls.ca, "
+                    "or leave it out",
+                )
+
+    def _check_principals(self) -> None:
+        principals = self.principals
+        _require_distinct("principals", "name", (each.name for each in principals))
+        _require_distinct(
+            "principals", "token", (hashed for each in principals for hashed in each.tokens)
+        )
+        certificates = [each.certificate for each in principals if each.certificate]
+        _require_distinct("principals", "certificate", certificates)
+        if certificates and not self.tls.require_client_certificate:
+            _refuse(
+                "principals",
+                f"the certificate {certificates[0]!r} is never asked for; set "
+                "tls.require_client_certificate = true",
+            )
+        if self.rules and not self.authenticates:
+            _refuse(
+                "rules",
+                "rules are for principals, and there are none; add [[principals]], or say in "
+                "access.anonymous what everybody may do",
+            )
+
+    @property
+    def listen_address(self) -> Address:
+        """``listen``, parsed."""
+        return _address("listen", self.listen)
+
+    @property
+    def http_address(self) -> Address | None:
+        """``http``, parsed; None where there is no such port."""
+        return _address("http", self.http) if self.http else None
+
+    @property
+    def authenticates(self) -> bool:
+        """Whether anybody can be known here."""
+        return bool(self.principals) or self.tls.require_client_certificate
+
+    def name_at(self, port: int | None = None) -> str:
+        """The broker's name; without one, derived from where it listens.
+
+        ``port`` is the one that the system has chosen, where ``listen`` leaves that to it.
+        """
+        return self.name or self.listen_address.name(port)
+
+
+def _refuse(where: str, reason: str) -> NoReturn:
+    raise ConfigError(reason, where=where) from None
+
+
+def _address(where: str, text: str) -> Address:
+    try:
+        return Address.parse(text)
+    except ValueError as error:
+        _refuse(where, str(error))
+
+
+def _require_one_of(where: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        choices = " or ".join(f'"{each}"' for each in known)
+        _refuse(where, f"{value!r} is not known; write {choices}")
+
+
+def _require_above_zero(where: str, value: float) -> None:
+    if not 0 < value < inf:
+        _refuse(where, f"{value:g} is out of range; write more than 0")
+
+
+def _require_distinct(where: str, key: str, values: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            _refuse(where, f"two entries have the {key} {value!r}; keep one, or change the other")
+        seen.add(value)
