@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from twigcast.client import connect, connect_sync
     from twigcast.covering import (
         Change,
         CoverIndex,
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     )
     from twigcast.documents import DocumentLimits, PathPublication, decompose
     from twigcast.errors import (
+        AccessError,
         AdvertisementError,
+        ConfigError,
+        ConnectionFailedError,
         CountingBudgetError,
         CoveringBudgetError,
         DocumentError,
@@ -37,7 +41,9 @@ if TYPE_CHECKING:
         MatcherFileError,
         NetworkError,
         OverlayError,
+        RefusedError,
         SchemaError,
+        StoreError,
         SubscriptionError,
         SubscriptionFileError,
         TwigcastError,
@@ -58,10 +64,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AccessError": "errors",
     "Advertisement": "schema",
     "AdvertisementError": "errors",
     "BatchMatches": "matching",
     "Change": "covering",
+    "ConfigError": "errors",
+    "ConnectionFailedError": "errors",
     "CountingBudgetError": "errors",
     "CoverIndex": "covering",
     "CoverIndexStats": "covering",
@@ -81,8 +90,10 @@ _HOMES = {
     "OverlayError": "errors",
     "PathPublication": "documents",
     "Pattern": "language",
+    "RefusedError": "errors",
     "Schema": "schema",
     "SchemaError": "errors",
+    "StoreError": "errors",
     "Strategy": "routing",
     "Subscription": "language",
     "SubscriptionError": "errors",
@@ -91,6 +102,8 @@ _HOMES = {
     "TwigcastError": "errors",
     "UnknownKeyError": "errors",
     "WorkloadError": "errors",
+    "connect": "client",
+    "connect_sync": "client",
     "covers": "covering",
     "decompose": "documents",
     "equivalent": "covering",
@@ -101,10 +114,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "AccessError",
     "Advertisement",
     "AdvertisementError",
     "BatchMatches",
     "Change",
+    "ConfigError",
+    "ConnectionFailedError",
     "CountingBudgetError",
     "CoverIndex",
     "CoverIndexStats",
@@ -124,8 +140,10 @@ __all__ = [
     "OverlayError",
     "PathPublication",
     "Pattern",
+    "RefusedError",
     "Schema",
     "SchemaError",
+    "StoreError",
     "Strategy",
     "Subscription",
     "SubscriptionError",
@@ -134,6 +152,8 @@ __all__ = [
     "TwigcastError",
     "UnknownKeyError",
     "WorkloadError",
+    "connect",
+    "connect_sync",
     "covers",
     "decompose",
     "equivalent",

@@ -1,0 +1,123 @@
+"""Advertisements: promises of what a client publishes, made anew on every stream.
+
+A schema travels as the text of a DTD in which everything is spelled out, so that the broker needs
+none of the files that it came from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from twigcast.client.connection import Connection, log
+from twigcast.client.failures import refused
+from twigcast.client.requests import Request, Requests, Result
+from twigcast.errors import TwigcastError
+from twigcast.wire import messages
+
+if TYPE_CHECKING:
+    from twigcast.schema import Advertisement, Schema
+
+Promised: TypeAlias = "str | os.PathLike[str] | Schema | Advertisement | None"
+"""A path or the text of a DTD, a schema, an advertisement or its text; None promises anything."""
+
+
+class Advertised:
+    """An advertisement that holds until it is ended, or the client is closed."""
+
+    def __init__(self, registry: Advertisements, question: messages.Advertise) -> None:
+        self._registry = registry
+        self._question = question
+        self._is_ended = False
+
+    async def end(self) -> None:
+        """Take it back; does nothing a second time."""
+        if not self._is_ended:
+            self._is_ended = True
+            await self._registry.end(self._question)
+
+
+class Advertisements:
+    """All advertisements of a client; a speaker, though the requests speak for it."""
+
+    def __init__(self, connection: Connection, requests: Requests) -> None:
+        self._connection = connection
+        self._requests = requests
+        self._count = 0
+        self._standing: dict[str, messages.Advertise] = {}
+
+    async def add(self, promised: Promised, root: str | None) -> Advertised:
+        """Advertise, and wait until the broker has answered."""
+        self._connection.require()
+        question = to_question(promised, root)
+        self._count += 1
+        question.advertisement = str(self._count)
+        request = Request(question, lasting=True)
+        try:
+            await self._requests.ask(request).done()
+        except BaseException:
+            request.end(None)
+            raise
+        self._standing[question.advertisement] = question
+        return Advertised(self, question)
+
+    async def end(self, question: messages.Advertise) -> None:
+        """Take an advertisement back."""
+        del self._standing[question.advertisement]
+        if self._connection.welcome is not None:
+            ending = messages.Unadvertise(advertisement=question.advertisement)
+            await self._requests.ask(Request(ending)).done()
+
+    def frames(self) -> Iterator[messages.ClientFrame]:
+        """Nothing but requests."""
+        return iter(())
+
+    def on_connected(self, welcome: messages.Welcome) -> None:
+        """Advertise again what still holds."""
+        for question in self._standing.values():
+            again = messages.Advertise()
+            again.CopyFrom(question)
+            self._requests.ask(Request(again, self._hear_again))
+
+    def on_lost(self) -> None:
+        """They wait for the next stream."""
+
+    def on_failed(self, error: TwigcastError) -> None:
+        """They ended with the last stream."""
+
+    def _hear_again(self, result: Result) -> None:
+        if isinstance(result, messages.Answer) and result.problems:
+            log.warning("advertisement refused: %s", refused(result.problems[0]))
+
+
+def to_question(promised: Promised, root: str | None) -> messages.Advertise:
+    """What to tell the broker; raises SchemaError or AdvertisementError for what is none.
+
+    A text with ``<!`` is a DTD; one that begins with ``/`` and does not end in ``.dtd`` is an
+    advertisement; every other is the path of a DTD.
+    """
+    if promised is None:
+        _refuse_root(root)
+        return messages.Advertise(anything=True)
+    from twigcast.schema import Advertisement, Schema
+
+    if isinstance(promised, str) and _is_path_expression(promised):
+        promised = Advertisement.parse(promised)
+    if isinstance(promised, Advertisement):
+        _refuse_root(root)
+        return messages.Advertise(path=str(promised))
+    if not isinstance(promised, Schema):
+        promised = Schema.from_dtd(promised, root)
+    elif root not in (None, promised.root):
+        promised = Schema(promised.elements, root)
+    return messages.Advertise(dtd=messages.Dtd(text=promised.to_dtd(), root=promised.root))
+
+
+def _is_path_expression(text: str) -> bool:
+    return text.startswith("/") and "<!" not in text and not text.lower().endswith(".dtd")
+
+
+def _refuse_root(root: str | None) -> None:
+    if root is not None:
+        raise ValueError("root goes with a DTD; nothing else has one to choose")

@@ -1,0 +1,248 @@
+"""The client: everything that a program asks of a broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from twigcast.client import asking
+from twigcast.client.advertising import Advertised, Advertisements, Promised
+from twigcast.client.asking import Asked
+from twigcast.client.connection import Connection
+from twigcast.client.endpoints import Endpoint
+from twigcast.client.events import QueueState, queue_state, to_milliseconds
+from twigcast.client.publishing import Publisher
+from twigcast.client.publishing_all import Documents, PublishAll
+from twigcast.client.requests import Requests
+from twigcast.client.subscribing import Subscription
+from twigcast.client.subscriptions import Subscriptions
+from twigcast.documents import Source
+from twigcast.errors import ConnectionFailedError, RefusedError
+from twigcast.language import Pattern
+from twigcast.wire import messages
+
+DEFAULT_WINDOW = 256
+
+
+def connect(
+    address: str | Iterable[str],
+    *,
+    token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    tls: bool = False,
+    name: str | None = None,
+    timeout: float = 10.0,
+    reconnect: bool = True,
+) -> Client:
+    """A client of the broker at ``address``; ``async with`` connects it and closes it.
+
+    Several addresses, in a list or with commas between, are tried in turn.  ``token`` is taken
+    from the environment variable ``TWIGCAST_TOKEN`` where none is given.  ``ca`` is the file of
+    the authority whose certificates are trusted, ``certificate`` and ``key`` are those of this
+    client; with either, or with ``tls``, the connection is encrypted.  ``name`` stands in the
+    broker's log.  ``timeout`` bounds, in seconds, how long connecting and single questions may
+    take; publishing and subscribing wait through re-connections, as long as it takes.  Without
+    ``reconnect`` a connection that is lost ends the client.
+
+    Raises ConnectionFailedError for an address or a file that cannot be right.
+    """
+    endpoint = Endpoint(address, token=token, ca=ca, certificate=certificate, key=key, tls=tls)
+    if not timeout > 0:
+        raise ValueError(f"timeout is a number of seconds above 0, not {timeout}")
+    if name is None:
+        name = f"{socket.gethostname()}/{os.getpid()}"
+    return Client(endpoint, name=name, timeout=timeout, reconnect=reconnect)
+
+
+class Client:
+    """A connection to a broker, made by :func:`connect`; belongs to one event loop."""
+
+    def __init__(self, endpoint: Endpoint, *, name: str, timeout: float, reconnect: bool) -> None:
+        connection = Connection(endpoint, name=name, timeout=timeout, reconnect=reconnect)
+        requests = Requests(connection)
+        self._connection = connection
+        self._subscriptions = Subscriptions(connection, requests)
+        self._advertisements = Advertisements(connection, requests)
+        self._publisher = Publisher(connection)
+        for speaker in (self._subscriptions, self._advertisements, requests, self._publisher):
+            connection.add(speaker)
+
+    async def open(self) -> Self:
+        """Connect; ``async with`` does it.  Raises ConnectionFailedError or RefusedError."""
+        await self._connection.open()
+        return self
+
+    async def close(self) -> None:
+        """Send what is still to be sent and end the connection; does nothing a second time.
+
+        Subscriptions end; what others still wait for raises NetworkError.
+        """
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def address(self) -> str:
+        """The address of the broker that this client is connected to, or was last."""
+        return self._connection.address
+
+    @property
+    def broker(self) -> str | None:
+        """The name of the broker; None while there is no connection."""
+        welcome = self._connection.welcome
+        return None if welcome is None else welcome.broker
+
+    async def publish(self, document: Source, *, id: str = "") -> str:  # noqa: A002
+        """Publish a document; returns its event id when the broker has it safely.
+
+        A text is sent in UTF-8.  ``id`` is unique among all publishers and makes publishing the
+        same document again harmless; without it the client chooses one, which protects what it
+        sends again after a lost connection.  Waits while much is unanswered.  Raises RefusedError
+        if the broker does not take the document, ConnectionFailedError if the connection is lost
+        for good.
+        """
+        return await self._publisher.publish(document, id)
+
+    def publish_all(self, documents: Documents) -> PublishAll:
+        """Publish documents from an iterable, asynchronous or not, as fast as the broker takes.
+
+        ``await`` it for the list of results, or iterate over it with ``async for``.
+        """
+        return PublishAll(self._publisher, documents)
+
+    def subscribe(
+        self,
+        expressions: str | Pattern | Mapping[str, str | Pattern] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        durable: str | None = None,
+        since: int | datetime | timedelta | None = None,
+        window: int = DEFAULT_WINDOW,
+    ) -> Subscription:
+        """Subscribe to the documents that match; iterate over the result for its events.
+
+        ``expressions`` is one expression, whose key is its own text, or several under keys;
+        ``namespaces`` binds their prefixes.  A ``durable`` subscription is kept by the broker
+        under that name, with its documents, while the client is away; without expressions it goes
+        on as it is.  It begins with the first document that is not acknowledged, or ``since`` a
+        sequence number, a time, or so long ago.  ``window`` bounds how many documents wait here.
+
+        Begins at once; ``async with``, ``ready`` and the iteration raise RefusedError if the
+        broker says no.
+        """
+        if since is not None and durable is None:
+            raise ValueError("since goes with durable; only durable subscriptions keep documents")
+        if expressions is None and durable is None:
+            raise ValueError("an ephemeral subscription needs an expression")
+        if isinstance(since, int) and since < 0:
+            raise ValueError(f"sequence numbers begin with 1, so since cannot be {since}")
+        if not 0 < window < 2**31:
+            raise ValueError(f"a window holds at least one document, not {window}")
+        return self._subscriptions.add(
+            _by_key(expressions, namespaces),
+            durable=_name(durable) if durable is not None else "",
+            since=since,
+            window=window,
+        )
+
+    async def forget(self, durable: str) -> None:
+        """End a durable subscription for good, with all documents that it keeps."""
+        await self._subscriptions.forget(_name(durable))
+
+    async def advertise(self, promised: Promised = None, root: str | None = None) -> Advertised:
+        """Tell the network what this client publishes; without arguments, that it may be anything.
+
+        ``promised`` is a DTD (its path or text; ``root`` names the root element where that is not
+        plain), a Schema, or an Advertisement or its text.  A text with ``<!`` is a DTD, one that
+        begins with ``/`` and does not end in ``.dtd`` an advertisement, every other a path.
+        """
+        return await self._advertisements.add(promised, root)
+
+    def ask(
+        self,
+        expression: str | Pattern,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        limit: int = 0,
+        since: datetime | timedelta | None = None,
+    ) -> Asked:
+        """The stored documents that match, newest first; iterate over it with ``async for``.
+
+        At most ``limit`` of them, unless that is 0, and only those stored ``since`` a time or so
+        long ago.
+        """
+        if not 0 <= limit < 2**32:
+            raise ValueError(f"a limit is a number of documents, 0 for all, not {limit}")
+        question = messages.AskRequest(
+            expression=_expression(expression, namespaces),
+            limit=limit,
+            since=0 if since is None else to_milliseconds(since),
+        )
+        return asking.ask(self._connection, question)
+
+    def read_queue(self, durable: str, first: int, last: int) -> Asked:
+        """The documents in the queue of a durable subscription from ``first`` to ``last``.
+
+        Acknowledged or not, as far as they are still kept; it changes nothing.
+        """
+        question = messages.ReadRequest(durable=_name(durable), first=first, last=last)
+        return asking.read(self._connection, question)
+
+    async def queue_state(self, durable: str) -> QueueState:
+        """Where the queue of a durable subscription stands."""
+        answer = await asking.status(self._connection, _name(durable))
+        if not answer.HasField("queue"):
+            raise RefusedError(f"the broker keeps no subscription named {durable!r}", "unknown")
+        return queue_state(answer.queue)
+
+    async def status(self) -> dict[str, Any]:
+        """What the broker knows of itself and of the overlay."""
+        answer = await asking.status(self._connection)
+        try:
+            found: dict[str, Any] = json.loads(answer.json or "{}")
+        except ValueError:
+            raise ConnectionFailedError(self.address, "the status is no JSON") from None
+        return found
+
+
+def _by_key(
+    expressions: str | Pattern | Mapping[str, str | Pattern] | None,
+    namespaces: Mapping[str, str] | None,
+) -> dict[str, messages.Expression]:
+    if expressions is None:
+        return {}
+    if isinstance(expressions, str | Pattern):
+        expressions = {str(expressions): expressions}
+    if not expressions:
+        raise ValueError("a subscription needs at least one expression")
+    return {key: _expression(value, namespaces) for key, value in expressions.items()}
+
+
+def _expression(
+    expression: str | Pattern, namespaces: Mapping[str, str] | None
+) -> messages.Expression:
+    if not isinstance(expression, str | Pattern):
+        raise TypeError(f"an expression is a str or a Pattern, not {type(expression).__name__}")
+    return messages.Expression(xpath=str(expression), namespaces=namespaces or {})
+
+
+def _name(durable: str) -> str:
+    if not durable:
+        raise ValueError("the name of a durable subscription is not empty")
+    return durable

@@ -1,0 +1,100 @@
+"""What a client gets: documents, each with its id, time and place in a queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from twigcast.wire import messages
+
+if TYPE_CHECKING:
+    from twigcast.client.subscribing import Subscription
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+class Document:
+    """A document as a broker has it.
+
+    ``id`` is the same wherever the document is delivered; ``keys`` are those of the expressions
+    that it matches; ``sequence`` is its place in the queue of a durable subscription, from 1, and
+    0 where there is no such queue.
+    """
+
+    __slots__ = ("_milliseconds", "content", "id", "keys", "sequence")
+
+    def __init__(self, delivery: messages.Delivery) -> None:
+        self.id = delivery.id
+        self.content = delivery.content
+        self.keys = tuple(delivery.keys)
+        self.sequence = delivery.sequence
+        self._milliseconds = delivery.published
+
+    @property
+    def published(self) -> datetime:
+        """When the first broker had it, in UTC."""
+        return _EPOCH + timedelta(milliseconds=self._milliseconds)
+
+    def __repr__(self) -> str:
+        place = f" #{self.sequence}" if self.sequence else ""
+        return f"<{type(self).__name__} {self.id}{place}: {len(self.content):,} bytes>"
+
+
+class Event(Document):
+    """A document delivered to a subscription."""
+
+    __slots__ = ("_lineage", "_subscription")
+
+    def __init__(
+        self, delivery: messages.Delivery, subscription: Subscription, lineage: int
+    ) -> None:
+        self.id = delivery.id
+        self.content = delivery.content
+        self.keys = tuple(delivery.keys)
+        self.sequence = delivery.sequence
+        self._milliseconds = delivery.published
+        self._subscription: Subscription | None = subscription
+        self._lineage = lineage
+
+    async def ack(self) -> None:
+        """Say that this event need not come again.  To an ephemeral subscription it never does.
+
+        Returns once that is queued for sending; ``Subscription.flush`` waits until it is sent.
+        Raises NetworkError when the subscription is closed, and the subscription's own error if
+        the broker has ended it.
+        """
+        self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Do what :meth:`ack` does; on the thread of the event loop only."""
+        subscription = self._subscription
+        if subscription is not None:
+            subscription.acknowledge(self.sequence, self._lineage)
+            self._subscription = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """Where the queue of a durable subscription stands, in sequence numbers.
+
+    ``last`` is that of the last document queued; all up to ``acknowledged`` are acknowledged;
+    ``first`` is the first that is still kept, ``last`` + 1 if none is.
+    """
+
+    last: int
+    acknowledged: int
+    first: int
+
+
+def queue_state(queue: messages.QueueState) -> QueueState:
+    """The state that a message tells."""
+    return QueueState(queue.last, queue.acknowledged, queue.first)
+
+
+def to_milliseconds(moment: datetime | timedelta) -> int:
+    """A time on the wire: a datetime (local if it names no zone), or how long ago."""
+    if isinstance(moment, timedelta):
+        moment = datetime.now(UTC) - moment
+    return max(0, (moment.astimezone(UTC) - _EPOCH) // _MILLISECOND)

@@ -1,0 +1,268 @@
+"""Publishing: documents wait, go out in batches, and are answered one by one.
+
+    publish ──► reserve room ──► waiting ──one frame of many──► sent ──answer──► result
+                    ▲                ▲                            │
+                    └── room again   └──────── stream lost ───────┘
+
+Everything that waits goes into the next frame, up to 64 documents or half of what a message may
+have; so a lone document goes at once, and many together cost little each.  No more than so many
+documents and bytes are unanswered at a time; who publishes beyond waits its turn.
+
+Invariant: a publication keeps its id for good, so when a stream is lost before the answer it is
+sent again, before those that came after it, and a broker that had it takes it once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from twigcast.client.connection import Connection
+from twigcast.client.failures import BrokenStreamError, fresh, refused
+from twigcast.documents import Source
+from twigcast.errors import DocumentError, RefusedError, TwigcastError
+from twigcast.wire import messages
+
+MOST_DOCUMENTS: Final = 1024
+MOST_BYTES: Final = 16 * 2**20
+"""What may be unanswered at a time."""
+
+_BATCH: Final = 64
+_LONGEST_ID: Final = 1024
+
+_DECLARED_ENCODING: Final = re.compile(
+    r"(\ufeff?<\?xml\s[^>]*?\bencoding\s*=\s*)(?:\"[^\">]*\"|'[^'>]*')"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PublishResult:
+    """What became of a document: its event ``id``, or the ``error`` with which it was refused."""
+
+    id: str = ""
+    error: TwigcastError | None = None
+
+
+class Publication:
+    """A document on its way to the broker."""
+
+    __slots__ = ("again", "content", "id", "is_sent", "result", "size")
+
+    def __init__(self, content: bytes, identity: str, again: bool) -> None:
+        self.content = content
+        self.size = len(content)
+        self.id = identity
+        self.is_sent = False
+        self.again = again
+        """Whether a broker may have it already."""
+        self.result: asyncio.Future[PublishResult] = asyncio.get_running_loop().create_future()
+
+
+class Publisher:
+    """Publishes a client's documents; a speaker."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._prefix = uuid.uuid4().hex
+        self._count = 0
+        self._waiting: deque[Publication] = deque()
+        self._sent: dict[int, list[Publication]] = {}
+        self._turns: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._documents = 0
+        self._bytes = 0
+        self._largest = 0
+        self._batch_bytes = 0
+
+    async def publish(self, document: Source, identity: str = "") -> str:
+        """Publish one document and wait for its event id."""
+        publication = await self.submit(document, identity)
+        try:
+            result = await publication.result
+        except asyncio.CancelledError:
+            self.withdraw(publication)
+            raise
+        if result.error is not None:
+            raise fresh(result.error)
+        return result.id
+
+    async def submit(self, document: Source, identity: str = "") -> Publication:
+        """Queue a document for sending, when there is room."""
+        content = to_bytes(document)
+        if len(identity) > _LONGEST_ID:
+            raise ValueError(f"the id of a publication has at most {_LONGEST_ID} characters")
+        self._connection.require()
+        await self._reserve(len(content))
+        again = bool(identity)  # the caller may have published it before
+        if not identity:
+            self._count += 1
+            identity = f"{self._prefix}-{self._count}"
+        publication = Publication(content, identity, again)
+        self._waiting.append(publication)
+        self._connection.wake()
+        return publication
+
+    def frames(self) -> Iterator[messages.ClientFrame]:
+        """One frame with what waits; then it is the turn of others."""
+        batch = self._next_batch()
+        if not batch:
+            return
+        frame = messages.ClientFrame()
+        frame.publish.request = request = self._connection.number(
+            lambda answer: self._on_answer(request, answer)
+        )
+        add = frame.publish.publications.add
+        for publication in batch:
+            publication.is_sent = True
+            add(content=publication.content, id=publication.id, again=publication.again)
+        self._sent[request] = batch
+        yield frame
+
+    def on_connected(self, welcome: messages.Welcome) -> None:
+        """Batches are as large as this broker wants them."""
+        message_bytes = welcome.message_bytes or welcome.document_bytes
+        self._largest = min(welcome.document_bytes or message_bytes, message_bytes)
+        self._batch_bytes = message_bytes // 2
+
+    def on_lost(self) -> None:
+        """What was not answered goes out again, in its old order."""
+        for batch in reversed(self._sent.values()):
+            for publication in reversed(batch):
+                if publication.result.done():
+                    self._release(publication.size)
+                else:
+                    publication.is_sent = False
+                    publication.again = True
+                    self._waiting.appendleft(publication)
+        self._sent.clear()
+
+    def on_failed(self, error: TwigcastError) -> None:
+        """Whoever waits hears why it is in vain."""
+        for batch in self._sent.values():
+            for publication in batch:
+                _settle(publication, PublishResult(error=error))
+        for publication in self._waiting:
+            _settle(publication, PublishResult(error=error))
+        self._sent.clear()
+        self._waiting.clear()
+        for turn, _ in self._turns:
+            if not turn.done():
+                turn.set_result(None)
+        self._turns.clear()
+
+    def _next_batch(self) -> list[Publication]:
+        batch: list[Publication] = []
+        size = 0
+        waiting = self._waiting
+        while waiting and len(batch) < _BATCH:
+            publication = waiting[0]
+            if not publication.result.done():
+                if publication.size > self._largest:
+                    self._refuse_large(publication)
+                elif batch and size + publication.size > self._batch_bytes:
+                    break
+                else:
+                    batch.append(publication)
+                    size += publication.size
+            waiting.popleft()
+        return batch
+
+    def _refuse_large(self, publication: Publication) -> None:
+        reason = (
+            f"the document has {publication.size:,} bytes; the broker takes {self._largest:,} "
+            "(document_bytes and message_bytes of its limits)"
+        )
+        _settle(publication, PublishResult(error=RefusedError(reason, "too-large")))
+        self._release(publication.size)
+
+    def _on_answer(self, request: int, answer: messages.Answer) -> None:
+        batch = self._sent[request]
+        ids = list(answer.ids)
+        problems = {problem.index: problem for problem in answer.problems}
+        if len(ids) != len(batch):
+            if len(problems) != len(batch):
+                raise BrokenStreamError("the broker answers for other documents than were sent")
+            ids = [""] * len(batch)
+        del self._sent[request]
+        for index, (publication, identity) in enumerate(zip(batch, ids, strict=True)):
+            self._documents -= 1
+            self._bytes -= publication.size
+            problem = problems.get(index) if problems else None
+            if problem is not None:
+                _settle(publication, PublishResult(error=refused(problem)))
+            else:
+                _settle(publication, PublishResult(identity))
+        self._grant()
+
+    def withdraw(self, publication: Publication) -> None:
+        """Nobody waits for it any more; unless it is sent already it never will be."""
+        if not publication.is_sent and publication.result.cancelled():
+            publication.content = b""
+            self._release(publication.size)
+
+    def _has_room(self, size: int) -> bool:
+        return self._documents < MOST_DOCUMENTS and (
+            self._bytes + size <= MOST_BYTES or not self._documents
+        )
+
+    async def _reserve(self, size: int) -> None:
+        """Take room for a document, once there is some and nobody who came earlier waits."""
+        if not self._turns and self._has_room(size):
+            self._documents += 1
+            self._bytes += size
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._turns.append((turn, size))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self._release(size)
+            raise
+        self._connection.require()
+
+    def _release(self, size: int) -> None:
+        self._documents -= 1
+        self._bytes -= size
+        self._grant()
+
+    def _grant(self) -> None:
+        """Give room to those whose turn it is."""
+        turns = self._turns
+        while turns:
+            turn, size = turns[0]
+            if not turn.done():
+                if not self._has_room(size):
+                    return
+                self._documents += 1
+                self._bytes += size
+                turn.set_result(None)
+            turns.popleft()
+
+
+def to_bytes(document: Source) -> bytes:
+    """The bytes that are published: those given, or a text in UTF-8 that says so itself."""
+    if isinstance(document, bytes):
+        return document
+    if isinstance(document, bytearray | memoryview):
+        return bytes(document)
+    if not isinstance(document, str):
+        raise TypeError(f"a document is bytes or str, not {type(document).__name__}")
+    declared = _DECLARED_ENCODING.match(document)
+    if declared is not None:
+        document = f'{declared[1]}"UTF-8"{document[declared.end() :]}'
+    try:
+        return document.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DocumentError(f"the document has a lone surrogate at {error.start}") from None
+
+
+def _settle(publication: Publication, result: PublishResult) -> None:
+    """Tell the publisher; the content is not needed any more."""
+    publication.content = b""
+    if not publication.result.done():
+        publication.result.set_result(result)

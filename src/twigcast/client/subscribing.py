@@ -1,0 +1,319 @@
+"""Subscriptions: documents that the broker delivers, in a queue that the application empties.
+
+    broker ──Deliveries──► waiting ──take──► application ──ack──► acknowledgements
+      ▲                                │                               │
+      └──────────── Consumed ──────────┴──────── Acknowledge ◄─────────┘
+
+The broker sends at most ``window`` documents that were not taken, so a queue that nobody empties
+stops its own subscription and nothing else.  Whenever half a window has been taken the broker
+hears of it.
+
+When a stream is lost an ephemeral subscription keeps what waits and begins anew.  A durable one
+drops what waits, since the broker delivers it again, and passes over what was taken before:
+within one subscription object every event is seen once.  A queue that is another than before (the
+next broker, or an emptied store) begins a new *lineage*; acknowledgements of the old one have
+nobody to go to and are dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from twigcast.client.acknowledging import Acknowledgements
+from twigcast.client.events import Event, to_milliseconds
+from twigcast.client.failures import BrokenStreamError, closed, fresh, refused
+from twigcast.client.requests import Result
+from twigcast.errors import NetworkError, TwigcastError
+from twigcast.wire import messages
+
+if TYPE_CHECKING:
+    from twigcast.client.subscriptions import Subscriptions
+
+
+class Subscription:
+    """A subscription, to be iterated over for its events; made by ``Client.subscribe``.
+
+    As an asynchronous context manager it is ready inside and closed after.
+    """
+
+    def __init__(
+        self,
+        registry: Subscriptions,
+        name: str,
+        expressions: dict[str, messages.Expression],
+        *,
+        durable: str,
+        since: int | datetime | timedelta | None,
+        window: int,
+    ) -> None:
+        self.name = name
+        self.durable = durable
+        self.window = window
+        self._registry = registry
+        self._expressions = expressions
+        self._since_sequence = since if isinstance(since, int) else None
+        self._since_time = None if isinstance(since, int | None) else to_milliseconds(since)
+        self._missed = 0
+        self._interruptions = 0
+        self._waiting: deque[Event] = deque()
+        self._kept = 0  # of those waiting, how many came on an earlier stream
+        self._untold = 0  # taken since the broker last heard of it
+        self._latest = 0  # the sequence number of the last event put into the queue
+        self._taken = 0  # and of the last one taken from it
+        self._lineage = 0
+        self._broker: str | None = None
+        self._acknowledgements: Acknowledgements | None = None
+        self._is_live = False
+        self._end: TwigcastError | None = None
+        self._is_closed = False
+        self._change = asyncio.Event()
+        self._settled = asyncio.Event()  # all acknowledgements have been sent
+        self._settled.set()
+
+    @property
+    def missed(self) -> int:
+        """How many documents were dropped because the queue was full or retention had passed."""
+        return self._missed
+
+    @property
+    def interruptions(self) -> int:
+        """How many times documents may have been lost because the connection was.
+
+        A durable subscription is not interrupted by that, unless its queue is gone.
+        """
+        return self._interruptions
+
+    async def ready(self) -> None:
+        """Wait until the broker has answered; raises RefusedError if it says no."""
+        while not self._is_live:
+            self._require_open()
+            await self._changed()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._waiting:
+            if self._is_closed:
+                raise StopAsyncIteration
+            if self._end is not None:
+                raise fresh(self._end)
+            await self._changed()
+        return self._take()
+
+    async def take_all(self) -> list[Event]:
+        """All events that wait, at least one; empty when the subscription is closed."""
+        try:
+            events = [await anext(self)]
+        except StopAsyncIteration:
+            return []
+        while self._waiting:
+            events.append(self._take())
+        return events
+
+    async def flush(self) -> None:
+        """Wait until all acknowledgements so far have been sent."""
+        self._require_open()
+        await self._settled.wait()
+        self._require_open()
+
+    async def close(self) -> None:
+        """End it here; a durable one stays at the broker and goes on queueing documents.
+
+        Acknowledgements are sent first if there is a connection.  Does nothing a second time.
+        """
+        if not self._is_closed and self._end is None:
+            await self._registry.leave(self)
+        self._is_closed = True
+        self._waiting.clear()
+        self._change.set()
+
+    async def forget(self) -> None:
+        """End a durable subscription for good, with all documents that it keeps."""
+        if not self.durable:
+            raise NetworkError("an ephemeral subscription has nothing to forget; close it")
+        await self._registry.forget(self.durable, self)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.ready()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # ---- what events, the registry and the synchronous twin call ----
+
+    def acknowledge(self, sequence: int, lineage: int) -> None:
+        """An event is done with; called once for each."""
+        self._require_open()
+        acknowledgements = self._acknowledgements
+        if acknowledgements is not None and lineage == self._lineage:
+            acknowledgements.add(sequence)
+            if acknowledgements.waiting:
+                self._settled.clear()
+                self._registry.wake(self)
+
+    def question(self, broker: str) -> messages.Subscribe:
+        """The request with which it begins at a broker, or goes on there."""
+        question = messages.Subscribe(
+            subscription=self.name, durable=self.durable, window=self.window
+        )
+        for key, expression in self._expressions.items():
+            question.expressions[key].CopyFrom(expression)
+        if self._begins_late:
+            if self._taken and broker == self._broker:
+                question.since_sequence = self._taken + 1
+            elif self._since_sequence is not None:
+                question.since_sequence = self._since_sequence
+            elif self._since_time is not None:
+                question.since_time = self._since_time
+        return question
+
+    def hear(self, result: Result, broker: str) -> None:
+        """What the broker answers to that."""
+        if result is None or self._is_closed:
+            return
+        if isinstance(result, TwigcastError):
+            self.end(result)
+        elif result.problems:
+            self.end(refused(result.problems[0]))
+        else:
+            if self.durable:
+                self._find_place(result, broker)
+            self._is_live = True
+            self._registry.wake(self)
+            self._change.set()
+
+    def receive(self, deliveries: messages.Deliveries) -> None:
+        """Documents have come."""
+        if self._is_closed:
+            return
+        self._missed += deliveries.missed
+        lineage = self._lineage
+        put = self._waiting.append
+        if self.durable:
+            latest = self._latest
+            for delivery in deliveries.deliveries:
+                sequence = delivery.sequence
+                if sequence > latest:
+                    latest = sequence
+                    put(Event(delivery, self, lineage))
+                else:
+                    self._untold += 1
+            self._latest = latest
+            self._tell_taken()
+        else:
+            for delivery in deliveries.deliveries:
+                put(Event(delivery, self, lineage))
+        if len(self._waiting) - self._kept > self.window:
+            raise BrokenStreamError("the broker sends more documents than the window allows")
+        self._change.set()
+
+    def frames(self) -> Iterator[messages.ClientFrame]:
+        """What the broker is to hear of what was taken and acknowledged."""
+        if not self._is_live:
+            return
+        acknowledgements = self._acknowledgements
+        if acknowledgements is not None:
+            while acknowledgements.waiting:
+                upto, sequences = acknowledgements.take()
+                yield messages.ClientFrame(
+                    acknowledge=messages.Acknowledge(
+                        subscription=self.name, upto=upto, sequences=sequences
+                    )
+                )
+            self._settled.set()
+        if 2 * self._untold >= self.window:
+            count, self._untold = self._untold, 0
+            yield messages.ClientFrame(
+                consumed=messages.Consumed(subscription=self.name, count=count)
+            )
+
+    def interrupt(self) -> None:
+        """The stream is lost."""
+        if self.durable:
+            self._waiting.clear()
+            self._latest = self._taken
+            if self._acknowledgements is not None:
+                self._settled.clear()
+        else:
+            self._interruptions += self._is_live
+            while len(self._waiting) > self.window:
+                self._waiting.popleft()
+                self._missed += 1
+            self._kept = len(self._waiting)
+        self._untold = 0
+        self._is_live = False
+
+    def end(self, error: TwigcastError | None) -> None:
+        """There will be no more documents: because of an error, or because it is closed."""
+        if self._end is None and not self._is_closed:
+            self._end = error
+            self._is_closed = error is None
+            if error is None:
+                self._waiting.clear()
+        self._is_live = False
+        self._change.set()
+        self._settled.set()
+
+    # ---- inside ----
+
+    @property
+    def _begins_late(self) -> bool:
+        return self._since_sequence is not None or self._since_time is not None
+
+    def _take(self) -> Event:
+        event = self._waiting.popleft()
+        if self._kept:
+            self._kept -= 1
+        else:
+            self._untold += 1
+            self._tell_taken()
+        sequence = event.sequence
+        if self._acknowledgements is not None:
+            if sequence > self._taken + 1 and (self._taken or not self._begins_late):
+                self._acknowledgements.skip(self._taken + 1, sequence - 1)
+            self._taken = sequence
+        return event
+
+    def _tell_taken(self) -> None:
+        if 2 * self._untold >= self.window:
+            self._registry.wake(self)
+
+    def _find_place(self, answer: messages.Answer, broker: str) -> None:
+        """Compare the queue with that of the stream before."""
+        queue = answer.queue
+        if self._acknowledgements is None:
+            self._acknowledgements = Acknowledgements(queue.acknowledged)
+        elif broker == self._broker and queue.last >= self._taken:
+            self._acknowledgements.repeat(queue.acknowledged)
+        else:
+            self._lineage += 1
+            self._interruptions += 1
+            self._latest = self._taken = 0
+            self._acknowledgements = Acknowledgements(queue.acknowledged)
+        self._broker = broker
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise closed("subscription")
+        if self._end is not None:
+            raise fresh(self._end)
+
+    async def _changed(self) -> None:
+        self._change.clear()
+        await self._change.wait()

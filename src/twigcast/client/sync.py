@@ -1,0 +1,390 @@
+"""The client for programs without an event loop: the same verbs, which wait for their results.
+
+    caller's thread ──coroutine──► loop thread ──► Client ──► broker
+          ▲                            │
+          └── results, events by the batch
+
+Crossing from one thread to the other is what costs here, so events come over in batches, all that
+wait, and documents and acknowledgements are handed over without waking the loop for each.
+Iterables of documents are read on the caller's thread.  Several threads may use one client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self
+
+from twigcast.client.advertising import Advertised, Promised
+from twigcast.client.asking import Asked
+from twigcast.client.client import DEFAULT_WINDOW, Client, connect
+from twigcast.client.connection import log
+from twigcast.client.events import Document, Event, QueueState
+from twigcast.client.failures import closed
+from twigcast.client.loop_thread import Handover, LoopThread
+from twigcast.client.publishing import MOST_BYTES, MOST_DOCUMENTS, PublishResult
+from twigcast.client.subscribing import Subscription
+from twigcast.documents import Source
+from twigcast.errors import TwigcastError
+from twigcast.language import Pattern
+
+
+def connect_sync(
+    address: str | Iterable[str],
+    *,
+    token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    tls: bool = False,
+    name: str | None = None,
+    timeout: float = 10.0,
+    reconnect: bool = True,
+) -> SyncClient:
+    """Connect to a broker; ``with`` closes the client.  Arguments are those of ``connect``."""
+    client = connect(
+        address,
+        token=token,
+        ca=ca,
+        certificate=certificate,
+        key=key,
+        tls=tls,
+        name=name,
+        timeout=timeout,
+        reconnect=reconnect,
+    )
+    thread = LoopThread()
+    try:
+        thread.run(client.open())
+    except BaseException:
+        thread.stop()
+        raise
+    return SyncClient(client, thread)
+
+
+class SyncEvent(Document):
+    """A document delivered to a subscription."""
+
+    __slots__ = ("_event", "_subscription")
+
+    def __init__(self, event: Event, subscription: SyncSubscription) -> None:
+        self.id = event.id
+        self.content = event.content
+        self.keys = event.keys
+        self.sequence = event.sequence
+        self._milliseconds = event._milliseconds
+        self._event = event
+        self._subscription = subscription
+
+    def ack(self) -> None:
+        """Say that this event need not come again; ``flush`` waits until that is sent."""
+        self._subscription.acknowledge(self._event)
+
+
+class SyncSubscription:
+    """A subscription, to be iterated over for its events; see :class:`Subscription`."""
+
+    def __init__(self, subscription: Subscription, thread: LoopThread) -> None:
+        self._subscription = subscription
+        self._thread = thread
+        self._events: deque[SyncEvent] = deque()
+        self._done: deque[Event] = deque()
+        self._is_woken = False
+        self._is_closed = False
+
+    @property
+    def missed(self) -> int:
+        """How many documents were dropped because the queue was full or retention had passed."""
+        return self._subscription.missed
+
+    @property
+    def interruptions(self) -> int:
+        """How many times documents may have been lost because the connection was."""
+        return self._subscription.interruptions
+
+    def ready(self) -> None:
+        """Wait until the broker has answered; raises RefusedError if it says no."""
+        self._thread.run(self._subscription.ready())
+
+    def __iter__(self) -> Iterator[SyncEvent]:
+        return self
+
+    def __next__(self) -> SyncEvent:
+        while True:
+            if self._is_closed or self._thread.is_stopped:
+                raise StopIteration
+            try:
+                return self._events.popleft()
+            except IndexError:
+                if not self._fetch(None):
+                    raise StopIteration from None
+
+    def next(self, timeout: float | None = None) -> SyncEvent | None:
+        """The next event; None if none comes within ``timeout`` seconds.
+
+        Raises NetworkError when the subscription is closed.
+        """
+        try:
+            return self._events.popleft()
+        except IndexError:
+            if self._fetch(timeout) is False or self._is_closed:
+                raise closed("subscription") from None
+            return self._events.popleft() if self._events else None
+
+    def flush(self) -> None:
+        """Wait until all acknowledgements so far have been sent."""
+        self._thread.run(self._subscription.flush())
+
+    def close(self) -> None:
+        """End it here; a durable one stays at the broker and goes on queueing documents."""
+        if not self._is_closed:
+            self._is_closed = True
+            if not self._thread.is_stopped:
+                self._thread.run(self._subscription.close())
+
+    def forget(self) -> None:
+        """End a durable subscription for good, with all documents that it keeps."""
+        self._is_closed = True
+        self._thread.run(self._subscription.forget())
+
+    def __enter__(self) -> Self:
+        try:
+            self.ready()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def acknowledge(self, event: Event) -> None:
+        """An event is done with; its ``ack`` calls this."""
+        if self._is_closed or self._thread.is_stopped:
+            raise closed("subscription")
+        self._done.append(event)
+        if not self._is_woken:
+            self._is_woken = True
+            self._thread.call(self._acknowledge_done)
+
+    def _acknowledge_done(self) -> None:
+        """Pass on what is done with; on the thread of the loop, before what is asked later."""
+        self._is_woken = False
+        try:
+            while self._done:
+                self._done.popleft().acknowledge()
+        except TwigcastError as error:
+            self._done.clear()
+            log.warning("acknowledgements are dropped: %s", error)
+
+    def _fetch(self, timeout: float | None) -> bool | None:
+        """Whether events have come; None if the time was over, False if there will be none."""
+        events = self._thread.run(_take_all(self._subscription, timeout))
+        if events is None:
+            return None
+        self._events.extend(SyncEvent(event, self) for event in events)
+        return bool(events)
+
+
+class SyncAdvertised:
+    """An advertisement that holds until it is ended, or the client is closed."""
+
+    def __init__(self, advertised: Advertised, thread: LoopThread) -> None:
+        self._advertised = advertised
+        self._thread = thread
+
+    def end(self) -> None:
+        """Take it back; does nothing a second time."""
+        self._thread.run(self._advertised.end())
+
+
+class SyncClient:
+    """A connection to a broker, made by :func:`connect_sync`; see :class:`Client`."""
+
+    def __init__(self, client: Client, thread: LoopThread) -> None:
+        self._client = client
+        self._thread = thread
+
+    def close(self) -> None:
+        """Send what is still to be sent and end the connection; does nothing a second time."""
+        if not self._thread.is_stopped:
+            try:
+                self._thread.run(self._client.close())
+            finally:
+                self._thread.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def address(self) -> str:
+        """The address of the broker that this client is connected to, or was last."""
+        return self._client.address
+
+    @property
+    def broker(self) -> str | None:
+        """The name of the broker; None while there is no connection."""
+        return self._client.broker
+
+    def publish(self, document: Source, *, id: str = "") -> str:  # noqa: A002
+        """Publish a document; returns its event id when the broker has it safely."""
+        return self._thread.run(self._client.publish(document, id=id))
+
+    def publish_all(self, documents: Iterable[Source]) -> list[PublishResult]:
+        """Publish documents as fast as the broker takes them; the results, in their order."""
+        handover: Handover[Source] = Handover(self._thread)
+        answers: SimpleQueue[PublishResult | BaseException | None] = SimpleQueue()
+        cancel = self._thread.start(_publish_all(self._client, handover, answers))
+        results: list[PublishResult] = []
+        sizes: deque[int] = deque()  # of the documents without a result
+        total = 0
+        try:
+            for document in documents:
+                handover.put(document)
+                sizes.append(_size(document))
+                total += sizes[-1]
+                while _collect(
+                    answers, results, wait=len(sizes) > MOST_DOCUMENTS or total > MOST_BYTES
+                ):
+                    total -= sizes.popleft()
+            handover.end()
+            while _collect(answers, results, wait=True):
+                pass
+        finally:
+            cancel()
+        return results
+
+    def subscribe(
+        self,
+        expressions: str | Pattern | Mapping[str, str | Pattern] | None = None,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        durable: str | None = None,
+        since: int | datetime | timedelta | None = None,
+        window: int = DEFAULT_WINDOW,
+    ) -> SyncSubscription:
+        """Subscribe to the documents that match; iterate over the result for its events."""
+
+        async def subscribe() -> Subscription:
+            return self._client.subscribe(
+                expressions, namespaces=namespaces, durable=durable, since=since, window=window
+            )
+
+        return SyncSubscription(self._thread.run(subscribe()), self._thread)
+
+    def forget(self, durable: str) -> None:
+        """End a durable subscription for good, with all documents that it keeps."""
+        self._thread.run(self._client.forget(durable))
+
+    def advertise(self, promised: Promised = None, root: str | None = None) -> SyncAdvertised:
+        """Tell the network what this client publishes; see :meth:`Client.advertise`."""
+        return SyncAdvertised(
+            self._thread.run(self._client.advertise(promised, root)), self._thread
+        )
+
+    def ask(
+        self,
+        expression: str | Pattern,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        limit: int = 0,
+        since: datetime | timedelta | None = None,
+    ) -> Iterator[Document]:
+        """The stored documents that match, newest first."""
+        asked = self._client.ask(expression, namespaces=namespaces, limit=limit, since=since)
+        return self._documents(asked)
+
+    def read_queue(self, durable: str, first: int, last: int) -> Iterator[Document]:
+        """The documents in the queue of a durable subscription from ``first`` to ``last``."""
+        return self._documents(self._client.read_queue(durable, first, last))
+
+    def queue_state(self, durable: str) -> QueueState:
+        """Where the queue of a durable subscription stands."""
+        return self._thread.run(self._client.queue_state(durable))
+
+    def status(self) -> dict[str, Any]:
+        """What the broker knows of itself and of the overlay."""
+        return self._thread.run(self._client.status())
+
+    def _documents(self, asked: Asked) -> Iterator[Document]:
+        batches = asked.batches()
+
+        async def following() -> list[Document] | None:
+            return await anext(batches, None)
+
+        async def end() -> None:
+            await batches.aclose()
+
+        try:
+            while (batch := self._thread.run(following())) is not None:
+                yield from batch
+        finally:
+            if not self._thread.is_stopped:
+                self._thread.run(end())
+
+
+def _size(document: object) -> int:
+    """How large a document is; what is none will be told by who publishes it."""
+    return len(document) if isinstance(document, str | bytes | bytearray | memoryview) else 0
+
+
+async def _take_all(subscription: Subscription, timeout: float | None) -> list[Event] | None:
+    try:
+        async with asyncio.timeout(timeout):
+            return await subscription.take_all()
+    except TimeoutError:
+        return None
+
+
+async def _publish_all(
+    client: Client,
+    documents: Handover[Source],
+    answers: SimpleQueue[PublishResult | BaseException | None],
+) -> None:
+    """Put all results into a queue, and what ends them: None, or an error."""
+    end: BaseException | None = closed("client")
+    try:
+        async for result in client.publish_all(documents):
+            answers.put(result)
+        end = None
+    except Exception as error:
+        end = error
+    finally:
+        answers.put(end)
+
+
+def _collect(
+    answers: SimpleQueue[PublishResult | BaseException | None],
+    results: list[PublishResult],
+    *,
+    wait: bool,
+) -> bool:
+    """Move one answer to the results; False if none is there or the last has come."""
+    try:
+        answer = answers.get(block=wait)
+    except Empty:
+        return False
+    if isinstance(answer, BaseException):
+        raise answer
+    if answer is None:
+        return False
+    results.append(answer)
+    return True
