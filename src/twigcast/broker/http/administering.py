@@ -1,0 +1,70 @@
+"""What whoever runs a broker does over HTTP: backups, and homes that will not return."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import JSONResponse, Response
+
+from twigcast.broker.access import Permission
+from twigcast.broker.http.bodies import body_of, read_model
+from twigcast.broker.http.context import KnownCaller
+from twigcast.broker.http.errors import refusals
+from twigcast.broker.http.models import Backup, BackupRequest
+from twigcast.errors import RefusedError
+
+router = APIRouter(tags=["administration"])
+
+_FOLDER: Final = "backups"
+_UNFINISHED: Final = ".unfinished"
+
+
+@router.delete(
+    "/v1/homes/{name:path}",
+    status_code=204,
+    response_class=Response,
+    responses={
+        204: {"description": "Nothing is owed to that broker any more."},
+        **refusals(400, 401, 403, 404),
+    },
+)
+async def forget_home(
+    caller: KnownCaller,
+    name: Annotated[str, Path(description="The name of the broker.", min_length=1)],
+) -> Response:
+    """Owe nothing more to a broker that will not return."""
+    caller.require(Permission.ADMINISTER)
+    broker = caller.broker
+    if name not in broker.homes.patterns and name not in broker.flow.custody.owed:
+        raise RefusedError(f"nothing is known of durable subscriptions at {name!r}", "unknown")
+    broker.forget_home(name)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/v1/backup",
+    responses={
+        200: {"model": Backup, "description": "The copy is there."},
+        **refusals(400, 401, 403, 408, 409, 413, 503),
+    },
+    openapi_extra={"requestBody": body_of(BackupRequest, required=False)},
+)
+async def backup(request: Request, caller: KnownCaller) -> JSONResponse:
+    """Copy the store to a file beside it, while the broker goes on."""
+    caller.require(Permission.ADMINISTER)
+    said = await read_model(request, BackupRequest)
+    store, folder = caller.broker.store, caller.broker.config.store.folder
+    if store is None or folder is None:
+        raise RefusedError("this broker keeps nothing, so there is nothing to copy", "unavailable")
+    name = said.path or f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}.sqlite"
+    if name.endswith(_UNFINISHED):
+        raise RefusedError(f"copies under way end in {_UNFINISHED}; name another file", "invalid")
+    path = folder / _FOLDER / name
+    async with caller.api.backups:
+        if path.exists():
+            raise RefusedError(f"there is a {name!r} already; name a new file", "taken")
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        await store.backup(path)
+    return JSONResponse({"path": str(path), "bytes": path.stat().st_size})

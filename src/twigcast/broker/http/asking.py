@@ -1,0 +1,83 @@
+"""``GET /v1/ask``: the documents in the store that match an expression, newest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Final, TypeAlias, cast
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from twigcast.broker.access import Permission
+from twigcast.broker.http.bodies import StreamedResponse, content_of
+from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
+from twigcast.broker.http.errors import refusals
+from twigcast.broker.http.times import milliseconds
+from twigcast.broker.store.records import StoredDocument
+from twigcast.wire import messages
+
+router = APIRouter(tags=["documents"])
+
+_Found: TypeAlias = AsyncGenerator[tuple[list[StoredDocument], int], None]
+
+_LINES: Final = {
+    "application/x-ndjson": {
+        "schema": {"type": "string"},
+        "x-line": {"$ref": "#/components/schemas/DocumentBody"},
+    }
+}
+
+
+@router.get(
+    "/v1/ask",
+    dependencies=[only("xpath", "limit", "since", namespaces=True)],
+    response_class=Response,
+    responses={
+        200: {
+            "description": "A line of JSON for each document, as `x-line` says.",
+            "content": _LINES,
+        },
+        **refusals(400, 401, 403, 503),
+    },
+    openapi_extra={"parameters": [dict(NAMESPACES)]},
+)
+async def ask(
+    request: Request,
+    caller: KnownCaller,
+    xpath: Annotated[str, Query(description="What they match.")],
+    limit: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="The most documents; 0 for all.")
+    ] = 0,
+    since: Annotated[
+        str,
+        Query(
+            description="Only documents stored at or after this time: ISO 8601, or milliseconds "
+            "since 1970."
+        ),
+    ] = "",
+) -> Response:
+    """Ask for documents that the broker keeps."""
+    caller.require(Permission.ASK)
+    broker = caller.broker
+    expression = messages.Expression(xpath=xpath, namespaces=namespaces_of(request))
+    pattern = broker.parse_expressions({"": expression})[""]
+    found = cast("_Found", broker.ask(pattern, limit, milliseconds("since", since) if since else 0))
+    first = await anext(found, None)  # that there is no store shows here
+    documents = [] if first is None else first[0]
+    return StreamedResponse(_lines(documents, found), "application/x-ndjson", caller.api.stopping)
+
+
+async def _lines(documents: list[StoredDocument], more: _Found) -> AsyncGenerator[bytes, None]:
+    async with aclosing(more):
+        for each in documents:
+            yield _line(each)
+        async for following, _ in more:
+            for each in following:
+                yield _line(each)
+
+
+def _line(document: StoredDocument) -> bytes:
+    told = {"id": document.id, "published": document.published, **content_of(document.content)}
+    return json.dumps(told).encode() + b"\n"

@@ -1,0 +1,167 @@
+"""Reading the body of a request, and writing one that goes on: neither is held in memory whole.
+
+A body is read up to a limit.  What comes beyond it is passed over for a while, so that a client
+that does not listen before it has sent everything still hears why it was refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, Final, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from twigcast.broker.http.errors import HttpError, explain
+from twigcast.errors import TwigcastError
+
+_log = logging.getLogger(__name__)
+
+PATIENCE: Final = 30.0
+"""For how many seconds the rest of a body may fail to come."""
+_PASSED_OVER: Final = 64 * 2**20
+_SMALL: Final = 2**20
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+async def read_body(request: Request, most: int, limit: str) -> bytes:
+    """The body of a request; HttpError if it has more than ``most`` bytes, or does not come.
+
+    ``limit`` names the key of the configuration that says so.
+    """
+    reason = f"more than the {most:,} bytes that this broker takes at once ({limit})"
+    declared = request.headers.get("content-length", "")
+    is_declared = declared.isdecimal() and int(declared) > most
+    if is_declared and "expect" in request.headers:
+        raise HttpError(reason, "too-large")  # the client waits for this before it sends anything
+    body = bytearray()
+    passed_over = 0
+    while True:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                message = await request.receive()
+        except TimeoutError:
+            raise HttpError("the rest of the request does not come", "timeout") from None
+        if message["type"] == "http.disconnect":
+            raise HttpError("the client has gone in the midst of its request", "invalid")
+        body += message.get("body", b"")
+        if is_declared or passed_over or len(body) > most:
+            passed_over += len(body)
+            body.clear()
+        if not message.get("more_body", False):
+            break
+        if passed_over > _PASSED_OVER:
+            break
+    if is_declared or passed_over:
+        raise HttpError(reason, "too-large")
+    return bytes(body)
+
+
+async def read_model(request: Request, model: type[Model], most: int = _SMALL) -> Model:
+    """The body of a request, which is JSON; an empty one stands for ``{}``."""
+    return parse_model(await read_body(request, most, "a request of this kind"), model)
+
+
+def parse_model(body: bytes, model: type[Model]) -> Model:
+    """A value out of JSON; HttpError if it is none, or not of this form."""
+    try:
+        return model.model_validate_json(body or b"{}")
+    except ValidationError as error:
+        reason = explain(error.errors(include_url=False, include_input=False))
+        raise HttpError(f"the body is not what it should be: {reason}", "invalid") from None
+
+
+def body_of(model: type[BaseModel], *, required: bool) -> dict[str, Any]:
+    """How the description of an endpoint tells of a body that :func:`read_model` reads."""
+    reference = {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"required": required, "content": {"application/json": {"schema": reference}}}
+
+
+def content_of(content: bytes) -> dict[str, str]:
+    """The bytes of a document in JSON: as text where they are UTF-8, which gives them back."""
+    try:
+        return {"content": content.decode("utf-8"), "encoding": "utf-8"}
+    except UnicodeDecodeError:
+        return {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
+
+
+class StreamedResponse(Response):
+    """A response that goes on until its end, its reader goes, or the broker stops.
+
+    ``chunks`` is asked for the next only when the one before was written and the reader is still
+    there; ``on_end`` is called in any case.
+    """
+
+    def __init__(
+        self,
+        chunks: AsyncGenerator[bytes, None],
+        media_type: str,
+        stopping: asyncio.Event,
+        on_end: Callable[[], None] | None = None,
+    ) -> None:
+        self._chunks = chunks
+        self._stopping = stopping
+        self._on_end = on_end
+        self.status_code = 200
+        self.media_type = media_type
+        self.background = None
+        # A proxy that gathers what comes would hold documents back.
+        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write it."""
+        gone = asyncio.create_task(_until_gone(receive))
+        stop = asyncio.create_task(self._stopping.wait())
+        writing = asyncio.create_task(self._write(send, gone))
+        tasks = (gone, stop, writing)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if stop.done() and not gone.done() and not writing.done():
+                writing.cancel()
+                await asyncio.wait((writing,))
+                await _send(send, b"", more=False)
+        finally:
+            for task in tasks:
+                task.cancel()
+            if self._on_end is not None:
+                self._on_end()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._chunks.aclose()
+        if not writing.cancelled():
+            writing.result()
+
+    async def _write(self, send: Send, gone: asyncio.Task[None]) -> None:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+        try:
+            async for chunk in self._chunks:
+                await _send(send, chunk, more=True)
+                # The server does not say that nobody reads; it takes a turn of the loop to know.
+                await asyncio.sleep(0)
+                if gone.done():
+                    return
+        except TwigcastError as error:
+            # The status is out; that the response has no proper end tells the client.
+            _log.error("a response breaks off: %s", error)
+            return
+        await _send(send, b"", more=False)
+
+
+async def _send(send: Send, body: bytes, *, more: bool) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

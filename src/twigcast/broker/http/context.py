@@ -1,0 +1,173 @@
+"""Who calls at the HTTP port, and what all endpoints share.
+
+    request ──identify──► Caller ──► endpoint ──► broker, by the same rules as over gRPC
+
+A caller shows ``Authorization: Bearer ...``, or a certificate where TLS asks for them.  Web pages
+of other origins are turned away: a browser would let any page that its user visits reach a broker
+on the same machine, with the user's certificates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+
+from twigcast.broker.access import Permission, Principal, bearer_token
+from twigcast.broker.broker import Broker
+from twigcast.broker.http.gauges import Gauges
+from twigcast.broker.http.sessions import InnerSessions, Publishers
+from twigcast.errors import AccessError, RefusedError
+from twigcast.language import parse
+
+if TYPE_CHECKING:
+    from twigcast.broker.server import Service
+
+CERTIFICATE: Final = "twigcast.certificate"
+"""Where the scope of a request has the names of a certificate."""
+NAMESPACE: Final = "ns."
+"""How parameters begin that bind a prefix."""
+_SAME: Final = ("same-origin", "none")
+
+
+class Api:
+    """What all endpoints share."""
+
+    def __init__(self, broker: Broker, service: Service) -> None:
+        self.broker = broker
+        self.service = service
+        self.stopping = asyncio.Event()
+        self.sessions = InnerSessions(service)
+        self.publishers = Publishers(self.sessions)
+        self.gauges = Gauges(broker, service)
+        self.tried: set[str] = set()
+        """The addresses of configured links that have been called."""
+        self.backups = asyncio.Lock()
+        broker.metrics.watch(self.gauges.look)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody at the HTTP port."""
+
+    api: Api
+    principal: Principal
+    host: str
+    agent: str
+    authorization: str | None = field(repr=False)
+    certificate_names: tuple[str, ...]
+
+    @property
+    def broker(self) -> Broker:
+        """The broker that is called."""
+        return self.api.broker
+
+    @property
+    def key(self) -> str:
+        """Whom to count this caller as."""
+        principal = self.principal
+        return f"at {self.host}" if principal.is_anonymous else f"as {principal.name}"
+
+    def may(self, permission: Permission) -> bool:
+        """Whether this caller may do a thing."""
+        return self.broker.access.may(self.principal, permission)
+
+    def require(self, permission: Permission) -> None:
+        """AccessError where this caller may not do a thing."""
+        self.broker.access.require(self.principal, permission)
+
+    def require_known(self) -> None:
+        """AccessError for whoever is not known, unless everybody may do everything."""
+        if self.principal.is_anonymous:
+            self.require(Permission.ADMINISTER)
+
+
+async def identify(request: Request) -> Caller:
+    """Who calls; AccessError for bad credentials, and for pages of other origins."""
+    _refuse_other_origins(request)
+    api: Api = request.app.state.api
+    authorization = request.headers.get("authorization")
+    names = tuple(request.scope.get(CERTIFICATE, ()))
+    principal = api.broker.access.identify(
+        token=bearer_token(authorization), certificate_names=names
+    )
+    return Caller(
+        api,
+        principal,
+        request.client.host if request.client else "",
+        request.headers.get("user-agent", "http"),
+        authorization,
+        names,
+    )
+
+
+KnownCaller = Annotated[Caller, Depends(identify)]
+
+
+def _refuse_other_origins(request: Request) -> None:
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    if site is not None:
+        is_other = site.lower() not in _SAME
+    else:
+        is_other = origin is not None and _place(origin) != request.headers.get("host")
+    if is_other:
+        raise AccessError("web pages of other origins may not call a broker; call it without one")
+
+
+def _place(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def only(*names: str, namespaces: bool = False) -> Any:
+    """A dependency that refuses parameters of other names, so that none is passed over."""
+
+    async def check(request: Request) -> None:
+        for name in request.query_params:
+            if name not in names and not (namespaces and name.startswith(NAMESPACE)):
+                raise RefusedError(
+                    f"there is no parameter {name!r} here; there are {', '.join(names)}"
+                    + (f" and {NAMESPACE}PREFIX" if namespaces else ""),
+                    "invalid",
+                )
+
+    return Depends(check)
+
+
+def namespaces_of(request: Request) -> dict[str, str]:
+    """The prefixes that parameters ``ns.PREFIX=URI`` bind; RefusedError where they cannot be."""
+    bound = {
+        name.removeprefix(NAMESPACE): uri
+        for name, uri in request.query_params.items()
+        if name.startswith(NAMESPACE)
+    }
+    if "" in bound:
+        raise RefusedError("names without a prefix have no namespace; write ns.PREFIX", "invalid")
+    try:
+        parse("*", bound)
+    except ValueError as error:
+        raise RefusedError(str(error), "invalid") from None
+    return bound
+
+
+NAMESPACES: Final[Mapping[str, Any]] = {
+    "name": "namespaces",
+    "in": "query",
+    "required": False,
+    "description": "Prefixes for the expressions, as in `ns.cap=urn:example:alerts`.",
+    "style": "form",
+    "explode": True,
+    "schema": {
+        "type": "object",
+        "patternProperties": {r"^ns\.": {"type": "string"}},
+        "additionalProperties": False,
+    },
+}
+"""How the description of an endpoint tells of these."""

@@ -1,0 +1,235 @@
+"""The JSON that the HTTP port takes and gives, as its OpenAPI document describes it.
+
+What is taken is checked by these; what is given is described by them, exactly (a test compares).
+Times are milliseconds since 1970 unless their name ends in ``_seconds``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from twigcast.broker.http.errors import Code
+
+Count = Annotated[int, Field(ge=0)]
+Sequence = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+
+class _Exact(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+# --- taken ----------------------------------------------------------------------------------------
+
+
+class PublishedBatch(_Exact):
+    """Documents to publish, in order."""
+
+    documents: list[str] = Field(min_length=1, max_length=10_000)
+    ids: list[str] | None = Field(
+        default=None,
+        description="An id of the publisher's for each, so that publishing it twice does no harm; "
+        "an empty one for none. As many as documents.",
+    )
+
+
+class Acknowledgement(_Exact):
+    """Documents of a durable subscription that need not come again."""
+
+    upto: Sequence = Field(default=0, description="All up to and with this sequence number,")
+    sequences: list[Sequence] = Field(
+        default_factory=list, max_length=100_000, description="and these besides."
+    )
+
+
+class BackupRequest(_Exact):
+    """Where a copy of the store goes."""
+
+    path: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$",
+        description="The name of a new file in the folder backups of the store; made up if absent.",
+    )
+
+
+# --- given ----------------------------------------------------------------------------------------
+
+
+class Health(_Exact):
+    """The process lives."""
+
+    status: Literal["ok"]
+
+
+class Readiness(_Exact):
+    """Whether the broker serves, and what is still missing."""
+
+    ready: bool
+    reasons: list[str]
+
+
+class PublicationProblem(_Exact):
+    """A document that was refused."""
+
+    index: Count = Field(description="Which of the documents, from 0.")
+    code: Code
+    reason: str
+
+
+class Publications(_Exact):
+    """What became of documents that were published."""
+
+    ids: list[str | None] = Field(description="The event id of each; null where it was refused.")
+    problems: list[PublicationProblem]
+
+
+class DocumentBody(_Exact):
+    """A document."""
+
+    id: str = Field(description="The event id.")
+    published: int = Field(description="When the first broker had it.")
+    content: str
+    encoding: Literal["utf-8", "base64"] = Field(
+        description="How content gives the bytes of the document; base64 where they are no UTF-8."
+    )
+
+
+class DeliveredDocument(DocumentBody):
+    """The data of an event ``document``."""
+
+    keys: list[str] = Field(description="The expressions that it matches.")
+    sequence: Sequence | None = Field(
+        description="Its place in the queue of a durable subscription, from 1; null otherwise."
+    )
+
+
+class Missed(_Exact):
+    """The data of an event ``missed``: documents dropped before the next."""
+
+    missed: Count
+
+
+class QueueState(_Exact):
+    """Where the queue of a durable subscription stands."""
+
+    first: Count = Field(description="The first that is kept; last + 1 if none is.")
+    last: Count
+    acknowledged: Count = Field(description="All up to here are acknowledged.")
+
+
+class DurableQueue(QueueState):
+    """A durable subscription."""
+
+    name: str
+    owner: str
+    expressions: dict[str, str]
+    waiting: Count = Field(description="How many are not acknowledged.")
+    missed: Count = Field(description="How many retention took that were not acknowledged.")
+    attached: bool = Field(description="Whether a client takes from it now.")
+
+
+class ClientQueue(_Exact):
+    """A subscription of a connected client."""
+
+    name: str
+    durable: str | None = Field(description="The durable subscription it takes from.")
+    waiting: Count
+    credit: Count = Field(description="How many documents the client is ready for.")
+
+
+class Client(_Exact):
+    """A connected client."""
+
+    session: str
+    principal: str
+    client: str = Field(description="What the client calls itself.")
+    connected_seconds: float
+    subscriptions: list[ClientQueue]
+
+
+class Subscriptions(_Exact):
+    """Durable subscriptions and, for administrators, connected clients."""
+
+    durable: list[DurableQueue]
+    clients: list[Client] | None = Field(description="null for whoever does not administer.")
+
+
+class LinkFigures(_Exact):
+    """A link that is up."""
+
+    broker: str
+    address: str
+    called: Literal["here", "neighbour"] = Field(description="Which side has called.")
+    cost: float
+    up_seconds: float
+    documents_sent: Count
+    documents_received: Count
+    bytes_sent: Count
+    bytes_received: Count
+    waiting: Count
+    dropped: Count
+
+
+class Links(_Exact):
+    """The neighbours of this broker."""
+
+    up: list[LinkFigures]
+    problems: dict[str, str] = Field(description="By address, why a link is not up.")
+
+
+class DocumentCounts(_Exact):
+    """Documents since the broker started."""
+
+    in_: Count = Field(alias="in")
+    matched: Count
+    filtered: Count
+    repeated: Count
+    out: Count
+    forwarded: Count
+    resent: Count
+
+
+class TableSizes(_Exact):
+    """The routing tables, before and after covering."""
+
+    subscriptions: Count
+    patterns: Count
+    told: Count
+    advertisements: Count
+    durable_patterns: Count
+
+
+class Topology(_Exact):
+    """The brokers that this one knows."""
+
+    broker: str = Field(description="This one.")
+    links: dict[str, dict[str, float]] = Field(
+        description="By broker, its neighbours and what the links to them cost."
+    )
+
+
+class Status(_Exact):
+    """A broker at a glance."""
+
+    broker: str
+    version: str
+    uptime_seconds: float
+    incarnation: Count
+    strategy: str
+    documents: DocumentCounts
+    tables: TableSizes
+    clients: Count
+    durable: list[DurableQueue]
+    owed: dict[str, Count] = Field(description="By home, the documents it has not confirmed.")
+    homes: dict[str, Count] = Field(description="By home, the patterns that it wants.")
+    links: list[LinkFigures]
+    problems: dict[str, str] = Field(description="By address, why a link is not up.")
+    topology: dict[str, dict[str, float]]
+
+
+class Backup(_Exact):
+    """A copy of the store that is there now."""
+
+    path: str
+    bytes: Count

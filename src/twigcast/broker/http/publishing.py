@@ -1,0 +1,100 @@
+"""``POST /v1/publish``: a document, or many, answered when they are safe."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import JSONResponse
+
+from twigcast.broker.access import Permission
+from twigcast.broker.http.bodies import parse_model, read_body
+from twigcast.broker.http.context import KnownCaller, only
+from twigcast.broker.http.errors import NOT_STORED, HttpError, refusals
+from twigcast.broker.http.models import Publications, PublishedBatch
+from twigcast.wire import messages
+
+router = APIRouter(tags=["documents"])
+
+_BODY: Final = {
+    "required": True,
+    "description": "One XML document, whatever the content type; or, as JSON, many.",
+    "content": {
+        "application/xml": {"schema": {"type": "string"}},
+        "application/json": {"schema": {"$ref": "#/components/schemas/PublishedBatch"}},
+        "*/*": {"schema": {"type": "string"}},
+    },
+}
+
+
+@router.post(
+    "/v1/publish",
+    dependencies=[only("id")],
+    responses={
+        200: {
+            "model": Publications,
+            "description": "They are safe at this broker. Of many, some may have been refused.",
+        },
+        **refusals(400, 401, 403, 408, 413, 429, 503, NOT_STORED),
+    },
+    openapi_extra={"requestBody": _BODY},
+)
+async def publish(
+    request: Request,
+    caller: KnownCaller,
+    id: Annotated[  # noqa: A002 - what it is called everywhere
+        str,
+        Query(
+            max_length=200,
+            description="An id of the publisher's, so that publishing the document again does no "
+            "harm; unique among all publishers. For one document; JSON has its own.",
+        ),
+    ] = "",
+) -> JSONResponse:
+    """Publish one document, or many."""
+    caller.require(Permission.PUBLISH)
+    limits = caller.broker.config.limits
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        content = await read_body(request, limits.document_bytes, "limits.document_bytes")
+        answer = await caller.api.publishers.publish(caller, [_publication(content, id)])
+        for problem in answer.problems:
+            status = NOT_STORED if problem.code == "unavailable" else None
+            raise HttpError(problem.reason, problem.code, status, is_counted=True)
+        return JSONResponse({"ids": list(answer.ids), "problems": []})
+    body = await read_body(request, limits.message_bytes, "limits.message_bytes")
+    batch = parse_model(body, PublishedBatch)
+    ids = batch.ids if batch.ids is not None else [""] * len(batch.documents)
+    if len(ids) != len(batch.documents) or id:
+        raise HttpError(
+            "ids has one for each of the documents, an empty one for none, and there is no "
+            "parameter id beside it",
+            "invalid",
+        )
+    publications = [
+        _publication(_bytes(text), each) for text, each in zip(batch.documents, ids, strict=True)
+    ]
+    return JSONResponse(_told(await caller.api.publishers.publish(caller, publications)))
+
+
+def _publication(content: bytes, identity: str) -> messages.Publication:
+    # Whoever gives an id may be repeating a request whose answer got lost.
+    return messages.Publication(content=content, id=_text(identity), again=bool(identity))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # half a character is not well-formed: refused
+
+
+def _text(identity: str) -> str:
+    if not identity.isprintable():
+        raise HttpError("the id of a publication has printable characters", "invalid")
+    return identity
+
+
+def _told(answer: messages.Answer) -> dict[str, Any]:
+    problems = [
+        {"index": each.index, "code": each.code, "reason": each.reason}
+        for each in sorted(answer.problems, key=lambda each: each.index)
+    ]
+    return {"ids": [each or None for each in answer.ids], "problems": problems}

@@ -1,0 +1,169 @@
+"""What the HTTP port tells of a broker: whether it lives and serves, figures, tables and links."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import JSONResponse, Response
+
+from twigcast.broker import status as telling
+from twigcast.broker.access import Permission
+from twigcast.broker.http.context import Api, Caller, KnownCaller
+from twigcast.broker.http.errors import refusals
+from twigcast.broker.http.models import (
+    Health,
+    Links,
+    Readiness,
+    Status,
+    Subscriptions,
+    Topology,
+)
+from twigcast.broker.subscriptions import Attachment
+from twigcast.errors import StoreError
+
+router = APIRouter(tags=["status"])
+
+_log = logging.getLogger(__name__)
+
+_STORE_PATIENCE: Final = 5.0
+
+
+@router.get("/health", responses={200: {"model": Health, "description": "It lives."}})
+async def health() -> JSONResponse:
+    """Whether the broker lives: it answers."""
+    return JSONResponse({"status": "ok"})
+
+
+@router.get(
+    "/ready",
+    responses={
+        200: {"model": Readiness, "description": "It serves."},
+        503: {"model": Readiness, "description": "It does not, for these reasons."},
+    },
+)
+async def ready(request: Request) -> JSONResponse:
+    """Whether the broker serves: its store answers, and every configured link was called."""
+    api: Api = request.app.state.api
+    reasons = [*_unlinked(api), *await _store_problems(api)]
+    if api.stopping.is_set():
+        reasons.append("the broker stops")
+    return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200)
+
+
+def _unlinked(api: Api) -> list[str]:
+    links = api.broker.links
+    api.tried.update(links.problems)
+    api.tried.update(link.address for link in links.up.values())
+    return [
+        f"the link to {each.address} was not called yet"
+        for each in api.broker.config.links
+        if each.address not in api.tried
+    ]
+
+
+async def _store_problems(api: Api) -> list[str]:
+    store = api.broker.store
+    if store is None:
+        return []
+    try:
+        async with asyncio.timeout(_STORE_PATIENCE):
+            await store.figures()
+    except TimeoutError:
+        return ["the store does not answer"]
+    except StoreError as error:
+        # Anybody may ask; paths and causes are for whoever runs the broker.
+        _log.error("not ready: %s", error)
+        return ["the store cannot be read"]
+    return []
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Figures for Prometheus.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
+        **refusals(401, 403, 503),
+    },
+)
+async def metrics(caller: KnownCaller) -> Response:
+    """Figures for Prometheus."""
+    caller.require_known()
+    await caller.api.gauges.look_at_store()
+    return Response(caller.broker.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get(
+    "/v1/status",
+    responses={200: {"model": Status, "description": "The broker."}, **refusals(401, 403)},
+)
+async def status(caller: KnownCaller) -> JSONResponse:
+    """The broker at a glance."""
+    caller.require_known()
+    told = telling.status(caller.broker, caller.api.service.sessions.values(), caller.principal)
+    return JSONResponse(told)
+
+
+@router.get(
+    "/v1/topology",
+    responses={200: {"model": Topology, "description": "The brokers."}, **refusals(401, 403)},
+)
+async def topology(caller: KnownCaller) -> JSONResponse:
+    """The brokers that this one knows, and the links between them."""
+    caller.require_known()
+    broker = caller.broker
+    return JSONResponse({"broker": broker.name, "links": telling.topology(broker)})
+
+
+@router.get(
+    "/v1/links",
+    responses={200: {"model": Links, "description": "The links."}, **refusals(401, 403)},
+)
+async def links(caller: KnownCaller) -> JSONResponse:
+    """The links to neighbours."""
+    caller.require_known()
+    broker = caller.broker
+    return JSONResponse({"up": telling.links(broker), "problems": dict(broker.links.problems)})
+
+
+@router.get(
+    "/v1/subscriptions",
+    responses={
+        200: {"model": Subscriptions, "description": "The subscriptions."},
+        **refusals(401, 403),
+    },
+)
+async def subscriptions(caller: KnownCaller) -> JSONResponse:
+    """The caller's durable subscriptions; for administrators all, and the connected clients."""
+    caller.require(Permission.SUBSCRIBE)
+    clients = _clients(caller) if caller.may(Permission.ADMINISTER) else None
+    durable = telling.durable_queues(caller.broker, caller.principal)
+    return JSONResponse({"durable": durable, "clients": clients})
+
+
+def _clients(caller: Caller) -> list[dict[str, Any]]:
+    return [
+        {
+            "session": session.link,
+            "principal": session.principal.name,
+            "client": session.client,
+            "connected_seconds": round(time.time() - session.since, 3),
+            "subscriptions": [
+                {
+                    "name": each.name,
+                    "durable": each.durable.name if isinstance(each, Attachment) else None,
+                    "waiting": (each.durable if isinstance(each, Attachment) else each).waiting,
+                    "credit": each.credit,
+                }
+                for each in session.subscriptions()
+            ],
+        }
+        for session in caller.api.service.sessions.values()
+    ]

@@ -1,0 +1,234 @@
+"""``GET /v1/subscribe``: documents as they come, as server-sent events; and what belongs to it.
+
+    session ──Deliveries──► events ──► connection, at the pace of the reader
+       ▲                                   │
+       └── consumed, and acknowledged ◄────┘   once they are written
+
+A reader that does not read holds up its own events: what waits for it waits in the queue of its
+subscription, in memory and then on disk, as for any client.  At most one batch is in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Header, Path, Query, Request
+from starlette.responses import JSONResponse, Response
+
+from twigcast.broker.access import Permission
+from twigcast.broker.http.bodies import StreamedResponse, body_of, content_of, read_model
+from twigcast.broker.http.context import (
+    NAMESPACES,
+    Caller,
+    KnownCaller,
+    namespaces_of,
+    only,
+)
+from twigcast.broker.http.errors import HttpError, refusals
+from twigcast.broker.http.models import Acknowledgement, QueueState
+from twigcast.broker.http.sessions import InnerSession
+from twigcast.broker.http.times import milliseconds, whole_number
+from twigcast.errors import RefusedError
+from twigcast.wire import messages
+
+router = APIRouter(tags=["subscriptions"])
+
+KEEP_ALIVE: float = 15.0
+"""After how many seconds of silence a comment is sent, so that nothing in between hangs up."""
+_WINDOW: Final = 256
+
+_EVENTS: Final = {
+    "text/event-stream": {
+        "schema": {"type": "string"},
+        "x-events": {
+            "document": {"$ref": "#/components/schemas/DeliveredDocument"},
+            "missed": {"$ref": "#/components/schemas/Missed"},
+            "ended": {"$ref": "#/components/schemas/Problem"},
+        },
+    }
+}
+
+
+@router.get(
+    "/v1/subscribe",
+    dependencies=[only("xpath", "durable", "since", "ack", namespaces=True)],
+    response_class=Response,
+    responses={
+        200: {
+            "description": "Server-sent events without end. The data of each is JSON, as "
+            "`x-events` says by the event's name; `id` is the event id or, for a durable "
+            "subscription, the sequence number. `missed` tells of documents that were dropped, "
+            "`ended` why the broker ends the subscription.",
+            "content": _EVENTS,
+        },
+        **refusals(400, 401, 403, 404, 429, 503),
+    },
+    openapi_extra={"parameters": [dict(NAMESPACES)]},
+)
+async def subscribe(
+    request: Request,
+    caller: KnownCaller,
+    xpath: Annotated[
+        list[str],
+        Query(
+            default_factory=list,
+            description="What to subscribe to; several times for several. May be left out to go on "
+            "with a durable subscription as it is.",
+        ),
+    ],
+    durable: Annotated[
+        str,
+        Query(
+            description="The name under which the broker keeps the subscription, and its "
+            "documents, while nobody reads."
+        ),
+    ] = "",
+    since: Annotated[
+        str,
+        Query(
+            description="For a durable subscription, where to begin: a sequence number, or a time "
+            "in ISO 8601. Otherwise with the first document that is not acknowledged."
+        ),
+    ] = "",
+    ack: Annotated[
+        Literal["auto", "manual"],
+        Query(
+            description="For a durable subscription: whether documents are acknowledged as they "
+            "are written, or by `POST /v1/subscriptions/{name}/ack`."
+        ),
+    ] = "auto",
+    last_event_id: Annotated[
+        str,
+        Header(
+            description="Goes on after this `id` of a durable subscription; counts before `since`. "
+            "Readers of event streams send it by themselves when they connect again."
+        ),
+    ] = "",
+) -> Response:
+    """Subscribe."""
+    if not durable and (since or ack != "auto"):
+        raise RefusedError("since and ack are for durable subscriptions; name one", "invalid")
+    said = messages.Subscribe(subscription="http", durable=durable, window=_WINDOW)
+    namespaces = namespaces_of(request)
+    for each in xpath:
+        said.expressions[each].xpath = each
+        said.expressions[each].namespaces.update(namespaces)
+    if durable and last_event_id:
+        last = whole_number(last_event_id)
+        if last is None:
+            raise RefusedError(
+                "Last-Event-ID is a sequence number for a durable subscription", "invalid"
+            )
+        said.since_sequence = last + 1
+    elif since:
+        sequence = whole_number(since)
+        if sequence is not None:
+            said.since_sequence = sequence
+        else:
+            said.since_time = milliseconds("since", since)
+    session = await _open(caller, said)
+    return StreamedResponse(
+        _events(session, acknowledges=bool(durable) and ack == "auto"),
+        "text/event-stream",
+        caller.api.stopping,
+        on_end=session.close,
+    )
+
+
+async def _open(caller: Caller, said: messages.Subscribe) -> InnerSession:
+    session = caller.api.sessions.open(caller)
+    try:
+        answer = await session.request(subscribe=said)
+        for problem in answer.problems:
+            raise HttpError(problem.reason, problem.code, is_counted=True)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+async def _events(session: InnerSession, *, acknowledges: bool) -> AsyncGenerator[bytes, None]:
+    yield b": subscribed\n\n"
+    while True:
+        try:
+            async with asyncio.timeout(KEEP_ALIVE):
+                frame = await session.take()
+        except TimeoutError:
+            yield b": keep-alive\n\n"
+            continue
+        if frame is None:
+            return
+        if frame.HasField("ended"):
+            problem = frame.ended.problem
+            yield _event("ended", {"code": problem.code, "reason": problem.reason})
+            return
+        deliveries = frame.deliveries
+        if deliveries.missed:
+            yield _event("missed", {"missed": deliveries.missed})
+        yield b"".join(_document_event(each) for each in deliveries.deliveries)
+        # Here they are written.
+        count = len(deliveries.deliveries)
+        session.say(consumed=messages.Consumed(subscription="http", count=count))
+        if acknowledges:
+            sequences = [each.sequence for each in deliveries.deliveries]
+            session.say(acknowledge=messages.Acknowledge(subscription="http", sequences=sequences))
+
+
+def _document_event(delivery: messages.Delivery) -> bytes:
+    data = {
+        "id": delivery.id,
+        "keys": list(delivery.keys),
+        "sequence": delivery.sequence or None,
+        "published": delivery.published,
+        **content_of(delivery.content),
+    }
+    return _event("document", data, str(delivery.sequence or delivery.id))
+
+
+def _event(name: str, data: dict[str, Any], identity: str = "") -> bytes:
+    # JSON as it is written here has no line breaks.
+    head = f"id: {identity}\n" if identity else ""
+    return f"{head}event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+Name = Annotated[str, Path(description="The name of a durable subscription.", min_length=1)]
+
+
+@router.post(
+    "/v1/subscriptions/{name:path}/ack",
+    responses={
+        200: {"model": QueueState, "description": "Where the queue stands now."},
+        **refusals(400, 401, 403, 404, 408, 413),
+    },
+    openapi_extra={"requestBody": body_of(Acknowledgement, required=True)},
+)
+async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSONResponse:
+    """Say that documents of a durable subscription need not come again."""
+    broker = caller.broker
+    broker.durable_of(caller.principal, name)
+    said = await read_model(request, Acknowledgement)
+    durable = broker.durable_of(caller.principal, name)  # it may have gone meanwhile
+    broker.acknowledge(durable, said.upto, said.sequences)
+    state = durable.state()
+    return JSONResponse(
+        {"first": state.first, "last": state.last, "acknowledged": state.acknowledged}
+    )
+
+
+@router.delete(
+    "/v1/subscriptions/{name:path}",
+    status_code=204,
+    response_class=Response,
+    responses={
+        204: {"description": "There is no such subscription any more."},
+        **refusals(400, 401, 403, 404, 503),
+    },
+)
+async def forget(caller: KnownCaller, name: Name) -> Response:
+    """End a durable subscription for good, with the documents that it keeps."""
+    caller.require(Permission.SUBSCRIBE)
+    await caller.broker.forget_durable(caller.broker.durable_of(caller.principal, name).name)
+    return Response(status_code=204)

@@ -1,0 +1,183 @@
+"""One life of a link to a neighbouring broker: frames in, frames out, and a watch on both.
+
+    say (tables, receipts) ──► control ──┐
+                                         ├──► frames, numbered and summed ──► neighbour
+    pass_on (documents) ──► SpillQueue ──┘
+
+What is said about tables goes first and is never dropped.  Documents wait in memory, then in a
+file; past the limit they are dropped and counted: those that are owed to somebody come again, since
+the broker where they were published answers for them.
+
+A side that has nothing to say sends heartbeats.  A link on which nothing has come for a while is
+suspected: it is cut, so that documents take other ways, and whoever called calls again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Protocol
+
+from twigcast.broker.link_codec import LinkProtocolError, decode_frame, encode_frame
+from twigcast.broker.spill_queue import SpillQueue
+from twigcast.wire import messages
+
+BATCH: Final = 64
+BATCH_BYTES: Final = 512 * 1024
+_HEARTBEAT: Final = messages.LinkItem(heartbeat=messages.Heartbeat()).SerializeToString()
+
+
+class Stream(Protocol):
+    """Either end of a call: messages as bytes."""
+
+    async def read(self) -> bytes | None:
+        """The next message; None at the end."""
+
+    async def write(self, data: bytes) -> None:
+        """Send a message, waiting while the other side does not take any."""
+
+
+class SuspectedError(Exception):
+    """Nothing has come on a link for too long."""
+
+
+class Link:
+    """A link that is up, or coming up; ``name`` is the neighbour's."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        documents: SpillQueue,
+        *,
+        heartbeat: float,
+        suspect_after: float,
+    ) -> None:
+        self.name = ""
+        self.incarnation = 0
+        self.address = ""
+        self.cost = 1.0
+        self.is_called = False
+        """Whether the neighbour called, and not this broker."""
+        self.is_up = False
+        self.since = time.time()
+        self.documents_sent = 0
+        self.documents_received = 0
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.documents = documents
+        self.closed = asyncio.Event()
+        self.reason = ""
+        self._stream = stream
+        self._heartbeat = heartbeat
+        self._suspect_after = suspect_after
+        self._control: deque[bytes] = deque()
+        self._ready = asyncio.Event()
+        self._sent = 0
+        self._received = 0
+        self._heard = time.monotonic()
+
+    def say(self, items: Iterable[bytes]) -> None:
+        """Tell the neighbour something that must not be lost while the link lives."""
+        self._control.extend(items)
+        self._ready.set()
+
+    def pass_on(self, item: bytes) -> bool:
+        """Send a document; False if too many wait, and it was dropped."""
+        self._ready.set()
+        return self.documents.put(item)
+
+    async def send_now(self, *items: bytes) -> None:
+        """Send a frame at once; only before the link is up."""
+        await self._write(list(items))
+
+    async def receive(self) -> list[messages.LinkItem] | None:
+        """The items of the next frame; None when the other side has ended the link."""
+        data = await asyncio.wait_for(self._stream.read(), self._suspect_after)
+        if data is None:
+            return None
+        self._received += 1
+        self.bytes_received += len(data)
+        self._heard = time.monotonic()
+        return decode_frame(data, self._received)
+
+    async def serve(
+        self, handle: Callable[[messages.LinkItem, Link], Awaitable[None] | None]
+    ) -> None:
+        """Carry everything in both directions until the link ends, for whatever reason."""
+        tasks = [
+            asyncio.create_task(self._pump(), name=f"to {self.name}"),
+            asyncio.create_task(self._listen(handle), name=f"from {self.name}"),
+            asyncio.create_task(self._watch(), name=f"watch {self.name}"),
+            asyncio.create_task(self.closed.wait(), name=f"close {self.name}"),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                error = task.exception()
+                if error is not None:
+                    raise error
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def close(self, reason: str) -> None:
+        """End the link."""
+        self.reason = self.reason or reason
+        self.closed.set()
+
+    async def _pump(self) -> None:
+        while True:
+            if not self._control and not len(self.documents):
+                self._ready.clear()
+                try:
+                    await asyncio.wait_for(self._ready.wait(), self._heartbeat)
+                except TimeoutError:
+                    self._control.append(_HEARTBEAT)
+            items = [self._control.popleft() for _ in range(min(len(self._control), BATCH))]
+            if len(items) < BATCH and len(self.documents):
+                documents = self.documents.take(BATCH - len(items), BATCH_BYTES)
+                self.documents_sent += len(documents)
+                items += documents
+            await self._write(items)
+
+    async def _write(self, items: list[bytes]) -> None:
+        self._sent += 1
+        frame = encode_frame(self._sent, items)
+        self.bytes_sent += len(frame)
+        await self._stream.write(frame)
+
+    async def _listen(
+        self, handle: Callable[[messages.LinkItem, Link], Awaitable[None] | None]
+    ) -> None:
+        while True:
+            data = await self._stream.read()
+            if data is None:
+                return
+            self._received += 1
+            self.bytes_received += len(data)
+            self._heard = time.monotonic()
+            began = time.monotonic()
+            for item in decode_frame(data, self._received):
+                answer = handle(item, self)
+                if answer is not None:
+                    await answer
+                if time.monotonic() - began > _TURN:
+                    # Others have their turn; and what has come meanwhile was heard.
+                    await asyncio.sleep(0)
+                    self._heard = began = time.monotonic()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(self._suspect_after / 4)
+            silence = time.monotonic() - self._heard
+            if silence > self._suspect_after:
+                raise SuspectedError(f"nothing has come for {silence:.1f} s")
+
+
+_TURN: Final = 0.002
+"""For how long, in seconds, one link may keep the others waiting."""
+
+__all__ = ["BATCH", "Link", "LinkProtocolError", "Stream", "SuspectedError"]

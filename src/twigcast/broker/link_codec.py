@@ -1,0 +1,306 @@
+"""What brokers say to each other, between routing's messages and the wire's.
+
+Encoding gives serialized link items, ready to be queued.  Decoding trusts nothing: whatever is
+missing, too much or outside the language raises :class:`LinkProtocolError`, and the link is cut.
+
+A large update is cut into several, all that is forwarded before what is withdrawn, so that nobody
+is held up for long by one of them.  The state of a home is cut too, and :class:`HomeParts` puts it
+together again: it counts as a whole.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from google.protobuf.message import DecodeError
+
+from twigcast.broker.custody import Debt, Receipt
+from twigcast.broker.homes import HomeState, Version
+from twigcast.covering import Change
+from twigcast.errors import AdvertisementError, SchemaError, SubscriptionError, TwigcastError
+from twigcast.language import Pattern, parse
+from twigcast.routing import (
+    ANYTHING,
+    AdvertisementKey,
+    Anything,
+    Document,
+    DocumentId,
+    LinkState,
+    Promise,
+    Update,
+)
+from twigcast.schema import Advertisement, Schema
+from twigcast.wire import messages, raw
+
+PART: Final = 250
+"""How many expressions or the like one update has, more or less."""
+_MOST_PARTS: Final = 2_000
+_LONGEST_NAME: Final = 200
+
+
+class LinkProtocolError(TwigcastError):
+    """A neighbour says what no broker that keeps to the rules would say."""
+
+
+# --- frames ---------------------------------------------------------------------------------------
+
+
+def encode_frame(sequence: int, items: Iterable[bytes]) -> bytes:
+    """A frame with these serialized items."""
+    body = raw.fields(1, items)
+    frame = messages.LinkFrame(sequence=sequence, checksum=zlib.crc32(body), body=body)
+    return frame.SerializeToString()
+
+
+def decode_frame(data: bytes, expected: int) -> list[messages.LinkItem]:
+    """The items of a frame, which must be the one that comes next."""
+    try:
+        frame = messages.LinkFrame.FromString(data)
+        if frame.sequence != expected:
+            raise LinkProtocolError(
+                f"frame {frame.sequence} came where frame {expected} should have: "
+                "something was replayed, dropped or forged on the way"
+            )
+        if zlib.crc32(frame.body) != frame.checksum:
+            raise LinkProtocolError(f"the checksum of frame {expected} does not hold")
+        return list(messages.LinkBody.FromString(frame.body).items)
+    except DecodeError as error:
+        raise LinkProtocolError(f"frame {expected} cannot be read: {error}") from None
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+
+def encode_update(update: Update) -> list[bytes]:
+    """The items of an update, or of several that together say the same."""
+    parts = [messages.Update()]
+    room = PART
+
+    def part(size: int) -> messages.Update:
+        nonlocal room
+        if room <= 0:
+            parts.append(messages.Update())
+            room = PART
+        room -= size
+        return parts[-1]
+
+    for state in update.states:
+        links = [messages.Neighbour(broker=name, cost=cost) for name, cost in state.links]
+        part(1 + len(links)).states.add(
+            broker=state.broker, incarnation=state.incarnation, version=state.version, links=links
+        )
+    for key in update.unadvertise:
+        part(1).unadvertise.append(_encode_key(key))
+    for key, promise in update.advertise:
+        part(100).advertise.append(_encode_advertisement(key, promise))
+    for number, trees in update.serve:
+        part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
+    for number, change in update.changes:
+        for forward, withdraw in _halves(change):
+            part(len(forward) + len(withdraw)).changes.add(
+                channel=number, forward=forward, withdraw=withdraw
+            )
+    return [messages.LinkItem(update=each).SerializeToString() for each in parts]
+
+
+def _halves(change: Change) -> Iterator[tuple[list[str], list[str]]]:
+    """A change in pieces of bounded size, all that is forwarded before what is withdrawn."""
+    for piece in _pieces([str(each) for each in change.forward]):
+        yield piece, []
+    for piece in _pieces([str(each) for each in change.withdraw]):
+        yield [], piece
+
+
+_Item = TypeVar("_Item")
+
+
+def _pieces(items: Sequence[_Item]) -> Iterator[list[_Item]]:
+    for start in range(0, len(items), PART):
+        yield list(items[start : start + PART])
+
+
+def decode_update(said: messages.Update) -> Update:
+    """What a neighbour tells."""
+    return Update(
+        tuple(map(_decode_state, said.states)),
+        tuple(map(_decode_advertisement, said.advertise)),
+        tuple(map(_decode_key, said.unadvertise)),
+        tuple((serve.channel, frozenset(serve.trees)) for serve in said.serve),
+        tuple(
+            (
+                change.channel,
+                Change(
+                    tuple(map(decode_pattern, change.forward)),
+                    tuple(map(decode_pattern, change.withdraw)),
+                ),
+            )
+            for change in said.changes
+        ),
+    )
+
+
+def decode_pattern(text: str) -> Pattern:
+    """A pattern from its canonical text."""
+    try:
+        return parse(text)
+    except SubscriptionError as error:
+        raise LinkProtocolError(f"an expression of a neighbour's cannot be read: {error}") from None
+
+
+def decode_name(name: str) -> str:
+    """The name of a broker, which must be one."""
+    if not name or len(name) > _LONGEST_NAME:
+        raise LinkProtocolError("the name of a broker has from 1 to 200 characters")
+    return name
+
+
+def _decode_state(state: messages.LinkState) -> LinkState:
+    links = tuple(sorted((decode_name(each.broker), each.cost) for each in state.links))
+    if any(not 0 < cost < float("inf") for _, cost in links):
+        raise LinkProtocolError(f"the cost of a link of {state.broker!r} is not above 0")
+    return LinkState(decode_name(state.broker), state.incarnation, state.version, links)
+
+
+def _encode_key(key: AdvertisementKey) -> messages.AdvertisementKey:
+    return messages.AdvertisementKey(origin=key.origin, client=key.client, id=key.id)
+
+
+def _decode_key(key: messages.AdvertisementKey) -> AdvertisementKey:
+    return AdvertisementKey(decode_name(key.origin), key.client, key.id)
+
+
+def _encode_advertisement(key: AdvertisementKey, promise: Promise) -> messages.AdvertisementOf:
+    said = messages.AdvertisementOf(key=_encode_key(key))
+    if isinstance(promise, Anything):
+        said.anything = True
+    elif isinstance(promise, Schema):
+        said.dtd.text = promise.to_dtd()
+        said.dtd.root = promise.root
+    else:
+        said.path = str(promise)
+    return said
+
+
+def _decode_advertisement(said: messages.AdvertisementOf) -> tuple[AdvertisementKey, Promise]:
+    try:
+        return _decode_key(said.key), decode_promise(said)
+    except (SchemaError, AdvertisementError) as error:
+        raise LinkProtocolError(f"an advertisement cannot be read: {error}") from None
+
+
+def decode_promise(said: messages.AdvertisementOf | messages.Advertise) -> Promise:
+    """What is promised.  Raises SchemaError or AdvertisementError for what cannot be read."""
+    kind = said.WhichOneof("promise")
+    if kind == "dtd":
+        if "<!" not in said.dtd.text:
+            raise SchemaError("a DTD is told as its text, which has declarations in it")
+        if "<!ENTITY" in said.dtd.text:
+            # One that is external would have this broker read files, or ask other machines.
+            raise SchemaError("a DTD is told with its entities expanded: Schema.to_dtd does that")
+        return Schema.from_dtd(said.dtd.text, said.dtd.root or None)
+    if kind == "path":
+        return Advertisement.parse(said.path)
+    return ANYTHING
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def encode_document(
+    identity: DocumentId,
+    tree: str,
+    content: bytes,
+    debts: Sequence[Debt],
+    epoch: str,
+    published: int,
+) -> messages.RoutedDocument:
+    """A document on its way."""
+    said = messages.RoutedDocument(tree=tree, content=content, epoch=epoch, published=published)
+    said.id.origin, said.id.incarnation, said.id.number = identity
+    for debt in debts:
+        said.destinations.add(home=debt.home, number=debt.number, settled=debt.settled)
+    return said
+
+
+def decode_document(said: messages.RoutedDocument) -> Document:
+    """A document that has come."""
+    identity = DocumentId(decode_name(said.id.origin), said.id.incarnation, said.id.number)
+    return Document(identity, said.tree, said.content)
+
+
+# --- homes ----------------------------------------------------------------------------------------
+
+
+def encode_versions(versions: Mapping[str, Version]) -> list[bytes]:
+    """The items that tell which durable interests are known."""
+    said = [
+        messages.HomeVersion(home=home, epoch=each.epoch, version=each.version)
+        for home, each in versions.items()
+    ]
+    return [
+        messages.LinkItem(home_versions=messages.HomeVersions(homes=piece)).SerializeToString()
+        for piece in list(_pieces(said)) or [[]]
+    ]
+
+
+def decode_versions(said: messages.HomeVersions) -> dict[str, Version]:
+    """Which durable interests a neighbour knows."""
+    return {decode_name(each.home): Version(each.epoch, each.version) for each in said.homes}
+
+
+def encode_home(state: HomeState) -> list[bytes]:
+    """The items that tell the state of a home, one for each part."""
+    pieces: list[tuple[list[str], list[str]]]
+    pieces = [(piece, []) for piece in _pieces(state.forward)]
+    pieces += [([], piece) for piece in _pieces(state.withdraw)]
+    pieces = pieces or [([], [])]
+    return [
+        messages.LinkItem(
+            home_state=messages.HomeState(
+                home=state.home,
+                epoch=state.version.epoch,
+                version=state.version.version,
+                base=state.base,
+                forward=forward,
+                withdraw=withdraw,
+                more=index < len(pieces) - 1,
+            )
+        ).SerializeToString()
+        for index, (forward, withdraw) in enumerate(pieces)
+    ]
+
+
+class HomeParts:
+    """Puts the parts of the states of homes together."""
+
+    def __init__(self) -> None:
+        self._parts: list[messages.HomeState] = []
+
+    def add(self, part: messages.HomeState) -> HomeState | None:
+        """Take a part; the state, if it was the last."""
+        first = self._parts[0] if self._parts else part
+        if (part.home, part.epoch, part.version) != (first.home, first.epoch, first.version):
+            raise LinkProtocolError("the parts of the state of a home do not belong together")
+        self._parts.append(part)
+        if part.more:
+            if len(self._parts) >= _MOST_PARTS:
+                raise LinkProtocolError(f"the state of a home has more than {_MOST_PARTS:,} parts")
+            return None
+        parts, self._parts = self._parts, []
+        return HomeState(
+            decode_name(first.home),
+            Version(first.epoch, first.version),
+            first.base,
+            tuple(text for each in parts for text in each.forward),
+            tuple(text for each in parts for text in each.withdraw),
+        )
+
+
+# --- to one broker --------------------------------------------------------------------------------
+
+
+def encode_receipt(epoch: str, receipt: Receipt) -> messages.Receipt:
+    """What a home has stored."""
+    return messages.Receipt(epoch=epoch, upto=receipt.upto, numbers=receipt.beyond)

@@ -1,0 +1,302 @@
+"""The links of a broker: calling neighbours, being called, and calling again.
+
+Either side of a link may call the other.  The caller says who it is, the called answers with its
+own name and the caller's nonce, the caller repeats the nonce of the called; then the link is up at
+both ends.  Two brokers have one link at most.  If they call each other at the same time, the call
+of the one whose name comes first stays.  A neighbour that calls with a later incarnation has been
+started anew: the link to its former life ends.
+
+A caller that does not get through, or whose link ends, tries again after a while that doubles up to
+some seconds, with some chance in it so that many callers do not come at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+import grpc
+import grpc.aio
+
+from twigcast.broker.config import BrokerConfig, LinkConfig
+from twigcast.broker.credentials import channel_credentials
+from twigcast.broker.link import Link, Stream, SuspectedError
+from twigcast.broker.link_codec import LinkProtocolError, decode_name
+from twigcast.broker.spill_queue import SpillQueue
+from twigcast.errors import ConfigError
+from twigcast.wire import PROTOCOL, channel_options, messages, method
+
+_log = logging.getLogger(__name__)
+
+_FIRST_WAIT: Final = 0.05
+_LONGEST_WAIT: Final = 5.0
+_LINK_MEMORY: Final = 4 * 1024 * 1024
+
+
+class LinkOwner(Protocol):
+    """The broker, as far as its links know it."""
+
+    config: BrokerConfig
+    name: str
+
+    @property
+    def incarnation(self) -> int:
+        """The number of this life of the broker."""
+
+    def link_up(self, link: Link) -> None:
+        """Note that a link is up."""
+
+    def link_down(self, link: Link) -> None:
+        """Note that a link that was up is down."""
+
+    def handle_link(self, item: messages.LinkItem, link: Link) -> Awaitable[None] | None:
+        """Do what a neighbour says."""
+
+
+class Links:
+    """All links of one broker, by the names of the neighbours."""
+
+    def __init__(self, owner: LinkOwner) -> None:
+        self._owner = owner
+        self.up: dict[str, Link] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self.problems: dict[str, str] = {}
+        """Why a neighbour that is to be called is not linked, by address."""
+
+    def start(self) -> None:
+        """Begin to call the neighbours that the configuration names."""
+        self._tasks = [
+            asyncio.create_task(self._keep_calling(each), name=f"link {each.address}")
+            for each in self._owner.config.links
+        ]
+
+    async def close(self) -> None:
+        """End all links, and call nobody any more."""
+        for task in self._tasks:
+            task.cancel()
+        for link in list(self.up.values()):
+            link.close("the broker stops")
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # --- calling ----------------------------------------------------------------------------------
+
+    async def _keep_calling(self, target: LinkConfig) -> None:
+        wait = _FIRST_WAIT
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self._call(target)
+                reason = "the neighbour ended the link"
+            except (LinkProtocolError, SuspectedError, ConfigError) as error:
+                reason = str(error)
+            except grpc.aio.AioRpcError as error:
+                reason = f"{error.details() or error.code().name}"
+            except TimeoutError:
+                reason = "the neighbour does not answer"
+            except (OSError, asyncio.InvalidStateError, grpc.aio.UsageError) as error:
+                reason = str(error)  # the call ended while something was written to it
+            except Exception:
+                # Whatever it is, a broker goes on calling its neighbours.
+                _log.exception("link to %s", target.address)
+                reason = "an error of this broker's, which its log has"
+            if self.problems.get(target.address) != reason:
+                _log.warning("link to %s: %s; calling again", target.address, reason)
+            self.problems[target.address] = reason
+            if asyncio.get_running_loop().time() - began > 2 * _LONGEST_WAIT:
+                wait = _FIRST_WAIT
+            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+    async def _call(self, target: LinkConfig) -> None:
+        config = self._owner.config
+        options: list[tuple[str, int | str]] = [
+            *channel_options(config.limits.message_bytes),
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+            ("grpc.use_local_subchannel_pool", 1),
+        ]
+        if target.server_name:
+            options.append(("grpc.ssl_target_name_override", target.server_name))
+        credentials = channel_credentials(config)
+        channel = (
+            grpc.aio.insecure_channel(target.address, options)
+            if credentials is None
+            else grpc.aio.secure_channel(target.address, credentials, options)
+        )
+        metadata = [("authorization", f"Bearer {target.token}")] if target.token else []
+        async with channel:
+            calling: grpc.aio.StreamStreamMultiCallable[bytes, bytes]
+            calling = channel.stream_stream(method("Link"))
+            call = calling(metadata=metadata)
+            try:
+                link = self._new_link(CallStream(call), target.cost)
+                link.address = target.address
+                nonce = secrets.token_bytes(16)
+                await link.send_now(self._hello(link, nonce))
+                answer = await self._receive_hello(link)
+                if answer.answered != nonce:
+                    raise LinkProtocolError("the answer to our call is a recording")
+                if not self._may_begin(link):
+                    raise LinkProtocolError(f"{link.name!r} is linked already")
+                await link.send_now(self._hello(link, b"", answer.nonce))
+                await self._serve(link, target.address)
+            finally:
+                call.cancel()
+
+    # --- being called -----------------------------------------------------------------------------
+
+    async def accept(
+        self, stream: Stream, address: str, require_link: Callable[[str], None]
+    ) -> None:
+        """Serve a neighbour that calls, until the link ends.
+
+        ``require_link`` raises AccessError if the caller may not link under that name.  Raises
+        LinkProtocolError, SuspectedError or TimeoutError as the link ends.
+        """
+        link = self._new_link(stream, 1.0)
+        link.address = address
+        link.is_called = True
+        hello = await self._receive_hello(link)
+        require_link(link.name)
+        link.cost = hello.cost
+        if not self._may_begin(link):
+            raise LinkProtocolError(f"{link.name!r} is linked to {self._owner.name!r} already")
+        nonce = secrets.token_bytes(16)
+        await link.send_now(self._hello(link, nonce, hello.nonce))
+        items = await link.receive()
+        if not items or items[0].WhichOneof("item") != "hello" or items[0].hello.answered != nonce:
+            raise LinkProtocolError("the call is a recording, or was given up")
+        if not self._may_begin(link):
+            raise LinkProtocolError(f"{link.name!r} is linked to {self._owner.name!r} already")
+        await self._serve(link, "")
+
+    # --- both -------------------------------------------------------------------------------------
+
+    def _new_link(self, stream: Stream, cost: float) -> Link:
+        config = self._owner.config
+        link = Link(
+            stream,
+            SpillQueue(memory_bytes=_LINK_MEMORY, disk_bytes=config.limits.queue_disk),
+            heartbeat=config.heartbeat.interval,
+            suspect_after=config.heartbeat.suspect_after,
+        )
+        link.cost = cost
+        return link
+
+    def _hello(self, link: Link, nonce: bytes, answered: bytes = b"") -> bytes:
+        hello = messages.LinkHello(
+            protocol=PROTOCOL,
+            broker=self._owner.name,
+            incarnation=self._owner.incarnation,
+            cost=link.cost,
+            strategy=self._owner.config.strategy,
+            nonce=nonce,
+            answered=answered,
+        )
+        return messages.LinkItem(hello=hello).SerializeToString()
+
+    async def _receive_hello(self, link: Link) -> messages.LinkHello:
+        items = await link.receive()
+        if not items or items[0].WhichOneof("item") != "hello":
+            raise LinkProtocolError("a link begins with a hello")
+        hello = items[0].hello
+        if hello.protocol != PROTOCOL:
+            raise LinkProtocolError(
+                f"the neighbour speaks version {hello.protocol} of the protocol, this broker "
+                f"version {PROTOCOL}: run the same release of Twigcast on both"
+            )
+        name = decode_name(hello.broker)
+        if name == self._owner.name:
+            raise LinkProtocolError(
+                f"both brokers are called {name!r}: give each a name of its own"
+            )
+        if hello.strategy != self._owner.config.strategy:
+            raise LinkProtocolError(
+                f"{name!r} spreads subscriptions by {hello.strategy!r}, this broker by "
+                f"{self._owner.config.strategy!r}: all brokers of a network need the same strategy"
+            )
+        if not 0 < hello.cost < float("inf"):
+            raise LinkProtocolError(f"the cost of a link is above 0, not {hello.cost}")
+        link.name = name
+        link.incarnation = hello.incarnation
+        return hello
+
+    def _may_begin(self, link: Link) -> bool:
+        """Whether a link may come up beside, or instead of, what is there."""
+        other = self.up.get(link.name)
+        if other is None or link.incarnation != other.incarnation:
+            return other is None or link.incarnation > other.incarnation
+        if link.is_called == other.is_called:
+            # Who calls again knows that the link has ended, even if this side does not yet.
+            return link.is_called
+        caller, called = self._owner.name, link.name
+        return (called < caller) if link.is_called else (caller < called)
+
+    async def _serve(self, link: Link, address: str) -> None:
+        if link.name in self.up:
+            self._end(self.up[link.name], "the neighbour has called anew")
+        self.up[link.name] = link
+        self.problems.pop(address, None)
+        link.is_up = True
+        self._owner.link_up(link)
+        _log.info("link to %s is up", link.name)
+        reason = ""
+        try:
+            await link.serve(self._owner.handle_link)
+            reason = link.reason or "the neighbour ended it"
+        except BaseException as error:
+            reason = str(error) or type(error).__name__
+            raise
+        finally:
+            self._end(link, reason)
+            link.documents.close()
+
+    def _end(self, link: Link, reason: str) -> None:
+        if link.is_up:
+            link.is_up = False
+            del self.up[link.name]
+            link.close(reason)
+            self._owner.link_down(link)
+            _log.info("link to %s is down: %s", link.name, reason)
+
+
+class CallStream:
+    """The calling end of a stream, for :class:`Link`."""
+
+    def __init__(self, call: grpc.aio.StreamStreamCall[bytes, bytes]) -> None:
+        self._call = call
+
+    async def read(self) -> bytes | None:
+        """The next message; None at the end."""
+        data = await self._call.read()
+        if isinstance(data, bytes):
+            return data
+        # At the end gRPC tells why.
+        code = await self._call.code()
+        if code is not grpc.StatusCode.OK:
+            raise LinkProtocolError(await self._call.details() or code.name)
+        return None
+
+    async def write(self, data: bytes) -> None:
+        """Send a message."""
+        await self._call.write(data)
+
+
+class ContextStream:
+    """The called end of a stream, for :class:`Link`."""
+
+    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
+        self._context = context
+
+    async def read(self) -> bytes | None:
+        """The next message; None at the end."""
+        data: object = await self._context.read()  # or gRPC's mark for the end
+        return data if isinstance(data, bytes) else None
+
+    async def write(self, data: bytes) -> None:
+        """Send a message."""
+        await self._context.write(data)

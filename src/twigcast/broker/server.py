@@ -1,0 +1,300 @@
+"""The broker on the network: the gRPC service, who is calling, starting and stopping.
+
+:func:`start_server` opens the store, listens, and returns when clients can connect; the port may
+have been left to the system.  :func:`run` does that and goes on until a signal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import grpc
+import grpc.aio
+
+from twigcast.broker.access import Permission, Principal, bearer_token
+from twigcast.broker.broker import Broker
+from twigcast.broker.config import BrokerConfig, check_safe
+from twigcast.broker.credentials import certificate_names, server_credentials
+from twigcast.broker.link import SuspectedError
+from twigcast.broker.link_codec import LinkProtocolError
+from twigcast.broker.links import ContextStream
+from twigcast.broker.sessions import ClientSession, Quota, SessionError
+from twigcast.broker.status import status
+from twigcast.broker.store import Retention, Store
+from twigcast.broker.subscriptions import BATCH, BATCH_BYTES, encode_queued
+from twigcast.errors import AccessError, ConfigError, RefusedError, StoreError
+from twigcast.wire import SERVICE, channel_options, messages, raw
+
+if TYPE_CHECKING:
+    from twigcast.broker.http import HttpServer
+
+_log = logging.getLogger(__name__)
+
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+
+_CODES: Final = {
+    "unauthenticated": grpc.StatusCode.UNAUTHENTICATED,
+    "not-allowed": grpc.StatusCode.PERMISSION_DENIED,
+    "bad-expression": grpc.StatusCode.INVALID_ARGUMENT,
+    "invalid": grpc.StatusCode.INVALID_ARGUMENT,
+    "unknown": grpc.StatusCode.NOT_FOUND,
+    "quota": grpc.StatusCode.RESOURCE_EXHAUSTED,
+    "unavailable": grpc.StatusCode.FAILED_PRECONDITION,
+}
+_GRACE: Final = 0.5
+
+
+class Service:
+    """The methods of the wire, for one broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.sessions: dict[int, ClientSession] = {}
+        self._numbers = itertools.count(1)
+        self._quotas: dict[str, Quota] = {}
+
+    def handlers(self) -> grpc.GenericRpcHandler:
+        """What gRPC calls; messages come and go as bytes."""
+        methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            "Connect": grpc.stream_stream_rpc_method_handler(self.connect),
+            "Link": grpc.stream_stream_rpc_method_handler(self.link),
+            "Ask": grpc.unary_stream_rpc_method_handler(self.ask),
+            "Read": grpc.unary_stream_rpc_method_handler(self.read),
+            "Status": grpc.unary_unary_rpc_method_handler(self.status),
+        }
+        return grpc.method_handlers_generic_handler(SERVICE, methods)
+
+    async def identify(self, context: Context, permission: Permission | None = None) -> Principal:
+        """Who calls; the call is refused if that is nobody, or if they may not."""
+        header = None
+        for key, value in context.invocation_metadata() or ():
+            if key == "authorization":
+                header = value if isinstance(value, str) else value.decode(errors="replace")
+        try:
+            principal = self.broker.access.identify(
+                token=bearer_token(header),
+                certificate_names=certificate_names(context.auth_context()),
+            )
+            if permission is not None:
+                self.broker.access.require(principal, permission)
+        except AccessError as error:
+            await self._abort(context, error)
+        return principal
+
+    async def connect(self, frames: AsyncIterator[bytes], context: Context) -> None:
+        """Serve a client."""
+        principal = await self.identify(context)
+        try:
+            await self.serve(principal, frames, context.write)
+        except RefusedError as error:
+            await self._abort(context, error)
+
+    async def serve(
+        self,
+        principal: Principal,
+        frames: AsyncIterator[bytes],
+        write: Callable[[bytes], Awaitable[None]],
+    ) -> None:
+        """Serve somebody who is known, however the frames come and go; raises RefusedError."""
+        limit = self.broker.config.limits.clients
+        if len(self.sessions) >= limit:
+            raise RefusedError(
+                f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
+            )
+        number = next(self._numbers)
+        key = f"client/{number}" if principal.is_anonymous else principal.name
+        quota = self._quotas.setdefault(key, Quota())
+        quota.connections += 1
+        session = ClientSession(self.broker, principal, number, quota, write)
+        self.sessions[number] = session
+        try:
+            await session.run(frames)
+        except SessionError as error:
+            raise RefusedError(str(error), "invalid") from None
+        finally:
+            del self.sessions[number]
+            quota.connections -= 1
+            if not quota.connections:
+                del self._quotas[key]
+
+    async def link(self, _: AsyncIterator[bytes], context: Context) -> None:
+        """Serve a neighbour that calls."""
+        broker = self.broker
+        principal = await self.identify(context, Permission.LINK)
+        try:
+            await broker.links.accept(
+                ContextStream(context),
+                context.peer() or "",
+                lambda name: broker.access.require_link(principal, name),
+            )
+        except AccessError as error:
+            await self._abort(context, error)
+        except (LinkProtocolError, SuspectedError) as error:
+            broker.metrics.refused("link")
+            _log.warning("link from %s: %s", context.peer(), error)
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
+        except TimeoutError:
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "no hello has come")
+
+    async def ask(self, data: bytes, context: Context) -> None:
+        """Answer a question to the store."""
+        await self.identify(context, Permission.ASK)
+        broker = self.broker
+        try:
+            said = messages.AskRequest.FromString(data)
+            pattern = broker.parse_expressions({"": said.expression})[""]
+            async for documents, examined in broker.ask(pattern, said.limit, said.since):
+                answer = messages.AskAnswer(examined=examined)
+                for each in documents:
+                    answer.documents.add(id=each.id, content=each.content, published=each.published)
+                    if answer.ByteSize() > BATCH_BYTES:
+                        await context.write(answer.SerializeToString())
+                        answer = messages.AskAnswer(examined=examined)
+                await context.write(answer.SerializeToString())
+        except (RefusedError, StoreError) as error:
+            await self._abort(context, error)
+
+    async def read(self, data: bytes, context: Context) -> None:
+        """Give out a range of the queue of a durable subscription."""
+        principal = await self.identify(context, Permission.SUBSCRIBE)
+        broker = self.broker
+        try:
+            said = messages.ReadRequest.FromString(data)
+            durable = broker.durable_of(principal, said.durable)
+            place = max(said.first, 1)
+            last = min(said.last, durable.committed_last)
+            assert broker.store is not None, "there is a durable subscription"
+            while place <= last:
+                queued = await broker.store.read_queue(
+                    durable.name, place, last, limit=BATCH, max_bytes=BATCH_BYTES
+                )
+                if not queued:
+                    break
+                place = queued[-1].sequence + 1
+                await context.write(raw.fields(2, [encode_queued(each) for each in queued]))
+        except (RefusedError, StoreError, AccessError) as error:
+            await self._abort(context, error)
+
+    async def status(self, data: bytes, context: Context) -> bytes:
+        """Tell what this broker knows of itself."""
+        said = messages.StatusRequest.FromString(data)
+        principal = await self.identify(context)
+        answer = messages.StatusAnswer()
+        try:
+            if said.durable:
+                self.broker.access.require(principal, Permission.SUBSCRIBE)
+                durable = self.broker.durable_of(principal, said.durable)
+                answer.queue.CopyFrom(durable.state())
+            else:
+                told = status(self.broker, self.sessions.values(), principal)
+                answer.json = json.dumps(told)
+        except (RefusedError, AccessError) as error:
+            await self._abort(context, error)
+        return answer.SerializeToString()
+
+    async def _abort(
+        self, context: Context, error: RefusedError | StoreError | AccessError
+    ) -> None:
+        code = "unavailable" if isinstance(error, StoreError) else error.code
+        self.broker.metrics.refused(code)
+        context.set_trailing_metadata((("twigcast-code", code),))
+        await context.abort(_CODES.get(code, grpc.StatusCode.FAILED_PRECONDITION), str(error))
+
+
+class RunningBroker:
+    """A broker that serves."""
+
+    def __init__(
+        self, broker: Broker, service: Service, server: grpc.aio.Server, port: int
+    ) -> None:
+        self.broker = broker
+        self.service = service
+        self.address = str(broker.config.listen_address._replace(port=port))
+        self.http: HttpServer | None = None
+        self._server = server
+
+    async def close(self) -> None:
+        """Stop serving: clients are cut off, what waits is written."""
+        if self.http is not None:
+            await self.http.close()
+        await self._server.stop(_GRACE)
+        await self.broker.close()
+
+
+async def start_server(config: BrokerConfig) -> RunningBroker:
+    """Serve; returns once clients can connect.
+
+    Raises ConfigError, also where it would not be safe to serve as configured, and StoreError.
+    """
+    check_safe(config)
+    options: list[tuple[str, Any]] = [
+        *channel_options(config.limits.message_bytes),
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_concurrent_streams", config.limits.clients + 100),
+    ]
+    server = grpc.aio.server(options=options)
+    credentials = server_credentials(config)
+    listen = config.listen_address
+    try:
+        port = (
+            server.add_insecure_port(str(listen))
+            if credentials is None
+            else server.add_secure_port(str(listen), credentials)
+        )
+    except RuntimeError:
+        port = 0
+    if not port:
+        raise ConfigError(f"cannot listen at {listen}: another program does, perhaps")
+    name = config.name_at(port)
+    store = None
+    if config.store.folder is not None:
+        store = await asyncio.to_thread(_open_store, config, name)
+        store.start(asyncio.get_running_loop())
+    broker = Broker(config, name, store)
+    service = Service(broker)
+    server.add_generic_rpc_handlers((service.handlers(),))
+    await server.start()
+    running = RunningBroker(broker, service, server, port)
+    try:
+        if config.http:
+            # It takes a while to load, and not every broker has one.
+            from twigcast.broker.http import HttpServer
+
+            http = HttpServer(broker, service)
+            await http.start()
+            running.http = http
+        broker.start()
+    except BaseException:
+        await running.close()
+        raise
+    return running
+
+
+def _open_store(config: BrokerConfig, name: str) -> Store:
+    settings = config.store
+    retention = Retention(
+        settings.retention_age, settings.acknowledged_age, settings.retention_size
+    )
+    assert settings.folder is not None, "there is a store to open"
+    sync: Literal["full", "normal"] = "full" if settings.sync == "full" else "normal"
+    return Store.open(settings.folder, broker=name, sync=sync, retention=retention)
+
+
+async def run(config: BrokerConfig, on_ready: Callable[[RunningBroker], None]) -> None:
+    """Serve until the process is told to end, by SIGINT or SIGTERM."""
+    running = await start_server(config)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        on_ready(running)
+        await stop.wait()
+    finally:
+        await running.close()

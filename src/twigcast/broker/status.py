@@ -1,0 +1,96 @@
+"""What a broker tells of itself, for people and programs: one plain value, ready for JSON."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import twigcast
+from twigcast.broker.access import Permission, Principal
+from twigcast.broker.broker import Broker
+from twigcast.broker.sessions import ClientSession
+
+
+def status(
+    broker: Broker, sessions: Iterable[ClientSession], principal: Principal
+) -> dict[str, Any]:
+    """Everything at a glance, for somebody."""
+    metrics = broker.metrics
+    return {
+        "broker": broker.name,
+        "version": twigcast.__version__,
+        "uptime_seconds": round(time.time() - broker.started, 3),
+        "incarnation": broker.incarnation,
+        "strategy": broker.config.strategy,
+        "documents": {
+            name: int(metrics.value(f"twigcast_documents_{name}_total"))
+            for name in ("in", "matched", "filtered", "repeated", "out", "forwarded", "resent")
+        },
+        "tables": tables(broker),
+        "clients": sum(1 for _ in sessions),
+        "durable": durable_queues(broker, principal),
+        "owed": broker.flow.custody.owed,
+        "homes": broker.homes.patterns,
+        "links": links(broker),
+        "problems": dict(broker.links.problems),
+        "topology": topology(broker),
+    }
+
+
+def tables(broker: Broker) -> dict[str, int]:
+    """The sizes of the routing tables, before and after covering."""
+    router = broker.router
+    told = [channel for each in router.neighbours.values() for channel in each.outgoing.values()]
+    return {
+        "subscriptions": sum(len(each.subscriptions) for each in router.clients.values()),
+        "patterns": router.table_size,
+        "told": sum(len(channel.told) for channel in told),
+        "advertisements": len(router.advertisements()),
+        "durable_patterns": broker.homes.own_count,
+    }
+
+
+def durable_queues(broker: Broker, principal: Principal) -> list[dict[str, Any]]:
+    """Where the durable subscriptions of somebody stand, or all where they administer."""
+    sees_all = broker.access.may(principal, Permission.ADMINISTER)
+    return [
+        {
+            "name": each.name,
+            "owner": each.owner,
+            "expressions": {key: str(pattern) for key, pattern in each.patterns.items()},
+            "first": each.first,
+            "last": each.committed_last,
+            "acknowledged": each.acknowledged,
+            "waiting": each.waiting,
+            "missed": each.missed,
+            "attached": each.attached is not None,
+        }
+        for each in broker.durables.values()
+        if sees_all or each.owner == principal.name
+    ]
+
+
+def links(broker: Broker) -> list[dict[str, Any]]:
+    """The links that are up."""
+    return [
+        {
+            "broker": link.name,
+            "address": link.address,
+            "called": "neighbour" if link.is_called else "here",
+            "cost": link.cost,
+            "up_seconds": round(time.time() - link.since, 3),
+            "documents_sent": link.documents_sent,
+            "documents_received": link.documents_received,
+            "bytes_sent": link.bytes_sent,
+            "bytes_received": link.bytes_received,
+            "waiting": len(link.documents),
+            "dropped": link.documents.dropped,
+        }
+        for link in broker.links.up.values()
+    ]
+
+
+def topology(broker: Broker) -> dict[str, dict[str, float]]:
+    """The brokers that this one knows, and what the links between them cost."""
+    return {name: dict(links) for name, links in broker.router.overlay.items()}

@@ -1,0 +1,271 @@
+"""Subscriptions at a broker: queues of documents, each with a consumer that sets the pace.
+
+    router ──► offer ──► SpillQueue ───────────────┐
+                                                   ├──► take, as far as there is credit ──► client
+    router ──► store ──► committed ──► tail, store ┘
+
+The consumer gives credit for as many documents as it is ready for; what it has not asked for waits
+here.  An ephemeral subscription waits in memory and beyond that in a file of its own; past the
+limit documents are dropped and counted.  A durable one waits in the store, and only what was
+committed last stays in memory too, so that a consumer that keeps up costs no reading.
+
+Nothing here knows of connections: whoever serves the client calls :meth:`take` and waits for
+:attr:`ready`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from twigcast.broker.spill_queue import SpillQueue
+from twigcast.broker.store import Durable, Queued, Store
+from twigcast.language import Pattern
+from twigcast.wire import messages, raw
+
+BATCH: Final = 64
+BATCH_BYTES: Final = 512 * 1024
+_TAIL_BYTES: Final = 1024 * 1024
+
+
+def encode_common(identity: str, content: bytes, published: int) -> bytes:
+    """What all deliveries of a document have in common, serialized."""
+    return messages.Delivery(id=identity, content=content, published=published).SerializeToString()
+
+
+def encode_delivery(common: bytes, keys: Sequence[str], sequence: int = 0) -> bytes:
+    """One delivery of a document, serialized."""
+    parts = [common, raw.fields(3, [key.encode() for key in keys])]
+    if sequence:
+        parts += (b"\x20", raw.varint(sequence))
+    return b"".join(parts)
+
+
+class Consumer:
+    """The pace of whoever takes documents: how many it is ready for."""
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.credit = window
+        self.ready = asyncio.Event()
+        """Set when there may be something to take."""
+
+    def consumed(self, count: int) -> None:
+        """Note that the client has taken documents and is ready for as many more."""
+        self.credit = min(self.credit + count, self.window)
+        self.ready.set()
+
+
+class EphemeralSubscription(Consumer):
+    """A subscription that lives as long as its client is connected."""
+
+    def __init__(self, link: str, name: str, window: int, queue: SpillQueue) -> None:
+        super().__init__(window)
+        self.link = link
+        self.name = name
+        self.queue = queue
+        self._missed_told = 0
+
+    def offer(self, common: bytes, keys: Sequence[str]) -> bool:
+        """Queue a document; False if the queue is full and it was dropped."""
+        self.ready.set()
+        return self.queue.put(encode_delivery(common, keys))
+
+    async def take(self) -> tuple[list[bytes], int]:
+        """The next deliveries as far as there is credit, and how many were missed before them."""
+        if not self.has_work:
+            return [], 0
+        taken = self.queue.take(min(self.credit, BATCH), BATCH_BYTES)
+        self.credit -= len(taken)
+        missed = self.queue.dropped - self._missed_told
+        self._missed_told = self.queue.dropped
+        return taken, missed
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something can be taken."""
+        return self.credit > 0 and len(self.queue) > 0
+
+    def close(self) -> None:
+        """Drop what is queued."""
+        self.queue.close()
+
+    @property
+    def waiting(self) -> int:
+        """How many documents wait."""
+        return len(self.queue)
+
+
+class DurableSubscription:
+    """A named subscription that is kept with its documents; a client may be attached or not.
+
+    Its queue is a log: documents have places 1, 2, 3, ... and stay until retention.
+    """
+
+    def __init__(self, kept: Durable, patterns: Mapping[str, Pattern], store: Store) -> None:
+        self.name = kept.name
+        self.owner = kept.owner
+        self.patterns = dict(patterns)
+        self.link = f"durable/{kept.name}"
+        self.last = kept.last
+        """The last place that was given out."""
+        self.committed_last = kept.last
+        """The last place whose document is safe."""
+        self.acknowledged = kept.acknowledged
+        self._beyond = set(kept.acknowledged_beyond)
+        self.first = kept.first
+        self.missed = kept.missed
+        self.attached: Attachment | None = None
+        self._store = store
+        self._tail: deque[tuple[int, bytes]] = deque()
+        self._tail_bytes = 0
+
+    def next_place(self) -> int:
+        """A place for one more document."""
+        self.last += 1
+        return self.last
+
+    def committed(self, place: int, common: bytes, keys: Sequence[str]) -> None:
+        """Note that the document at a place is safe."""
+        assert place > self.committed_last, "the store commits in the order of places"
+        self.committed_last = place
+        if self.attached is not None:
+            delivery = encode_delivery(common, keys, place)
+            self._tail.append((place, delivery))
+            self._tail_bytes += len(delivery)
+            while self._tail_bytes > _TAIL_BYTES and len(self._tail) > 1:
+                self._tail_bytes -= len(self._tail.popleft()[1])
+            self.attached.ready.set()
+
+    def lost(self, place: int) -> None:
+        """Note that the document at a place could not be stored; it comes again or was refused."""
+        self.committed_last = max(self.committed_last, place)
+
+    def acknowledge(self, upto: int, sequences: Sequence[int]) -> bool:
+        """Note what need not come again; whether that is news."""
+        upto = min(upto, self.last)
+        news = upto > self.acknowledged
+        if news:
+            self.acknowledged = upto
+            self._beyond = {each for each in self._beyond if each > upto}
+        for each in sequences:
+            if self.acknowledged < each <= self.last and each not in self._beyond:
+                self._beyond.add(each)
+                news = True
+        while self.acknowledged + 1 in self._beyond:
+            self.acknowledged += 1
+            self._beyond.remove(self.acknowledged)
+        return news
+
+    def trimmed(self, first: int, lost: int) -> None:
+        """Note that retention has dropped what was before a place, some of it not acknowledged."""
+        self.first = max(self.first, first)
+        self.missed += lost
+        self.acknowledge(first - 1, ())
+
+    def is_acknowledged(self, place: int) -> bool:
+        """Whether the document at a place need not come again."""
+        return place <= self.acknowledged or place in self._beyond
+
+    @property
+    def waiting(self) -> int:
+        """How many documents are not acknowledged."""
+        return self.last - self.acknowledged - len(self._beyond)
+
+    def state(self) -> messages.QueueState:
+        """Where the queue stands."""
+        return messages.QueueState(
+            last=self.committed_last,
+            acknowledged=self.acknowledged,
+            first=min(self.first, self.committed_last + 1),
+        )
+
+    def attach(self, name: str, window: int, start: int | None) -> Attachment:
+        """Serve a client from a place on, or from the first that is not acknowledged."""
+        self._tail.clear()
+        self._tail_bytes = 0
+        self.attached = Attachment(self, name, window, start)
+        return self.attached
+
+    async def read(self, place: int, count: int) -> list[tuple[int, bytes]]:
+        """Deliveries from a place on, from memory or from the store."""
+        if self._tail and self._tail[0][0] <= place:
+            found = []
+            size = 0
+            for each in self._tail:
+                if each[0] >= place:
+                    found.append(each)
+                    size += len(each[1])
+                    if len(found) >= count or size >= BATCH_BYTES:
+                        break
+            return found
+        queued = await self._store.read_queue(
+            self.name, place, self.committed_last, limit=count, max_bytes=BATCH_BYTES
+        )
+        return [(each.sequence, encode_queued(each)) for each in queued]
+
+
+class Attachment(Consumer):
+    """A client that takes from a durable subscription."""
+
+    def __init__(
+        self, durable: DurableSubscription, name: str, window: int, start: int | None
+    ) -> None:
+        super().__init__(window)
+        self.durable = durable
+        self.name = name
+        self._replays = start is not None
+        self._next = durable.acknowledged + 1 if start is None else max(start, 1)
+        self._missed_told = durable.missed
+        self.ended: tuple[str, str] | None = None
+        """Why the broker has ended this, and the code for it."""
+        self.ready.set()
+
+    def end(self, reason: str, code: str) -> None:
+        """Serve this client no more."""
+        self.ended = (reason, code)
+        if self.durable.attached is self:
+            self.durable.attached = None
+        self.ready.set()
+
+    async def take(self) -> tuple[list[bytes], int]:
+        """The next deliveries as far as there is credit, and how many were missed before them."""
+        durable = self.durable
+        while self.credit and self._next <= durable.committed_last:
+            found = await durable.read(self._next, min(self.credit, BATCH))
+            if not found:
+                # Retention has taken what was there, or storing it failed.
+                self._next = durable.committed_last + 1
+                break
+            self._next = found[-1][0] + 1
+            # What is acknowledged comes again only to those who ask for it.
+            taken = [
+                delivery
+                for place, delivery in found
+                if self._replays or not durable.is_acknowledged(place)
+            ]
+            if taken:
+                self.credit -= len(taken)
+                return taken, self._missed()
+        return [], 0
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something can be taken, or this has ended."""
+        return self.ended is not None or (
+            self.credit > 0 and self._next <= self.durable.committed_last
+        )
+
+    def _missed(self) -> int:
+        missed = self.durable.missed - self._missed_told
+        self._missed_told = self.durable.missed
+        return missed
+
+
+def encode_queued(queued: Queued) -> bytes:
+    """A delivery out of the store, serialized."""
+    document = queued.document
+    common = encode_common(document.id, document.content, document.published)
+    return encode_delivery(common, queued.keys, queued.sequence)

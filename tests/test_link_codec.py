@@ -1,0 +1,176 @@
+"""What brokers say to each other survives the wire; what nobody would say is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twigcast.broker.custody import Debt
+from twigcast.broker.homes import HomeState, Version
+from twigcast.broker.link_codec import (
+    PART,
+    HomeParts,
+    LinkProtocolError,
+    decode_document,
+    decode_frame,
+    decode_update,
+    decode_versions,
+    encode_document,
+    encode_frame,
+    encode_home,
+    encode_update,
+    encode_versions,
+)
+from twigcast.covering import Change
+from twigcast.language import parse
+from twigcast.routing import (
+    ANYTHING,
+    AdvertisementKey,
+    Document,
+    DocumentId,
+    LinkState,
+    Promise,
+    Update,
+)
+from twigcast.schema import Advertisement, Schema
+from twigcast.wire import messages
+
+NEWS = Schema.from_dtd('<!ELEMENT news (p*)><!ELEMENT p (#PCDATA)><!ATTLIST p lang (en | de) "en">')
+
+
+def updates(items: list[bytes]) -> list[Update]:
+    return [decode_update(messages.LinkItem.FromString(item).update) for item in items]
+
+
+@pytest.mark.parametrize("promise", [ANYTHING, NEWS, Advertisement.parse("/a(/b)+/c")])
+def test_an_update_arrives_as_it_was(promise: Promise) -> None:
+    key = AdvertisementKey("rome", "client/1", "news")
+    update = Update(
+        (LinkState("rome", 7, 3, (("oslo", 2.0), ("paris", 1.0))),),
+        ((key, promise),),
+        (AdvertisementKey("oslo", "client/2", ""),),
+        ((3, frozenset({"rome", "oslo"})), (4, frozenset())),
+        ((3, Change((parse("//a[b>3]"), parse("Q{urn:x}c")), (parse("/d"),))),),
+    )
+    arrived = updates(encode_update(update))
+    assert arrived[0].states == update.states
+    assert [each for one in arrived for each in one.advertise] == list(update.advertise)
+    assert [each for one in arrived for each in one.unadvertise] == list(update.unadvertise)
+    assert [each for one in arrived for each in one.serve] == list(update.serve)
+    changes = [change for one in arrived for _, change in one.changes]
+    assert [each for change in changes for each in change.forward] == list(
+        update.changes[0][1].forward
+    )
+    assert [each for change in changes for each in change.withdraw] == [parse("/d")]
+
+
+def test_a_large_update_is_cut_and_forwards_before_it_withdraws() -> None:
+    forward = tuple(parse(f"/a{number}") for number in range(3 * PART))
+    withdraw = tuple(parse(f"/b{number}") for number in range(2 * PART))
+    arrived = updates(encode_update(Update(changes=((1, Change(forward, withdraw)),))))
+    assert len(arrived) >= 5
+    changes = [change for one in arrived for _, change in one.changes]
+    assert tuple(each for change in changes for each in change.forward) == forward
+    assert tuple(each for change in changes for each in change.withdraw) == withdraw
+    last_forward = max(index for index, change in enumerate(changes) if change.forward)
+    first_withdraw = min(index for index, change in enumerate(changes) if change.withdraw)
+    assert last_forward < first_withdraw
+    assert max(len(change.forward) + len(change.withdraw) for change in changes) <= PART
+
+
+def test_a_document_arrives_with_those_to_whom_it_is_owed() -> None:
+    identity = DocumentId("rome", 7, 42)
+    said = encode_document(identity, "rome", b"<a/>", [Debt("oslo", 9, 4)], "e1", 1234)
+    arrived = messages.RoutedDocument.FromString(said.SerializeToString())
+    assert decode_document(arrived) == Document(identity, "rome", b"<a/>")
+    [destination] = arrived.destinations
+    assert (destination.home, destination.number, destination.settled) == ("oslo", 9, 4)
+    assert (arrived.epoch, arrived.published) == ("e1", 1234)
+
+
+def test_versions_arrive() -> None:
+    versions = {f"b{number}": Version("e", number) for number in range(2 * PART)}
+    items = [messages.LinkItem.FromString(item) for item in encode_versions(versions)]
+    arrived: dict[str, Version] = {}
+    for item in items:
+        arrived |= decode_versions(item.home_versions)
+    assert arrived == versions
+    assert encode_versions({})
+
+
+@pytest.mark.parametrize("count", [0, 1, PART, 3 * PART + 1])
+def test_the_state_of_a_home_counts_when_all_of_it_has_come(count: int) -> None:
+    forward = tuple(f"/a{number}" for number in range(count))
+    state = HomeState("rome", Version("e", 9), 4, forward, ("/gone",))
+    parts = HomeParts()
+    arrived = [
+        parts.add(messages.LinkItem.FromString(item).home_state) for item in encode_home(state)
+    ]
+    assert arrived[-1] == state
+    assert set(arrived[:-1]) <= {None}
+
+
+def test_parts_that_do_not_belong_together_are_refused() -> None:
+    parts = HomeParts()
+    parts.add(messages.HomeState(home="rome", version=1, more=True))
+    with pytest.raises(LinkProtocolError, match="belong together"):
+        parts.add(messages.HomeState(home="rome", version=2))
+
+
+def test_frames_are_numbered_and_summed() -> None:
+    item = messages.LinkItem(refused="no").SerializeToString()
+    frame = encode_frame(3, [item, item])
+    assert [each.refused for each in decode_frame(frame, 3)] == ["no", "no"]
+    with pytest.raises(LinkProtocolError, match="frame 3 came where frame 4"):
+        decode_frame(frame, 4)
+    for position in range(len(frame)):
+        for bit in (1, 0x80):
+            damaged = bytearray(frame)
+            damaged[position] ^= bit
+            with pytest.raises(LinkProtocolError):
+                decode_frame(bytes(damaged), 3)
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_refused_as_such(data: bytes) -> None:
+    with pytest.raises(LinkProtocolError):
+        decode_frame(data, 1)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        messages.Update(states=[messages.LinkState(broker="")]),
+        messages.Update(states=[messages.LinkState(broker="x" * 300)]),
+        messages.Update(
+            states=[messages.LinkState(broker="a", links=[messages.Neighbour(broker="b", cost=-1)])]
+        ),
+        messages.Update(changes=[messages.ChannelChange(channel=1, forward=["/a["])]),
+        messages.Update(
+            advertise=[
+                messages.AdvertisementOf(
+                    key=messages.AdvertisementKey(origin="a"), dtd=messages.Dtd(text="/etc/passwd")
+                )
+            ]
+        ),
+        messages.Update(
+            advertise=[
+                messages.AdvertisementOf(
+                    key=messages.AdvertisementKey(origin="a"),
+                    dtd=messages.Dtd(text='<!ENTITY % x SYSTEM "/x"> %x; <!ELEMENT a EMPTY>'),
+                )
+            ]
+        ),
+        messages.Update(
+            advertise=[
+                messages.AdvertisementOf(
+                    key=messages.AdvertisementKey(origin="a"), dtd=messages.Dtd(text="<!bad")
+                )
+            ]
+        ),
+    ],
+)
+def test_what_no_broker_says_is_refused(said: messages.Update) -> None:
+    with pytest.raises(LinkProtocolError):
+        decode_update(said)
