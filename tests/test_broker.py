@@ -421,3 +421,22 @@ def test_where_subscriptions_follow_advertisements_a_publisher_advertises_first(
                 await client.advertise("<!ELEMENT news (p*>")
 
     asyncio.run(scenario())
+
+
+def test_leaving_while_a_large_delivery_is_written_harms_nothing(tmp_path: Path) -> None:
+    document = f"<a>{'x' * 3_000_000}</a>"
+
+    async def scenario() -> None:
+        async with one_broker(tmp_path) as running, connect(running.address) as client:
+            desk = client.subscribe("/a", durable="d")
+            await desk.ready()
+            for _ in range(4):
+                await client.publish(document)
+            await desk.close()
+            for _ in range(6):
+                desk = client.subscribe("/a", durable="d")
+                await take(desk, 1)
+                await asyncio.wait_for(desk.close(), 5)
+            await client.publish("<b/>")
+
+    asyncio.run(scenario())

@@ -38,6 +38,7 @@ PART: Final = 250
 """How many expressions or the like one update has, more or less."""
 _MOST_PARTS: Final = 2_000
 _LONGEST_NAME: Final = 200
+_HIGHEST: Final = 2**60
 
 
 class LinkProtocolError(TwigcastError):
@@ -149,6 +150,12 @@ def decode_pattern(text: str) -> Pattern:
         raise LinkProtocolError(f"an expression of a neighbour's cannot be read: {error}") from None
 
 
+def _require_number(number: int) -> None:
+    """Refuse what leaves no room to count on from it."""
+    if number > _HIGHEST:
+        raise LinkProtocolError(f"{number} is no number that a broker counts to")
+
+
 def decode_name(name: str) -> str:
     """The name of a broker, which must be one."""
     if not name or len(name) > _LONGEST_NAME:
@@ -157,6 +164,8 @@ def decode_name(name: str) -> str:
 
 
 def _decode_state(state: messages.LinkState) -> LinkState:
+    _require_number(state.incarnation)
+    _require_number(state.version)
     links = tuple(sorted((decode_name(each.broker), each.cost) for each in state.links))
     if any(not 0 < cost < float("inf") for _, cost in links):
         raise LinkProtocolError(f"the cost of a link of {state.broker!r} is not above 0")
@@ -226,6 +235,11 @@ def encode_document(
 
 def decode_document(said: messages.RoutedDocument) -> Document:
     """A document that has come."""
+    for number in (said.id.incarnation, said.id.number):
+        _require_number(number)
+    for destination in said.destinations:
+        _require_number(destination.number)
+        _require_number(destination.settled)
     identity = DocumentId(decode_name(said.id.origin), said.id.incarnation, said.id.number)
     return Document(identity, said.tree, said.content)
 
@@ -247,6 +261,8 @@ def encode_versions(versions: Mapping[str, Version]) -> list[bytes]:
 
 def decode_versions(said: messages.HomeVersions) -> dict[str, Version]:
     """Which durable interests a neighbour knows."""
+    for each in said.homes:
+        _require_number(each.version)
     return {decode_name(each.home): Version(each.epoch, each.version) for each in said.homes}
 
 
@@ -280,6 +296,7 @@ class HomeParts:
 
     def add(self, part: messages.HomeState) -> HomeState | None:
         """Take a part; the state, if it was the last."""
+        _require_number(part.version)
         first = self._parts[0] if self._parts else part
         if (part.home, part.epoch, part.version) != (first.home, first.epoch, first.version):
             raise LinkProtocolError("the parts of the state of a home do not belong together")

@@ -328,16 +328,17 @@ class ClientSession:
         if subscription is not None:
             if isinstance(subscription, Attachment):
                 name = subscription.durable.name
-            self._leave(subscription)
             task = self._pumps.pop(said.subscription)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            self._leave(subscription)
+            # Not cancelled: gRPC does not forgive a write that was given up.
+            await asyncio.wait([task])
         if said.forget and name:
             await broker.forget_durable(broker.durable_of(self.principal, name).name)
 
     def _leave(self, subscription: EphemeralSubscription | Attachment) -> None:
         if self._subscriptions.pop(subscription.name, None) is None:
             return
+        subscription.finish()
         self._quota.subscriptions -= 1
         self._quota.expressions -= self._counted.pop(subscription.name)
         if isinstance(subscription, Attachment):
@@ -350,6 +351,8 @@ class ClientSession:
         prefix = raw.field(1, subscription.name.encode())
         while True:
             deliveries, missed = await subscription.take()
+            if subscription.is_over:
+                return
             if isinstance(subscription, Attachment) and subscription.ended is not None:
                 reason, code = subscription.ended
                 ended = messages.Ended(subscription=subscription.name)
@@ -362,11 +365,15 @@ class ClientSession:
                 subscription.ready.clear()
                 if not subscription.has_work:
                     await subscription.ready.wait()
+                if subscription.is_over:
+                    return
                 continue
             body = prefix + raw.fields(2, deliveries)
             if missed:
                 body += b"\x18" + raw.varint(missed)
             await self._write(raw.field(3, body))
+            if subscription.is_over:
+                return
 
     def _on_consumed(self, said: messages.Consumed) -> None:
         subscription = self._subscriptions.get(said.subscription)

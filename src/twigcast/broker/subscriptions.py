@@ -50,7 +50,13 @@ class Consumer:
         self.window = window
         self.credit = window
         self.ready = asyncio.Event()
-        """Set when there may be something to take."""
+        """Set when there may be something to take, or this is over."""
+        self.is_over = False
+
+    def finish(self) -> None:
+        """Take nothing more."""
+        self.is_over = True
+        self.ready.set()
 
     def consumed(self, count: int) -> None:
         """Note that the client has taken documents and is ready for as many more."""

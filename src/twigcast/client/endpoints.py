@@ -66,7 +66,6 @@ class Endpoint:
             *channel_options(_LARGEST_MESSAGE),
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.enable_retries", 0),
-            ("grpc.enable_http_proxy", 0),
         ]
         if self._credentials is None:
             return grpc.aio.insecure_channel(address, options=options)

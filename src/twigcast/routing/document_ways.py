@@ -72,9 +72,7 @@ class DocumentWays:
         Raises DocumentError for what is none, and NetworkError where the client must advertise
         before.
         """
-        routed = self.route(Document(*self.begin(link), content), link)
-        assert routed is not None, "its number is new"
-        return routed
+        return self.follow(Document(*self.begin(link), content), link)
 
     def begin(self, link: str) -> tuple[DocumentId, str]:
         """The id of what a client publishes next, and the tree that it takes."""
@@ -86,12 +84,20 @@ class DocumentWays:
         return identity, SHARED_TREE if self._towards is Towards.EVERYONE else own.broker
 
     def route(self, document: Document, link: str) -> Routed | None:
-        """Where a document goes that comes on a link; None if it has come before.
+        """Where a document of another broker's goes that comes on a link; None if it came before.
+
+        A document of our own that comes back has been everywhere.  Raises DocumentError for what
+        is none.
+        """
+        if document.id.origin == self._link_states.own.broker or not self._recent.add(document):
+            return None
+        return self.follow(document, link)
+
+    def follow(self, document: Document, link: str) -> Routed:
+        """Where a document goes from here, which must not have been here before.
 
         Raises DocumentError for what is none.
         """
-        if not self._recent.add(document):
-            return None
         wanting = self._interests.match(document.content)
         neighbours = []
         for name in self._planner.ways_on(document.tree, link):

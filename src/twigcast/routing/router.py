@@ -272,7 +272,7 @@ class Router:
             return
         for each in paths:
             part = Document(identity, tree, path_document(each.path), each.path_id)
-            self._on_document(part, link)
+            self._send(self.documents.follow(part, link))
 
     def _on_document(self, document: Document, link: str) -> None:
         try:

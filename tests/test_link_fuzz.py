@@ -1,0 +1,331 @@
+"""Neighbours that say anything at all: a broker refuses, or follows, and goes on serving."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc
+import grpc.aio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from live_brokers import one_broker, until
+
+from twigcast.broker import BrokerConfig, RunningBroker
+from twigcast.broker.broker import Broker
+from twigcast.broker.link import Link
+from twigcast.broker.link_codec import LinkProtocolError, encode_frame
+from twigcast.broker.spill_queue import SpillQueue
+from twigcast.client import connect
+from twigcast.wire import PROTOCOL, messages, method
+
+_NAMES = st.sampled_from(["x", "y", "z", "here", "", "n" * 300, "client/1", "*"])
+_TEXTS = st.sampled_from(["/a", "//b[c>3]", "a[", "", "Q{urn:x}a", "/a/b", "*"])
+_NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 3)
+
+_STATES = st.builds(
+    lambda broker, incarnation, version, links: messages.LinkState(
+        broker=broker, incarnation=incarnation, version=version, links=links
+    ),
+    _NAMES,
+    _NUMBERS,
+    _NUMBERS,
+    st.lists(
+        st.builds(
+            lambda broker, cost: messages.Neighbour(broker=broker, cost=cost), _NAMES, st.floats()
+        ),
+        max_size=3,
+    ),
+)
+_KEYS = st.builds(
+    lambda origin, client, id_: messages.AdvertisementKey(origin=origin, client=client, id=id_),
+    _NAMES,
+    _NAMES,
+    _NAMES,
+)
+_ADVERTISEMENTS = st.one_of(
+    st.builds(lambda key: messages.AdvertisementOf(key=key, anything=True), _KEYS),
+    st.builds(lambda key, path: messages.AdvertisementOf(key=key, path=path), _KEYS, _TEXTS),
+    st.builds(
+        lambda key, text: messages.AdvertisementOf(key=key, dtd=messages.Dtd(text=text)),
+        _KEYS,
+        st.sampled_from(["<!ELEMENT a EMPTY>", "<!", "", "<!ELEMENT a (b)>"]),
+    ),
+)
+_UPDATES = st.builds(
+    lambda states, advertise, unadvertise, serve, changes: messages.LinkItem(
+        update=messages.Update(
+            states=states,
+            advertise=advertise,
+            unadvertise=unadvertise,
+            serve=serve,
+            changes=changes,
+        )
+    ),
+    st.lists(_STATES, max_size=3),
+    st.lists(_ADVERTISEMENTS, max_size=2),
+    st.lists(_KEYS, max_size=2),
+    st.lists(
+        st.builds(
+            lambda channel, trees: messages.Serve(channel=channel, trees=trees),
+            _NUMBERS,
+            st.lists(_NAMES, max_size=3),
+        ),
+        max_size=3,
+    ),
+    st.lists(
+        st.builds(
+            lambda channel, forward, withdraw: messages.ChannelChange(
+                channel=channel, forward=forward, withdraw=withdraw
+            ),
+            _NUMBERS,
+            st.lists(_TEXTS, max_size=3),
+            st.lists(_TEXTS, max_size=3),
+        ),
+        max_size=3,
+    ),
+)
+_DOCUMENTS = st.builds(
+    lambda origin, incarnation, number, tree, content, destinations, published: (
+        messages.RoutedDocument(
+            id=messages.DocumentId(origin=origin, incarnation=incarnation, number=number),
+            tree=tree,
+            content=content,
+            destinations=destinations,
+            published=published,
+        )
+    ),
+    _NAMES,
+    _NUMBERS,
+    _NUMBERS,
+    _NAMES,
+    st.sampled_from([b"<a/>", b"<a>", b"", b"\xff\xfe", b"<b><c>4</c></b>"]),
+    st.lists(
+        st.builds(
+            lambda home, number, settled: messages.Destination(
+                home=home, number=number, settled=settled
+            ),
+            _NAMES,
+            _NUMBERS,
+            _NUMBERS,
+        ),
+        max_size=2,
+    ),
+    st.integers(-(2**63), 2**63 - 1),
+)
+_HOMES = st.builds(
+    lambda home, epoch, version, base, forward, withdraw, more: messages.LinkItem(
+        home_state=messages.HomeState(
+            home=home,
+            epoch=epoch,
+            version=version,
+            base=base,
+            forward=forward,
+            withdraw=withdraw,
+            more=more,
+        )
+    ),
+    _NAMES,
+    _NAMES,
+    _NUMBERS,
+    _NUMBERS,
+    st.lists(_TEXTS, max_size=3),
+    st.lists(_TEXTS, max_size=3),
+    st.booleans(),
+)
+_ADDRESSED = st.builds(
+    lambda to, sender, hops, document, receipt: messages.LinkItem(
+        addressed=messages.Addressed(
+            to=to, sender=sender, hops=hops, document=document, receipt=receipt
+        )
+        if receipt is None or document is None
+        else messages.Addressed(to=to, sender=sender, hops=hops)
+    ),
+    _NAMES,
+    _NAMES,
+    st.integers(0, 2**32 - 1),
+    st.none() | _DOCUMENTS,
+    st.none()
+    | st.builds(
+        lambda epoch, upto, numbers: messages.Receipt(epoch=epoch, upto=upto, numbers=numbers),
+        _NAMES,
+        _NUMBERS,
+        st.lists(_NUMBERS, max_size=3),
+    ),
+)
+_ITEMS = st.one_of(
+    _UPDATES,
+    _HOMES,
+    _ADDRESSED,
+    _DOCUMENTS.map(lambda document: messages.LinkItem(document=document)),
+    st.just(messages.LinkItem(heartbeat=messages.Heartbeat())),
+    st.just(messages.LinkItem(refused="no")),
+    st.just(messages.LinkItem()),
+    st.just(messages.LinkItem(hello=messages.LinkHello(broker="x"))),
+)
+
+
+class _NoStream:
+    async def read(self) -> bytes | None:
+        return None
+
+    async def write(self, data: bytes) -> None:
+        """Nobody hears it."""
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(_ITEMS, max_size=12))
+def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.LinkItem]) -> None:
+    async def scenario() -> None:
+        broker = Broker(BrokerConfig(), "here", None)
+        broker.open_publisher("client/1")
+        link = Link(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
+        link.name, link.is_up = "x", True
+        broker.links.up["x"] = link
+        broker.link_up(link)
+        for item in items:
+            try:
+                # As it would come over the wire.
+                broker.handle_link(messages.LinkItem.FromString(item.SerializeToString()), link)
+            except LinkProtocolError:
+                break
+        link.is_up = False
+        del broker.links.up["x"]
+        broker.link_down(link)
+        link.documents.close()
+        # What the neighbour wanted, and what it said that others want, is apart from our own.
+        wanted = broker.subscribe(
+            "client/1/s", "s", broker.parse_expressions({"": messages.Expression(xpath="/own")}), 8
+        )
+        published = broker.flow.publish(b"<own/>", "client/1", "")
+        published.release()
+        assert len(wanted.queue) == 1
+        broker.unsubscribe(wanted)
+
+    asyncio.run(scenario())
+
+
+class Caller:
+    """A caller that speaks the protocol of links by hand."""
+
+    def __init__(self, call: grpc.aio.StreamStreamCall[bytes, bytes]) -> None:
+        self._call = call
+        self.sequence = 0
+        self.frames: list[bytes] = []
+
+    async def say(self, *items: messages.LinkItem) -> None:
+        self.sequence += 1
+        frame = encode_frame(self.sequence, [each.SerializeToString() for each in items])
+        self.frames.append(frame)
+        await self._call.write(frame)
+
+    async def hear(self) -> messages.LinkItem:
+        data = await self._call.read()
+        assert isinstance(data, bytes)
+        return messages.LinkBody.FromString(messages.LinkFrame.FromString(data).body).items[0]
+
+    async def link(self, name: str = "x") -> None:
+        hello = messages.LinkHello(
+            protocol=PROTOCOL, broker=name, incarnation=1, cost=1, strategy="covering", nonce=b"n"
+        )
+        await self.say(messages.LinkItem(hello=hello))
+        answer = (await self.hear()).hello
+        assert answer.answered == b"n"
+        await self.say(messages.LinkItem(hello=messages.LinkHello(answered=answer.nonce)))
+
+
+@asynccontextmanager
+async def calling(running: RunningBroker) -> AsyncIterator[tuple[Caller, object]]:
+    async with grpc.aio.insecure_channel(running.address) as channel:
+        calls: grpc.aio.StreamStreamMultiCallable[bytes, bytes]
+        calls = channel.stream_stream(method("Link"))
+        call = calls()
+        try:
+            yield Caller(call), call
+        finally:
+            call.cancel()
+
+
+async def still_serves(running: RunningBroker) -> None:
+    async with connect(running.address) as client:
+        everything = client.subscribe("/a")
+        await everything.ready()
+        await client.publish("<a/>")
+        await asyncio.wait_for(anext(everything), 10)
+
+
+def test_a_recorded_call_is_not_a_link() -> None:
+    async def scenario() -> None:
+        async with one_broker() as running:
+            async with calling(running) as (caller, _):
+                await caller.link()
+                await until(lambda: "x" in running.broker.links.up)
+                recorded = caller.frames
+            await until(lambda: not running.broker.links.up)
+            async with calling(running) as (caller, call):
+                assert isinstance(call, grpc.aio.StreamStreamCall)
+                for frame in recorded:
+                    await call.write(frame)
+                await caller.hear()  # its hello
+                with pytest.raises(grpc.aio.AioRpcError):
+                    await caller.hear()
+                assert await call.code() is grpc.StatusCode.FAILED_PRECONDITION
+                assert "recording" in (await call.details() or "")
+            assert not running.broker.links.up
+            await still_serves(running)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("kind", ["replayed", "skipped", "damaged", "garbage"])
+def test_a_link_with_a_wrong_frame_is_cut(kind: str) -> None:
+    async def scenario() -> None:
+        async with one_broker() as running, calling(running) as (caller, call):
+            assert isinstance(call, grpc.aio.StreamStreamCall)
+            await caller.link()
+            await until(lambda: "x" in running.broker.links.up)
+            if kind == "replayed":
+                await call.write(caller.frames[-1])
+            elif kind == "skipped":
+                caller.sequence += 1
+                await caller.say(messages.LinkItem(heartbeat=messages.Heartbeat()))
+            elif kind == "damaged":
+                frame = bytearray(encode_frame(3, [b"\x12\x00"]))
+                frame[-1] ^= 1
+                await call.write(bytes(frame))
+            else:
+                await call.write(b"\xff" * 100)
+            await until(lambda: not running.broker.links.up)
+            await still_serves(running)
+
+    asyncio.run(scenario())
+
+
+@given(st.lists(st.binary(max_size=60), max_size=4))
+@settings(max_examples=60)
+def test_clients_that_send_garbage_are_cut_off(frames: list[bytes]) -> None:
+    async def scenario() -> None:
+        async with one_broker() as running:
+            async with grpc.aio.insecure_channel(running.address) as channel:
+                calls: grpc.aio.StreamStreamMultiCallable[bytes, bytes]
+                calls = channel.stream_stream(method("Connect"))
+                call = calls()
+                hello = messages.Hello(protocol=PROTOCOL)
+                await call.write(messages.ClientFrame(hello=hello).SerializeToString())
+                try:
+                    for frame in frames:
+                        await call.write(frame)
+                    await call.done_writing()
+                    while isinstance(await call.read(), bytes):
+                        pass
+                except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                    pass
+                code, details = await call.code(), await call.details()
+                # gRPC at this end says so of a write to a call that has just ended.
+                if details != "Internal error from Core":
+                    assert code in (grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT), details
+            await still_serves(running)
+
+    asyncio.run(scenario())
