@@ -18,16 +18,22 @@ import typer
 from twigcast import __version__
 from twigcast.cli.advertise import advertise
 from twigcast.cli.archive import archive, compact
+from twigcast.cli.ask import ask
 from twigcast.cli.bench import bench
+from twigcast.cli.broker import broker
 from twigcast.cli.console import complain
 from twigcast.cli.cover import cover
 from twigcast.cli.experiment import experiment
 from twigcast.cli.generate import generate
 from twigcast.cli.match import match
+from twigcast.cli.network import network
+from twigcast.cli.publish import publish
 from twigcast.cli.query import query
 from twigcast.cli.route import route
 from twigcast.cli.simulate import simulate
 from twigcast.cli.stream import stream
+from twigcast.cli.subscribe import subscribe
+from twigcast.cli.token import token
 from twigcast.errors import TwigcastError
 
 __all__ = ["app", "main"]
@@ -47,6 +53,12 @@ app.command()(stream)
 app.command()(archive)
 app.command()(query)
 app.command()(compact)
+app.command()(broker)
+app.command()(publish)
+app.command()(subscribe)
+app.command()(ask)
+app.command()(token)
+app.add_typer(network)
 app.command()(simulate)
 app.command()(experiment)
 app.command()(bench)

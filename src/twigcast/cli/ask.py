@@ -1,0 +1,79 @@
+"""``twigcast ask``: the documents in a live broker's store that match."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from twigcast.cli.broker_options import (
+    BROKER,
+    CA,
+    CERTIFICATE,
+    DEFAULT_ADDRESS,
+    KEY,
+    NAMESPACE,
+    TOKEN,
+    ClientOptions,
+    bound_namespaces,
+    note,
+    parse_expression,
+    parse_time,
+)
+from twigcast.cli.console import leaving_early, print_json
+from twigcast.cli.documents_shown import shown
+
+
+def ask(
+    xpath: Annotated[str, typer.Argument(help="The expression that documents are to match.")],
+    broker: BROKER = DEFAULT_ADDRESS,
+    namespace: NAMESPACE = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=2**32 - 1, help="At most so many, the newest.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN",
+            help="Only what was stored since a time as 2026-01-31T14:30 (UTC), or so long ago as "
+            "2h.",
+        ),
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Print how many there are, not the documents.")
+    ] = False,
+    token: TOKEN = None,
+    ca: CA = None,
+    certificate: CERTIFICATE = None,
+    key: KEY = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
+) -> None:
+    """Ask a broker which of the documents it keeps match an XPath expression, newest first.
+
+    A broker keeps what durable subscriptions want; started with --keep all, everything.  How many
+    documents it looked at is told on standard error.
+    """
+    options = ClientOptions(broker, token, ca, certificate, key)
+    pattern = parse_expression(xpath, bound_namespaces(namespace))
+    start = None if since is None else parse_time(since)
+    show = shown(json=json)
+
+    async def follow() -> tuple[int, int]:
+        found = 0
+        async with options.connect() as client:
+            asked = client.ask(pattern, limit=limit or 0, since=start)
+            async for document in asked:
+                found += 1
+                if not count:
+                    show(document)
+            return found, asked.examined
+
+    with leaving_early():
+        found, examined = asyncio.run(follow())
+        if count and json:
+            print_json({"documents": found, "examined": examined})
+        elif count:
+            sys.stdout.write(f"{found}\n")
+        note(f"{found:,} found; looked at {examined:,}")

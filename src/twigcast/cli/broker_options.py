@@ -1,0 +1,202 @@
+"""What the commands that speak with a live broker share: how they reach it, and from when on."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from twigcast.errors import NetworkError, SubscriptionError
+from twigcast.language import Pattern, parse
+
+if TYPE_CHECKING:
+    from twigcast.client import Client, SyncClient
+
+DEFAULT_ADDRESS: Final = "127.0.0.1:7400"
+_ADDRESS_HELP: Final = "Where the broker listens; several with commas between are tried in turn."
+
+BROKER = Annotated[
+    str, typer.Option(metavar="HOST:PORT", envvar="TWIGCAST_BROKER", help=_ADDRESS_HELP)
+]
+TOKEN = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TWIGCAST_TOKEN",
+        help="Who you are, to a broker that asks.  Others on this machine see what stands in a "
+        "command; what stands in the environment they do not.",
+    ),
+]
+CA = Annotated[
+    Path | None,
+    typer.Option(help="The authority that signed the broker's certificate (PEM); encrypts."),
+]
+CERTIFICATE = Annotated[
+    Path | None, typer.Option(help="Your own certificate (PEM), for a broker that asks for one.")
+]
+KEY = Annotated[Path | None, typer.Option(help="The key of your certificate (PEM).")]
+NAMESPACE = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PREFIX=URI", help="Bind a prefix; may be given several times."),
+]
+
+_BINDING: Final = re.compile(r"bind it \([^)]*\)")
+_SPAN: Final = re.compile(r"(\d{1,9}) *(ms|s|min|m|h|d|w)")
+_SPANS: Final = {
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "min": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """How a broker is reached, as the options say."""
+
+    address: str
+    token: str | None = None
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise typer.BadParameter("--certificate and --key go together; give both, or neither")
+        if self.token is not None and not (self.token.isascii() and self.token.isprintable()):
+            raise typer.BadParameter("a token consists of printable ASCII characters")
+
+    def connect(self) -> Client:
+        """A client for programs with an event loop; not connected yet."""
+        client: Client = load_client().connect(
+            self.address,
+            token=self.token,
+            ca=self.ca,
+            certificate=self.certificate,
+            key=self.key,
+        )
+        return client
+
+    def connect_sync(self, timeout: float = 10.0) -> SyncClient:
+        """A client that is connected."""
+        client: SyncClient = load_client().connect_sync(
+            self.address,
+            token=self.token,
+            ca=self.ca,
+            certificate=self.certificate,
+            key=self.key,
+            timeout=timeout,
+        )
+        return client
+
+
+def load_client() -> ModuleType:
+    """The client, which takes a while to load and needs what is not always installed."""
+    with requiring("client"):
+        from twigcast import client
+    return client
+
+
+@contextmanager
+def requiring(extra: str) -> Iterator[None]:
+    """Import what an extra installs; what is missing is told with the remedy.
+
+    gRPC would write messages of its own to standard error; ours say the same in fewer words.
+    """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "twigcast":
+            raise
+        raise NetworkError(
+            f"{error.name} is not installed; pip install 'twigcast[{extra}]'"
+        ) from None
+
+
+def bound_namespaces(given: list[str] | None) -> dict[str, str]:
+    """The prefixes that ``--namespace`` binds."""
+    bound: dict[str, str] = {}
+    for binding in given or ():
+        prefix, equals, uri = binding.partition("=")
+        if not equals or not prefix:
+            raise typer.BadParameter(
+                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, not {binding!r}"
+            )
+        bound[prefix] = uri
+    return bound
+
+
+def parse_expression(text: str, namespaces: dict[str, str]) -> Pattern:
+    """An expression; errors name the option that mends them."""
+    try:
+        return parse(text, namespaces)
+    except SubscriptionError as error:
+        reason = _BINDING.sub("bind it (--namespace PREFIX=URI)", error.reason)
+        raise SubscriptionError(reason, text, error.position) from None
+    except ValueError as error:  # a binding that cannot be
+        raise typer.BadParameter(str(error), param_hint="--namespace") from None
+
+
+def parse_time(text: str) -> datetime:
+    """A moment of the past: a time of ISO 8601, UTC unless it names a zone, or how long ago."""
+    found = _SPAN.fullmatch(text.strip())
+    try:
+        if found is not None:
+            return datetime.now(UTC) - int(found[1]) * _SPANS[found[2]]
+        time = datetime.fromisoformat(text.strip())
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(
+            f"--since takes a time as 2026-01-31 or 2026-01-31T14:30+01:00, or how long ago as "
+            f"90s, 30m, 2h or 7d, not {text!r}"
+        ) from None
+
+
+def note(text: str) -> None:
+    """Tell on standard error what is going on."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(text, style="dim"))
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM interrupts as Ctrl-C does, so that what was begun is tidied up."""
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+@contextmanager
+def noting_signals() -> Iterator[list[int]]:
+    """Signals that ask for an end are noted, so that nothing is left half done; a second one ends.
+
+    The list is empty until one has come.
+    """
+    came: list[int] = []
+
+    def take(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        if len(came) > 1:
+            raise KeyboardInterrupt
+
+    former = {one: signal.signal(one, take) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield came
+    finally:
+        for one, handler in former.items():
+            signal.signal(one, handler)

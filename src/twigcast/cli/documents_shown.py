@@ -1,0 +1,107 @@
+"""Documents that come from a broker, shown one after the other.
+
+For people a line about each and the document below it, for programs a JSON object a line, or each
+in a file of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import typer
+
+from twigcast.cli.console import print_json
+
+if TYPE_CHECKING:
+    from twigcast.client import Document
+
+Show: TypeAlias = "Callable[[Document], None]"
+
+
+def shown(*, json: bool, folder: Path | None = None) -> Show:
+    """How to show documents; whoever reads them has each when this returns."""
+    if folder is None:
+        return _print_json if json else _print
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder
+
+    def write(document: Document) -> None:
+        file = _write(document, place)
+        if json:
+            print_json({**_about(document), "file": str(file)})
+        else:
+            sys.stdout.write(f"{file}\t{document.id}\n")
+        sys.stdout.flush()
+
+    return write
+
+
+def require_reader() -> None:
+    """Raise BrokenPipeError if nobody reads what is printed any more.
+
+    Otherwise that would show with the next document only, and there may be none for long.
+    """
+    try:
+        output = sys.stdout.fileno()
+    except OSError:  # no file at all, as in tests
+        return
+    watch = select.poll()
+    watch.register(output, 0)
+    if any(events & (select.POLLERR | select.POLLHUP) for _, events in watch.poll(0)):
+        raise BrokenPipeError
+
+
+def _about(document: Document) -> dict[str, Any]:
+    """All but the content."""
+    about: dict[str, Any] = {
+        "id": document.id,
+        "published": document.published.isoformat(timespec="milliseconds"),
+    }
+    if document.keys:
+        about["keys"] = sorted(document.keys)
+    if document.sequence:
+        about["sequence"] = document.sequence
+    return about
+
+
+def _print_json(document: Document) -> None:
+    """What is not UTF-8 is given byte by byte, as hexadecimal digits."""
+    about = _about(document)
+    try:
+        about["document"] = document.content.decode()
+    except UnicodeDecodeError:
+        about["document_hex"] = document.content.hex()
+    print_json(about)
+    sys.stdout.flush()
+
+
+def _print(document: Document) -> None:
+    parts = [document.id, f"{document.published:%Y-%m-%d %H:%M:%S}"]
+    if document.sequence:
+        parts.append(f"#{document.sequence:,}")
+    if document.keys:
+        parts.append(", ".join(sorted(document.keys)))
+    typer.secho("  ".join(parts), bold=True)
+    content = document.content
+    sys.stdout.buffer.write(content if content.endswith(b"\n") else content + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _write(document: Document, folder: Path) -> Path:
+    """Write a document to a file, which is there whole or not at all."""
+    name = re.sub(r"[^\w.-]", "-", document.id)
+    file = folder / f"{name}.xml"
+    part = folder / f".{file.name}.{os.getpid()}.part"
+    try:
+        part.write_bytes(document.content)
+        part.replace(file)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return file

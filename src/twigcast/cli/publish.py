@@ -1,0 +1,267 @@
+"""``twigcast publish``: documents to a live broker."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext, suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from twigcast.cli.broker_options import (
+    BROKER,
+    CA,
+    CERTIFICATE,
+    DEFAULT_ADDRESS,
+    KEY,
+    TOKEN,
+    ClientOptions,
+)
+from twigcast.cli.console import (
+    WorkShown,
+    leaving_early,
+    print_json,
+    read_schema,
+    showing_work,
+)
+from twigcast.schema import Schema
+
+if TYPE_CHECKING:
+    from twigcast.client import Client
+
+_BATCH: Final = 64
+_BATCH_BYTES: Final = 1 << 20
+_BATCHES: Final = 4
+"""What is read ahead of what the broker takes."""
+_CHUNK: Final = 1 << 16
+
+
+class _Item(NamedTuple):
+    """A document, or why there is none, under the name of where it comes from."""
+
+    name: str
+    content: bytes = b""
+    error: str | None = None
+
+
+def publish(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="XML files, folders of .xml files, or - for one document from standard input.",
+        ),
+    ],
+    broker: BROKER = DEFAULT_ADDRESS,
+    lines: Annotated[
+        bool, typer.Option("--lines", help="Each line of the files, or of -, is a document.")
+    ] = False,
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="DTD", help="Tell the network first that documents are of this DTD."),
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(help="The DTD's root element, where that is not plain.")
+    ] = None,
+    token: TOKEN = None,
+    ca: CA = None,
+    certificate: CERTIFICATE = None,
+    key: KEY = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
+) -> None:
+    """Publish documents: a broker sends each to whoever's XPath it matches.
+
+    Prints the id of each, and where it came from, once the broker has it safely.
+    """
+    if files.count("-") > 1:
+        raise typer.BadParameter("standard input (-) can be read once only")
+    if root is not None and advertise is None:
+        raise typer.BadParameter("--root goes with --advertise, which names the DTD")
+    options = ClientOptions(broker, token, ca, certificate, key)
+    schema = None if advertise is None else read_schema(advertise, root)
+    names = list(_files(files))
+    if not names:
+        raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
+    total = 0 if lines else len(names)
+    batches = _lines_of(names) if lines else _documents_of(names)
+    # On a terminal, what is printed shows the progress itself.
+    with nullcontext(_show_nothing) if sys.stdout.isatty() else showing_work() as show:
+        told = _Told(show, total, json=json)
+        asyncio.run(_publish(options.connect(), schema, batches, told))
+    if told.failed:
+        raise typer.Exit(1)
+
+
+class _Told:
+    """What became of documents, told as it is known."""
+
+    def __init__(self, show: WorkShown, total: int, *, json: bool) -> None:
+        self._show = show
+        self._total = total
+        self._json = json
+        self._done = 0
+        self.failed = 0
+
+    def tell(self, name: str, identity: str) -> None:
+        """A document is safe at the broker."""
+        with leaving_early():
+            if self._json:
+                print_json({"document": name, "id": identity})
+            else:
+                sys.stdout.write(f"{identity}\t{name}\n")
+        self._count()
+
+    def tell_error(self, name: str, error: str) -> None:
+        """A document cannot be read, or is refused."""
+        self.failed += 1
+        if self._json:
+            with leaving_early():
+                print_json({"document": name, "error": error})
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print(Text(f"{name}: {error}", style="red"))
+        self._count()
+
+    def _count(self) -> None:
+        self._done += 1
+        if self._total:
+            self._show("publishing", self._done, self._total)
+        else:
+            self._show(f"publishing: {self._done:,}")
+
+
+def _show_nothing(work: str, done: int = 0, total: int = 0) -> None:
+    pass
+
+
+async def _publish(
+    client: Client, schema: Schema | None, batches: Iterator[list[_Item]], told: _Told
+) -> None:
+    """Publish everything in its order, many documents at a time."""
+    unanswered: deque[str] = deque()
+
+    async def contents() -> AsyncIterator[bytes]:
+        async for batch in _read_aside(batches):
+            for item in batch:
+                if item.error is None:
+                    unanswered.append(item.name)
+                    yield item.content
+                else:
+                    told.tell_error(item.name, item.error)
+
+    async with client:
+        if schema is not None:
+            await client.advertise(schema)
+        async for result in client.publish_all(contents()):
+            name = unanswered.popleft()
+            if result.error is None:
+                told.tell(name, result.id)
+            else:
+                told.tell_error(name, str(result.error))
+
+
+async def _read_aside(batches: Iterator[list[_Item]]) -> AsyncIterator[list[_Item]]:
+    """Batches that a thread of its own reads, since standard input may keep it waiting.
+
+    Nobody waits for that thread: Ctrl-C ends the command while it reads.
+    """
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[list[_Item] | Exception | None] = asyncio.Queue()
+    room = threading.Semaphore(_BATCHES)
+
+    def put(value: list[_Item] | Exception | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the command ends
+            loop.call_soon_threadsafe(queue.put_nowait, value)
+
+    def read() -> None:
+        try:
+            for batch in batches:
+                room.acquire()
+                put(batch)
+        except Exception as error:
+            put(error)
+        else:
+            put(None)
+
+    threading.Thread(target=read, name="twigcast reader", daemon=True).start()
+    while (batch := await queue.get()) is not None:
+        if isinstance(batch, Exception):
+            raise batch
+        room.release()
+        yield batch
+
+
+def _files(files: list[str]) -> Iterator[str]:
+    """The files named, with folders replaced by the XML files in them."""
+    for name in files:
+        path = Path(name)
+        if name != "-" and path.is_dir():
+            yield from (str(file) for file in sorted(path.rglob("*.xml")))
+        else:
+            yield name
+
+
+def _documents_of(names: list[str]) -> Iterator[list[_Item]]:
+    """Files in batches that do not fill the memory; each file is a document."""
+    batch: list[_Item] = []
+    size = 0
+    for name in names:
+        try:
+            with _open(name) as file:
+                batch.append(_Item(name, file.read()))
+        except OSError as error:
+            batch.append(_Item(name, error=error.strerror or str(error)))
+        size += len(batch[-1].content)
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _lines_of(names: list[str]) -> Iterator[list[_Item]]:
+    """The lines of files in batches; those that have come so far, where more are to come."""
+    for name in names:
+        try:
+            with _open(name) as file:
+                number = 1
+                for lines in _come_so_far(file):
+                    items = iter(
+                        [
+                            _Item(f"{name}:{place}", line)
+                            for place, line in enumerate(lines, start=number)
+                            if line.strip()
+                        ]
+                    )
+                    number += len(lines)
+                    while batch := list(islice(items, _BATCH)):
+                        yield batch
+        except OSError as error:
+            yield [_Item(name, error=error.strerror or str(error))]
+
+
+def _open(name: str) -> BinaryIO:
+    """A file whose reads return what is there; standard input stays open behind it."""
+    if name == "-":
+        return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+    return Path(name).open("rb", buffering=0)
+
+
+def _come_so_far(file: BinaryIO) -> Iterator[list[bytes]]:
+    """Whole lines as soon as they can be read."""
+    parts: list[bytes] = []
+    while chunk := file.read(_CHUNK):
+        *whole, rest = chunk.split(b"\n")
+        if whole:
+            yield [b"".join([*parts, whole[0]]), *whole[1:]]
+            parts = []
+        parts.append(rest)
+    if last := b"".join(parts):
+        yield [last]

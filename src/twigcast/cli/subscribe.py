@@ -1,0 +1,222 @@
+"""``twigcast subscribe``: the documents of a live broker that match, as they come."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from twigcast.cli.broker_options import (
+    BROKER,
+    CA,
+    CERTIFICATE,
+    DEFAULT_ADDRESS,
+    KEY,
+    NAMESPACE,
+    TOKEN,
+    ClientOptions,
+    bound_namespaces,
+    note,
+    noting_signals,
+    parse_expression,
+    parse_time,
+)
+from twigcast.cli.console import leaving_early, warn
+from twigcast.cli.documents_shown import Show, require_reader, shown
+from twigcast.language import Pattern, read_subscriptions
+
+if TYPE_CHECKING:
+    from twigcast.client import SyncSubscription
+
+_EVERY: Final = 0.2
+_WINDOW: Final = 256
+
+
+def subscribe(
+    xpaths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="XPATH", help="Expressions; documents that match any of them are printed."
+        ),
+    ] = None,
+    broker: BROKER = DEFAULT_ADDRESS,
+    namespace: NAMESPACE = None,
+    subscriptions: Annotated[
+        str | None,
+        typer.Option(
+            "--subscriptions",
+            "-s",
+            help="A file of expressions with keys: text, .csv or .parquet; - reads text.",
+        ),
+    ] = None,
+    durable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Let the broker keep the subscription under this name, and its documents while "
+            "nobody is here; without expressions, go on with it.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN",
+            help="Where a durable one begins: a sequence number, a time as 2026-01-31T14:30 (UTC), "
+            "or how long ago as 2h; otherwise with the first that is not acknowledged.",
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="End after so many documents.")] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="End after so many seconds; status 1 if --limit is not reached by then."
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write each document to a file in this folder instead."
+        ),
+    ] = None,
+    no_ack: Annotated[
+        bool,
+        typer.Option("--no-ack", help="Acknowledge nothing, so that everything comes again."),
+    ] = False,
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", help="End the durable subscription for good, with its documents."),
+    ] = False,
+    token: TOKEN = None,
+    ca: CA = None,
+    certificate: CERTIFICATE = None,
+    key: KEY = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
+) -> None:
+    """Subscribe: print documents as they come, until Ctrl-C.
+
+    A document of a durable subscription is acknowledged when it is printed; one that is not comes
+    again.
+    """
+    options = ClientOptions(broker, token, ca, certificate, key)
+    _check(xpaths, subscriptions, durable, since, no_ack=no_ack, forget=forget)
+    if forget and durable is not None:
+        with options.connect_sync() as client:
+            client.forget(durable)
+        note(f"{durable} is forgotten")
+        return
+    expressions = _expressions(xpaths or [], bound_namespaces(namespace), subscriptions)
+    start = None if since is None else _start(since)
+    show = shown(json=json, folder=folder)
+    window = _WINDOW if limit is None else min(limit, _WINDOW)
+    count = 0
+    is_over = False
+    with options.connect_sync() as client:
+        subscription = client.subscribe(
+            expressions or None, durable=durable, since=start, window=window
+        )
+        with subscription, noting_signals() as signals:
+            what = "subscribed" if durable is None else f"subscribed as {durable}"
+            note(f"{what} at {client.broker or client.address}; Ctrl-C ends")
+            deadline = None if timeout is None else time.monotonic() + timeout
+            following = _Following(subscription, show, acknowledging=not no_ack)
+            with leaving_early():
+                while not signals and (limit is None or count < limit):
+                    left = _EVERY if deadline is None else min(_EVERY, deadline - time.monotonic())
+                    count += following.show_next(max(0.0, left))
+                    require_reader()
+                    if deadline is not None and time.monotonic() >= deadline:
+                        break
+                is_over = not signals  # by itself, and with a reader who still reads
+    if is_over and limit is not None and count < limit:
+        raise typer.Exit(1)
+
+
+class _Following:
+    """A subscription being shown."""
+
+    def __init__(self, subscription: SyncSubscription, show: Show, *, acknowledging: bool) -> None:
+        self._subscription = subscription
+        self._show = show
+        self._acknowledging = acknowledging
+        self._missed = 0
+        self._interruptions = 0
+
+    def show_next(self, timeout: float) -> int:
+        """Show the next document, if one comes in time; how many did."""
+        event = self._subscription.next(timeout)
+        self._warn()
+        if event is None:
+            return 0
+        self._show(event)
+        if self._acknowledging:
+            event.ack()
+        return 1
+
+    def _warn(self) -> None:
+        missed = self._subscription.missed
+        if missed > self._missed:
+            warn(
+                f"{missed - self._missed:,} documents were dropped, because the queue was full or "
+                "they were kept for too long"
+            )
+            self._missed = missed
+        interruptions = self._subscription.interruptions
+        if interruptions > self._interruptions:
+            warn("the connection was lost for a while; what was published meanwhile is missing")
+            self._interruptions = interruptions
+
+
+def _check(
+    xpaths: list[str] | None,
+    subscriptions: str | None,
+    durable: str | None,
+    since: str | None,
+    *,
+    no_ack: bool,
+    forget: bool,
+) -> None:
+    """Refuse options that do not go together."""
+    if durable is None:
+        for option, is_given in (
+            ("--since", since is not None),
+            ("--no-ack", no_ack),
+            ("--forget", forget),
+        ):
+            if is_given:
+                raise typer.BadParameter(f"{option} goes with --durable, which names what is kept")
+        if not xpaths and subscriptions is None:
+            raise typer.BadParameter(
+                "there is nothing to subscribe to; give an XPath, --subscriptions, or --durable"
+            )
+    elif not durable:
+        raise typer.BadParameter("the name of a durable subscription is not empty")
+    elif forget and (xpaths or subscriptions is not None or since is not None):
+        raise typer.BadParameter("--forget ends a subscription; leave out what would begin one")
+
+
+def _expressions(
+    xpaths: list[str], namespaces: dict[str, str], subscriptions: str | None
+) -> dict[str, Pattern]:
+    """Expressions by their keys: those of a file, and the texts of those that are arguments."""
+    found: dict[str, Pattern] = {}
+    if subscriptions is not None:
+        found = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
+        if not found:
+            raise typer.BadParameter(f"there is no expression in {subscriptions}")
+    for text in xpaths:
+        pattern = parse_expression(text, namespaces)
+        if found.get(text, pattern) != pattern:
+            raise typer.BadParameter(
+                f"{text} is the key of another expression in {subscriptions}; rename that one"
+            )
+        found[text] = pattern
+    return found
+
+
+def _start(since: str) -> int | datetime:
+    """A sequence number or a time; a number of more digits than queues get is no time either."""
+    return int(since) if re.fullmatch("[0-9]{1,18}", since) else parse_time(since)
