@@ -65,7 +65,7 @@ UPWARD = {
 
 OUTSIDE = {
     "pyspark": {"pipeline"},
-    "grpc": {"broker", "client"},
+    "grpc": {"broker", "client", "experiments"},
     "google": {"broker", "client", "wire"},
     "fastapi": {"broker"},
     "uvicorn": {"broker"},

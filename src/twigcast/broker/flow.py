@@ -102,14 +102,18 @@ class DocumentFlow:
 
     async def find_publication(self, publication: str, again: bool) -> Published | None:
         """What a publication id stands for, if it was accepted before."""
-        found = self._publications.get(publication)
-        if found is not None and found.failed:
-            found = None  # it was not accepted after all
+        found = self._recent_publication(publication)
         if found is None and again and self._store is not None:
             stored = await self._store.find_publication(publication)
-            if stored is not None:
+            # Somebody else may have published it meanwhile.
+            found = self._recent_publication(publication)
+            if found is None and stored is not None:
                 found = Published(stored, None, _do_nothing)
         return found
+
+    def _recent_publication(self, publication: str) -> Published | None:
+        found = self._publications.get(publication)
+        return None if found is None or found.failed else found
 
     def publish(self, content: bytes, link: str, publication: str) -> Published:
         """Take a document from a client of this broker.
@@ -179,15 +183,13 @@ class DocumentFlow:
         """Let queues know of their document once it is safe; that is, in the order of places."""
 
         def tell(safe: Future[None]) -> None:
-            failed = _failed(safe)
+            if _failed(safe):  # its places stay empty
+                return
             for entry in entries:
                 durable = self._durables.get(entry.durable)  # it may have ended meanwhile
                 if durable is not None:
-                    if failed:
-                        durable.lost(entry.sequence)
-                    else:
-                        durable.committed(entry.sequence, common, entry.keys)
-                        self._metrics.delivered(True, published)
+                    durable.committed(entry.sequence, common, entry.keys)
+                    self._metrics.delivered(True, published)
 
         if entries:
             safe.add_done_callback(tell)

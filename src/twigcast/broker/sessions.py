@@ -212,15 +212,18 @@ class ClientSession:
                 "too-large",
             )
         broker.access.check_document(self.principal, content)
+        identity = ""
         if publication.id:
             if len(publication.id) > _LONGEST_NAME:
                 raise RefusedError(
                     f"the id of a publication has at most {_LONGEST_NAME} characters", "invalid"
                 )
-            known = await broker.flow.find_publication(publication.id, publication.again)
+            # Nobody can use up the ids of others.
+            identity = f"{self.principal.name}\n{publication.id}"
+            known = await broker.flow.find_publication(identity, publication.again)
             if known is not None:
                 return known
-        return broker.flow.publish(content, self.link, publication.id)
+        return broker.flow.publish(content, self.link, identity)
 
     def _release(self, batch: _Batch) -> None:
         for published in batch.published:
@@ -349,10 +352,8 @@ class ClientSession:
 
     async def _pump(self, subscription: EphemeralSubscription | Attachment) -> None:
         prefix = raw.field(1, subscription.name.encode())
-        while True:
+        while not subscription.is_over:
             deliveries, missed = await subscription.take()
-            if subscription.is_over:
-                return
             if isinstance(subscription, Attachment) and subscription.ended is not None:
                 reason, code = subscription.ended
                 ended = messages.Ended(subscription=subscription.name)
@@ -365,15 +366,11 @@ class ClientSession:
                 subscription.ready.clear()
                 if not subscription.has_work:
                     await subscription.ready.wait()
-                if subscription.is_over:
-                    return
                 continue
             body = prefix + raw.fields(2, deliveries)
             if missed:
                 body += b"\x18" + raw.varint(missed)
             await self._write(raw.field(3, body))
-            if subscription.is_over:
-                return
 
     def _on_consumed(self, said: messages.Consumed) -> None:
         subscription = self._subscriptions.get(said.subscription)

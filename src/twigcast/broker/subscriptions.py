@@ -81,7 +81,7 @@ class EphemeralSubscription(Consumer):
 
     async def take(self) -> tuple[list[bytes], int]:
         """The next deliveries as far as there is credit, and how many were missed before them."""
-        if not self.has_work:
+        if self.is_over or not self.has_work:
             return [], 0
         taken = self.queue.take(min(self.credit, BATCH), BATCH_BYTES)
         self.credit -= len(taken)
@@ -91,8 +91,8 @@ class EphemeralSubscription(Consumer):
 
     @property
     def has_work(self) -> bool:
-        """Whether something can be taken."""
-        return self.credit > 0 and len(self.queue) > 0
+        """Whether something can be taken, or this is over."""
+        return self.is_over or (self.credit > 0 and len(self.queue) > 0)
 
     def close(self) -> None:
         """Drop what is queued."""
@@ -144,10 +144,6 @@ class DurableSubscription:
             while self._tail_bytes > _TAIL_BYTES and len(self._tail) > 1:
                 self._tail_bytes -= len(self._tail.popleft()[1])
             self.attached.ready.set()
-
-    def lost(self, place: int) -> None:
-        """Note that the document at a place could not be stored; it comes again or was refused."""
-        self.committed_last = max(self.committed_last, place)
 
     def acknowledge(self, upto: int, sequences: Sequence[int]) -> bool:
         """Note what need not come again; whether that is news."""
@@ -259,10 +255,9 @@ class Attachment(Consumer):
 
     @property
     def has_work(self) -> bool:
-        """Whether something can be taken, or this has ended."""
-        return self.ended is not None or (
-            self.credit > 0 and self._next <= self.durable.committed_last
-        )
+        """Whether something can be taken, or this is over."""
+        is_behind = self._next <= self.durable.committed_last
+        return self.is_over or self.ended is not None or (self.credit > 0 and is_behind)
 
     def _missed(self) -> int:
         missed = self.durable.missed - self._missed_told
