@@ -14,7 +14,8 @@ document is a row of the result, not a failure.
 
 :func:`archive` keeps documents clustered by their *shape*, the set of their label paths;
 :func:`query` decides on shapes first and reads only documents that may match.  :func:`cover`
-reduces millions of subscriptions to those that cover all others.
+reduces millions of subscriptions to those that cover all others.  :func:`register_brokers` makes
+the live network a source and a sink of Spark: ``format("twigcast")``.
 
 Invariants: a result is there whole or not at all, since it is written aside and renamed; it is what
 evaluating every XPath on every document gives, however the work was cut.  The session that a
@@ -48,6 +49,7 @@ from twigcast.pipeline.archive import (
     compact,
     query,
 )
+from twigcast.pipeline.brokers import register_brokers
 from twigcast.pipeline.cover import CoverResult, cover
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import Stage, stages, start_group
@@ -83,6 +85,7 @@ __all__ = [
     "query",
     "read_documents",
     "read_table",
+    "register_brokers",
     "route",
     "stages",
     "start_group",

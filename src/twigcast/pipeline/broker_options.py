@@ -1,0 +1,259 @@
+"""What a Spark query is told of a broker: options read once, checked, and sent to the executors.
+
+Spark hands over options as texts under names without regard to case, so keys and prefixes that
+stand in a name arrive in lower case.  All that is wrong is told together, before anything connects.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from twigcast.errors import PipelineError, TwigcastError
+from twigcast.language import parse
+from twigcast.schema import Advertisement, Schema
+
+if TYPE_CHECKING:
+    from twigcast.client import Client, SyncClient
+
+PATIENCE: Final = 60.0
+"""Seconds that a broker may be away before a query fails."""
+
+_CONNECTING: Final = ("broker", "token", "ca", "certificate", "key", "tls")
+_PREFIX: Final = re.compile(r"([^\W\d][\w.-]*):(?!:)")
+
+OnRefused: TypeAlias = Literal["fail", "skip"]
+Promised: TypeAlias = "Schema | Advertisement | None"
+"""What is advertised; None for anything."""
+
+
+@dataclass(frozen=True)
+class BrokerOptions:
+    """How to reach a broker.  The files it names are read wherever a connection is made."""
+
+    address: str
+    token: str | None = field(default=None, repr=False)
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    tls: bool = False
+
+    def connect(self) -> Client:
+        """A client for an event loop; ``async with`` connects it."""
+        try:
+            from twigcast.client import connect
+        except ImportError as error:
+            raise _missing(error) from error
+        return connect(**self._arguments())
+
+    def connect_sync(self) -> SyncClient:
+        """A client that is connected."""
+        try:
+            from twigcast.client import connect_sync
+        except ImportError as error:
+            raise _missing(error) from error
+        return connect_sync(**self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "address": self.address,
+            "token": self.token,
+            "ca": self.ca,
+            "certificate": self.certificate,
+            "key": self.key,
+            "tls": self.tls,
+            "name": f"spark/{os.getpid()}",
+        }
+
+
+@dataclass(frozen=True)
+class QueueOptions:
+    """A durable subscription to read, and how; without expressions, as the broker keeps it."""
+
+    broker: BrokerOptions
+    durable: str
+    expressions: Mapping[str, str]
+    namespaces: Mapping[str, str]
+    max_documents: int
+    fail_on_data_loss: bool
+
+
+@dataclass(frozen=True)
+class PublishOptions:
+    """Where to publish a column of documents, and how."""
+
+    broker: BrokerOptions
+    column: str
+    on_refused: OnRefused
+    advertises: bool
+    promised: Promised
+
+
+def stream_options(options: Mapping[str, str]) -> QueueOptions:
+    """The options of a query that reads a queue as it grows."""
+    reading = _Reading(
+        options, ("durable", "xpath", "maxDocuments", "failOnDataLoss"), ("xpath.", "namespaces.")
+    )
+    broker = reading.broker()
+    durable = reading.required("durable")
+    expressions = {key: text for key, text in reading.under("xpath.").items() if key}
+    if alone := reading.text("xpath"):
+        expressions[alone] = alone
+    namespaces = _as_spelled(reading.under("namespaces."), expressions.values())
+    for key, text in expressions.items():
+        try:
+            parse(text, namespaces)
+        except TwigcastError as error:
+            reading.refuse(f"xpath{'' if key == text else f'.{key}'}: {error}")
+    found = QueueOptions(
+        broker,
+        durable,
+        expressions,
+        namespaces,
+        reading.count("maxDocuments", 10_000),
+        reading.flag("failOnDataLoss", True),
+    )
+    reading.finish()
+    return found
+
+
+def batch_options(options: Mapping[str, str]) -> QueueOptions:
+    """The options of a query that reads what a queue has now."""
+    reading = _Reading(options, ("durable",), ())
+    for name in options:
+        if name.partition(".")[0] in ("xpath", "namespaces"):
+            reading.refuse(
+                f"{name} is for readStream, which makes the subscription; "
+                "a batch reads one that is there"
+            )
+    broker = reading.broker()
+    found = QueueOptions(broker, reading.required("durable"), {}, {}, 0, False)
+    reading.finish()
+    return found
+
+
+def publish_options(options: Mapping[str, str]) -> PublishOptions:
+    """The options of a query that publishes."""
+    reading = _Reading(options, ("column", "onRefused", "advertise", "advertiseRoot"), ())
+    broker = reading.broker()
+    on_refused = reading.text("onRefused") or "fail"
+    if on_refused not in ("fail", "skip"):
+        reading.refuse(f"onRefused is fail or skip, not {on_refused!r}")
+    promise, root = reading.text("advertise"), reading.text("advertiseRoot")
+    promised: Promised = None
+    try:
+        promised = _promised(promise, root)
+    except (TwigcastError, OSError) as error:
+        reading.refuse(f"advertise: {error}")
+    found = PublishOptions(
+        broker,
+        reading.text("column") or "content",
+        cast(OnRefused, on_refused),
+        promise is not None,
+        promised,
+    )
+    reading.finish()
+    return found
+
+
+class _Reading:
+    """Options while they are read; what is wrong with them gathers."""
+
+    def __init__(
+        self, options: Mapping[str, str], names: tuple[str, ...], prefixes: tuple[str, ...]
+    ) -> None:
+        self._options = {name.lower(): value for name, value in options.items()}
+        self._missing: list[str] = []
+        self._wrong: list[str] = []
+        known = {name.lower(): name for name in (*_CONNECTING, *names)}
+        for name in self._options:
+            # Spark has options of its own among these, so only what looks like ours is refused.
+            close = get_close_matches(name, known, 1, 0.8)
+            if close and name not in known and not name.startswith(prefixes):
+                self.refuse(f"there is no option {name}; {known[close[0]]} perhaps")
+
+    def broker(self) -> BrokerOptions:
+        """How to reach the broker."""
+        address = self.required("broker")
+        texts = {name: self.text(name) for name in ("token", "ca", "certificate", "key")}
+        return BrokerOptions(address, **texts, tls=self.flag("tls", False))
+
+    def text(self, name: str) -> str | None:
+        """An option; None where it is not given, or empty."""
+        return self._options.get(name.lower()) or None
+
+    def required(self, name: str) -> str:
+        """An option that must be there."""
+        text = self.text(name)
+        if text is None:
+            self._missing.append(name)
+        return text or ""
+
+    def count(self, name: str, default: int) -> int:
+        """A number of things, at least one."""
+        text = self.text(name) or str(default)
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not int(text):
+            self.refuse(f"{name} is a number from 1 to 999999999, not {text!r}")
+            return default
+        return int(text)
+
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false."""
+        text = (self.text(name) or str(default)).lower()
+        if text not in ("true", "false"):
+            self.refuse(f"{name} is true or false, not {text!r}")
+        return text == "true"
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """All options whose names begin so, by what follows."""
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self._options.items()
+            if name.startswith(prefix)
+        }
+
+    def refuse(self, reason: str) -> None:
+        """Note what is wrong."""
+        self._wrong.append(reason)
+
+    def finish(self) -> None:
+        """Raise what was noted."""
+        if self._missing:
+            said = " and ".join(f'.option("{name}", …)' for name in self._missing)
+            self._wrong.insert(0, f"{' and '.join(self._missing)} must be given: {said}")
+        if self._wrong:
+            raise PipelineError("format twigcast: " + "; ".join(self._wrong))
+
+
+def _as_spelled(namespaces: Mapping[str, str], expressions: Iterable[str]) -> dict[str, str]:
+    """Prefixes in the case in which the expressions have them."""
+    spelled = {prefix for text in expressions for prefix in _PREFIX.findall(text)}
+    found = dict(namespaces)
+    for prefix in spelled:
+        if prefix.lower() in namespaces:
+            found[prefix] = namespaces[prefix.lower()]
+    return found
+
+
+def _promised(promise: str | None, root: str | None) -> Promised:
+    """What an option advertises, with files read here, where the query is planned."""
+    if promise is None:
+        if root is not None:
+            raise PipelineError("advertiseRoot goes with a DTD in advertise")
+        return None
+    if promise.lower() == "anything":
+        return None
+    if promise.startswith("/") and "<!" not in promise and not promise.lower().endswith(".dtd"):
+        return Advertisement.parse(promise)
+    return Schema.from_dtd(promise, root)
+
+
+def _missing(error: ImportError) -> PipelineError:
+    return PipelineError(
+        f"brokers are reached with gRPC, and {error.name} is not installed here: "
+        "pip install 'twigcast[client]'"
+    )
