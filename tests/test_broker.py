@@ -440,3 +440,53 @@ def test_leaving_while_a_large_delivery_is_written_harms_nothing(tmp_path: Path)
             await client.publish("<b/>")
 
     asyncio.run(scenario())
+
+
+def test_who_was_away_is_told_how_much_retention_has_taken(tmp_path: Path) -> None:
+    config = BrokerConfig(store=StoreConfig(retention_size=1))
+
+    async def scenario() -> None:
+        async with one_broker(tmp_path, config) as running:
+            async with connect(running.address) as client:
+                await client.subscribe("/a", durable="d").ready()
+            async with connect(running.address) as client:
+                for number in range(5):
+                    await client.publish(f"<a>{number}</a>")
+                store = running.broker.store
+                assert store is not None
+                await running.broker._trim(store)
+                await client.publish("<a>last</a>")
+                desk = client.subscribe(None, durable="d")
+                [event] = await take(desk, 1)
+                assert event.content == b"<a>last</a>"
+                assert desk.missed == 5
+                await desk.close()
+                again = client.subscribe(None, durable="d", since=1)
+                await take(again, 1)
+                assert again.missed == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_that_keeps_its_own_place_acknowledges_without_attaching(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with (
+            one_broker(tmp_path) as running,
+            connect(running.address) as client,
+            connect(running.address) as reader,
+        ):
+            desk = client.subscribe("/a", durable="d")
+            await desk.ready()
+            for number in range(5):
+                await client.publish(f"<a>{number}</a>")
+            await take(desk, 5)
+            await reader.acknowledge("d", 3)
+            assert (await reader.queue_state("d")).acknowledged == 3
+            await client.publish("<a>5</a>")
+            await take(desk, 1)  # who is attached stays so
+            with pytest.raises(RefusedError, match="no durable subscription 'e'"):
+                await reader.acknowledge("e", 3)
+        async with one_broker(tmp_path) as running, connect(running.address) as client:
+            assert (await client.queue_state("d")).acknowledged == 3
+
+    asyncio.run(scenario())

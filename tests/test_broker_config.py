@@ -414,3 +414,13 @@ def test_what_is_allowed_and_risky_is_said() -> None:
     (said,) = cautions(BrokerConfig(links=(far, near)))
     assert "paris.example:1" in said
     assert cautions(BrokerConfig(links=(far,), tls=TlsConfig(ca=Path("a")))) == ()
+
+
+@pytest.mark.parametrize("setting", ["expression_length = 20_001", "expression_steps = 501"])
+def test_expressions_longer_than_brokers_tell_each_other_are_not_allowed(
+    tmp_path: Path, setting: str
+) -> None:
+    path = tmp_path / "broker.toml"
+    path.write_text(f"[limits]\n{setting}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="tell each other"):
+        read_config(path)

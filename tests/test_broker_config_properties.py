@@ -39,6 +39,8 @@ addresses = st.builds(
 def good_files(draw: st.DrawFn) -> dict[str, Any]:
     """The content of a configuration that makes sense, every key optional."""
     limits = {each.name: draw(counts) for each in fields(LimitsConfig)}
+    limits["expression_length"] = draw(st.integers(1, 20_000))
+    limits["expression_steps"] = draw(st.integers(1, 500))
     limits["document_bytes"] = min(limits["document_bytes"], limits["message_bytes"])
     interval = draw(st.floats(0.001, 10))
     principals = draw(st.lists(names, unique=True, max_size=3))

@@ -92,7 +92,7 @@ def test_nothing_that_was_committed_is_lost_when_it_is_killed(tmp_path: Path) ->
         (news,) = store.durables
         assert news.last >= highest["stored"]
         assert news.acknowledged >= highest.get("acknowledged", 0)
-        assert store.owed["far"].next == news.last + 1
+        assert store.owed["far"].next == store.first_number > news.last
         assert min(store.owed["far"].pending) > highest.get("confirmed", 0)
         assert store.received == {("o", "e"): (news.last, ())}
         place = 1
@@ -230,7 +230,7 @@ async def is_refused(folder: Path) -> bool:
         store.start(asyncio.get_running_loop())
         calls: list[Callable[[], Awaitable[object]]] = [
             lambda: store.read_queue("news", 1, 10**6, limit=10**6, max_bytes=10**9),
-            lambda: store.read_owed("far", range(1, 200)),
+            lambda: store.read_owed("far", range(1, 200), max_bytes=10**9),
             lambda: store.first_since("news", 5),
             lambda: store.figures(),
             lambda: store.add_document("o:9:9", b"x", published=1, publication="p"),

@@ -18,6 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from twigcast.broker.store import schema as store_schema
 from twigcast.broker.store import store as store_module
 from twigcast.broker.store import trimming as store_trimming
 from twigcast.broker.store.records import Owed, QueueEntry, Received
@@ -49,6 +50,7 @@ class Queue:
     delivered: set[int] = field(default_factory=set)
     last: int = 0
     missed: int = 0
+    missed_told: int = 0
 
     @property
     def waiting(self) -> set[int]:
@@ -71,9 +73,12 @@ class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 1_000_000
+        self.number = 1  # where the numbers of debts begin at the next opening
         self.patches = ExitStack()
         clock = self.patches.enter_context(mock.patch.object(store_module, "now_ms"))
         clock.side_effect = lambda: self.now
+        numbers = self.patches.enter_context(mock.patch.object(store_schema, "now_us"))
+        numbers.side_effect = lambda: self.number
         self.patches.enter_context(mock.patch.object(store_trimming, "SLICE", 3))
         self.folder = tempfile.TemporaryDirectory()
         self.loop = asyncio.new_event_loop()
@@ -84,6 +89,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.received: dict[str, tuple[str, set[int]]] = {}
         self.count = 0
         self.incarnation = 0
+        self.next_numbers = dict.fromkeys(["far", "near"], 1)
         self.open()
 
     def open(self) -> None:
@@ -198,10 +204,11 @@ class StoreMachine(RuleBasedStateMachine):
             queue.entries[queue.last] = (id_, ("k", name))
         owed = []
         for home in sorted(homes):
-            debt = self.debts.setdefault(home, Debt())
+            debt = self.debts.setdefault(home, Debt(next=self.next_numbers[home]))
             owed.append(Owed(home, debt.next))
             debt.pending[debt.next] = id_
             debt.next += 1
+            self.next_numbers[home] = debt.next
         content = bytes([self.count % 256]) * size
         self.documents.setdefault(id_, Document(content, self.now, self.count))
         self.wait(
@@ -240,26 +247,31 @@ class StoreMachine(RuleBasedStateMachine):
         self.wait(self.store.drop_home(home))
         self.wait_until_clean()
         self.homes.pop(home, None)
-        if home in self.debts:
-            self.debts[home].pending.clear()
+        self.debts.pop(home, None)
         self.note_released()
 
     @rule(
         home=HOMES,
         forward=st.lists(st.sampled_from(["//a", "//b", "//c"])),
         withdraw=st.lists(st.sampled_from(["//d", "//e", "//f"])),
-        complete=st.booleans(),
+        base=st.sampled_from(["none", "known", "other"]),
         swap=st.booleans(),
     )
     def put_home(
-        self, home: str, forward: list[str], withdraw: list[str], complete: bool, swap: bool
+        self, home: str, forward: list[str], withdraw: list[str], base: str, swap: bool
     ) -> None:
         if swap:
             forward, withdraw = withdraw, forward
         self.count += 1
-        self.wait(self.store.put_home(home, "e", self.count, forward, withdraw, complete=complete))
-        before = set() if complete else self.homes.get(home, ("", 0, set[str]()))[2]
-        self.homes[home] = ("e", self.count, (before - set(withdraw)) | set(forward))
+        _, known, before = self.homes.get(home, ("", 9999, set[str]()))
+        number = {"none": 0, "known": known, "other": known + 1}[base]
+        self.wait(self.store.put_home(home, "e", self.count, forward, withdraw, base=number))
+        if not number:
+            self.homes[home] = ("e", self.count, set(forward))
+        elif home in self.homes and base == "known":
+            self.homes[home] = ("e", self.count, (before - set(withdraw)) | set(forward))
+        else:
+            self.homes.pop(home, None)
 
     @rule(origin=ORIGINS, epoch=st.sampled_from(["e1", "e2"]), number=st.integers(1, 6))
     def note_received(self, origin: str, epoch: str, number: int) -> None:
@@ -269,6 +281,13 @@ class StoreMachine(RuleBasedStateMachine):
             known = self.received[origin] = (epoch, set())
         if known[0] == epoch:
             known[1].add(number)
+
+    @rule(name=DURABLES, count=st.integers(0, 5))
+    def note_missed_told(self, name: str, count: int) -> None:
+        self.wait(self.store.note_missed_told(name, count))
+        if name in self.queues:
+            queue = self.queues[name]
+            queue.missed_told = max(queue.missed_told, min(count, queue.missed))
 
     @rule(seconds=st.sampled_from([1, 15, 30, 90]))
     def trim_later(self, seconds: int) -> None:
@@ -280,12 +299,18 @@ class StoreMachine(RuleBasedStateMachine):
         assert (trimmed.lost, trimmed.first) == (expected.lost, expected.first)
         assert owed_lost == expected.owed_lost
 
-    @rule()
-    def open_again(self) -> None:
+    @rule(later=st.integers(0, 3))
+    def open_again(self, later: int) -> None:
         self.wait(self.store.close())
         audit(Path(self.folder.name))
+        self.number += later
         self.open()
         store = self.store
+        for debt in self.debts.values():
+            debt.next = max(debt.next, store.first_number)
+        for home, given in self.next_numbers.items():
+            assert home in self.debts or store.first_number >= given
+            self.next_numbers[home] = store.first_number
         assert {each.name: each[1:] for each in store.durables} == {
             name: (
                 queue.owner,
@@ -297,6 +322,8 @@ class StoreMachine(RuleBasedStateMachine):
                     n for n in queue.entries.keys() & queue.delivered if n > queue.acknowledged
                 ),
                 queue.missed,
+                queue.missed_told,
+                (0, 0),
             )
             for name, queue in self.queues.items()
         }
@@ -338,8 +365,15 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def read_owed(self, data: st.DataObject) -> None:
         home = data.draw(st.sampled_from(sorted(self.debts)))
-        read = self.wait(self.store.read_owed(home, range(1, self.debts[home].next)))
-        assert {number: document.id for number, document in read} == self.debts[home].pending
+        room = data.draw(st.integers(0, 60))
+        pending = self.debts[home].pending
+        numbers = range(1, self.debts[home].next)
+        found, gone = self.wait(self.store.read_owed(home, numbers, max_bytes=room))
+        assert list(gone) == [number for number in numbers if number not in pending]
+        sizes = [len(self.documents[id_].content) for id_ in pending.values()]
+        fitting = [n for n in range(len(sizes) + 1) if n <= 1 or sum(sizes[:n]) <= room]
+        expected = list(pending.items())[: max(fitting)]
+        assert [(number, document.id) for number, document in found] == expected
 
     @rule(seconds=st.sampled_from([0, 20, 60]))
     def ask(self, seconds: int) -> None:

@@ -96,6 +96,7 @@ def test_versions_arrive() -> None:
     for item in items:
         arrived |= decode_versions(item.home_versions)
     assert arrived == versions
+    assert len(items) == 1
     assert encode_versions({})
 
 

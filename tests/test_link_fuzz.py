@@ -196,11 +196,10 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         broker.link_down(link)
         link.documents.close()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
-        wanted = broker.subscribe(
-            "client/1/s", "s", broker.parse_expressions({"": messages.Expression(xpath="/own")}), 8
-        )
-        published = broker.flow.publish(b"<own/>", "client/1", "")
-        published.release()
+        expressions = {"": messages.Expression(xpath="/own")}
+        patterns = await broker.parse_expressions(expressions)
+        wanted = await broker.subscribe("client/1/s", "s", patterns, 8)
+        broker.flow.publish(b"<own/>", "client/1", "")
         assert len(wanted.queue) == 1
         broker.unsubscribe(wanted)
 
@@ -228,7 +227,13 @@ class Caller:
 
     async def link(self, name: str = "x") -> None:
         hello = messages.LinkHello(
-            protocol=PROTOCOL, broker=name, incarnation=1, cost=1, strategy="covering", nonce=b"n"
+            protocol=PROTOCOL,
+            broker=name,
+            incarnation=1,
+            cost=1,
+            strategy="covering",
+            nonce=b"n",
+            message_bytes=10**6,
         )
         await self.say(messages.LinkItem(hello=hello))
         answer = (await self.hear()).hello

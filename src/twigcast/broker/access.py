@@ -138,6 +138,16 @@ class Access:
         if permission not in self._grants(principal).permissions:
             raise self._refusal(principal, f"{permission.value} here")
 
+    def require_known(self, principal: Principal) -> None:
+        """AccessError for whoever is not known, unless everybody may do everything."""
+        if principal.is_anonymous:
+            self.require(principal, Permission.ADMINISTER)
+
+    def require_something(self, principal: Principal) -> None:
+        """AccessError for whoever may do nothing here."""
+        if not any(self.may(principal, each) for each in Permission):
+            raise self._refusal(principal, "do anything")
+
     def check_document(self, principal: Principal, content: bytes) -> None:
         """AccessError for somebody who may not publish this; DocumentError for what is none."""
         self.require(principal, Permission.PUBLISH)

@@ -32,8 +32,8 @@ Everything that may stand in a file, with its default where it has one::
     expressions_per_client = 10_000
     expression_length = 4_000
     expression_steps = 200
-    queue_memory = "1MB"               # of one ephemeral subscription
-    queue_disk = "256MB"
+    queue_memory = "250kB"             # of one ephemeral subscription
+    queue_disk = "64MB"
     publications_per_second = 0        # of one client; 0: no limit
     advertisements_per_client = 100
     window = 1_024

@@ -100,8 +100,8 @@ class LimitsConfig:
     expressions_per_client: int = 10_000
     expression_length: int = 4_000
     expression_steps: int = 200
-    queue_memory: int = 1_000_000
-    queue_disk: int = 256_000_000
+    queue_memory: int = 250_000
+    queue_disk: int = 64_000_000
     publications_per_second: float = 0.0
     advertisements_per_client: int = 100
     window: int = 1_024
@@ -121,6 +121,11 @@ class LimitsConfig:
                 f"a document of {self.document_bytes:,} bytes does not fit into a message of "
                 f"{self.message_bytes:,}; raise message_bytes, or lower this",
             )
+        for name, most in (("expression_length", 20_000), ("expression_steps", 500)):
+            if getattr(self, name) > most:
+                _refuse(
+                    f"limits.{name}", f"brokers tell each other no more; write {most:,} or less"
+                )
         if self.queue_disk < 0:
             _refuse("limits.queue_disk", "a size is not below 0; write 0 or more")
         if not 0 <= self.publications_per_second < inf:

@@ -1,8 +1,9 @@
 """Who owes which documents to whom, between the broker that has them and those that want them.
 
 The broker where a document is published, its *origin*, answers for it until every *home*, a broker
-with durable subscriptions that want it, has confirmed it.  Documents owed to a home are numbered 1,
-2, 3, ...; the number travels with the document, down the ordinary tree or addressed to the home::
+with durable subscriptions that want it, has confirmed it.  Documents owed to a home are numbered
+one after the other; the number travels with the document, down the ordinary tree or addressed to
+the home::
 
     origin                                             home
     Custody    document, number 7 for this home ──►    Receipts     stored, number 7
@@ -27,6 +28,8 @@ from typing import Final, NamedTuple
 WINDOW: Final = 256
 FIRST_PATIENCE: Final = 2.0
 LONGEST_PATIENCE: Final = 30.0
+_MOST_BEYOND: Final = 2 * WINDOW
+_MOST_KEPT: Final = 65_536
 _NEVER: Final = float("-inf")
 _NOT_YET: Final = float("inf")
 
@@ -45,7 +48,7 @@ class _Account:
 
     __slots__ = ("next", "patience", "pending")
 
-    def __init__(self, following: int = 1, pending: Iterable[int] = ()) -> None:
+    def __init__(self, following: int, pending: Iterable[int] = ()) -> None:
         self.next = following
         self.pending = dict.fromkeys(sorted(pending), _NEVER)
         self.patience = FIRST_PATIENCE
@@ -56,9 +59,10 @@ class _Account:
 
 
 class Custody:
-    """What one broker owes to homes."""
+    """What one broker owes to homes; ``first`` is the number that a new home begins with."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 1) -> None:
+        self._first = first
         self._accounts: dict[str, _Account] = {}
 
     def restore(self, home: str, following: int, pending: Iterable[int]) -> None:
@@ -69,7 +73,9 @@ class Custody:
         """Take over a new document for homes; nothing is sent of it until it is ``safe`` here."""
         debts = []
         for home in homes:
-            account = self._accounts.setdefault(home, _Account())
+            account = self._accounts.get(home)
+            if account is None:
+                account = self._accounts[home] = _Account(self._first)
             number = account.next
             account.next += 1
             account.pending[number] = _NOT_YET
@@ -131,16 +137,19 @@ class Custody:
             account.pending[number] = now
         return [Debt(home, number, account.settled) for number in numbers]
 
+    def unsent(self, home: str, numbers: Iterable[int]) -> None:
+        """Note that some of what was due was too much to send at once."""
+        account = self._accounts.get(home)
+        if account is not None:
+            for number in numbers:
+                if number in account.pending:
+                    account.pending[number] = _NEVER
+
     def forget(self, home: str) -> None:
         """Owe nothing to a home any more; if it returns, numbers go on."""
         account = self._accounts.get(home)
         if account is not None:
             account.pending.clear()
-
-    def settled(self, home: str) -> int:
-        """The number below which nothing is owed to a home any more."""
-        account = self._accounts.get(home)
-        return 1 if account is None else account.settled
 
     @property
     def owed(self) -> dict[str, int]:
@@ -194,6 +203,8 @@ class Receipts:
             line.advance()
         if number <= line.upto or number in line.beyond or number in line.under_way:
             return False
+        if len(line.beyond) >= _MOST_KEPT:  # it comes again, once the gap before is closed
+            return False
         line.under_way.add(number)
         return True
 
@@ -215,7 +226,9 @@ class Receipts:
     def receipt(self, origin: str, epoch: str) -> Receipt | None:
         """What has come; None of an epoch that is over."""
         line = self._line(origin, epoch)
-        return None if line is None else Receipt(line.upto, tuple(sorted(line.beyond)))
+        if line is None:
+            return None
+        return Receipt(line.upto, tuple(islice(sorted(line.beyond), _MOST_BEYOND)))
 
     def _line(self, origin: str, epoch: str) -> _Line | None:
         known = self._lines.get(origin)

@@ -19,9 +19,9 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import Future
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from twigcast.broker.custody import Custody, Debt, Receipts
 from twigcast.broker.link import Link
@@ -43,9 +43,12 @@ from twigcast.routing import Deliveries, DocumentId, Router
 from twigcast.wire import messages
 
 _HOPS: Final = 64
+_RESEND_BYTES: Final = 4 * 1024 * 1024
 _RECENT_PUBLICATIONS: Final = 65_536
 _RECEIPT_DELAY: Final = 0.01
-_TICK: Final = 0.25
+RESEND_EACH: Final = 0.25
+
+Places: TypeAlias = list[tuple[DurableSubscription, QueueEntry]]
 
 
 class Published(NamedTuple):
@@ -54,8 +57,6 @@ class Published(NamedTuple):
     id: str
     safe: Future[None] | None
     """Done when it is stored; None if nothing of it needs to be."""
-    release: Callable[[], None]
-    """To be called once it is safe: lets it go to others."""
 
     @property
     def failed(self) -> bool:
@@ -71,7 +72,6 @@ class DocumentFlow:
         router: Router,
         store: Store | None,
         receivers: Mapping[str, EphemeralSubscription | DurableSubscription],
-        durables: Mapping[str, DurableSubscription],
         links: Mapping[str, Link],
         metrics: Metrics,
         *,
@@ -82,13 +82,14 @@ class DocumentFlow:
         self._store = store
         self._epoch = "" if store is None else store.epoch
         self._receivers = receivers
-        self._durables = durables
         self._links = links
         self._metrics = metrics
         self._keep_all = keep_all and store is not None
-        self.custody = Custody()
+        self.custody = Custody(1 if store is None else store.first_number)
         self.receipts = Receipts()
         self._publications: OrderedDict[str, Published] = OrderedDict()
+        self._unreleased: dict[str, deque[tuple[Future[None] | None, Callable[[], None]]]] = {}
+        """By publisher: what is not safe yet, and what must not overtake it."""
         self._receipts_due: set[tuple[str, str]] = set()
         self._view = self._ways.view
         self._resending: dict[str, asyncio.Task[None]] = {}
@@ -108,7 +109,7 @@ class DocumentFlow:
             # Somebody else may have published it meanwhile.
             found = self._recent_publication(publication)
             if found is None and stored is not None:
-                found = Published(stored, None, _do_nothing)
+                found = Published(stored, None)
         return found
 
     def _recent_publication(self, publication: str) -> Published | None:
@@ -129,18 +130,18 @@ class DocumentFlow:
         if routed.homes and self._store is not None:
             debts = self.custody.owe(routed.homes)
         common = encode_common(str(identity), content, now) if routed.deliveries else b""
-        entries = self._enter(routed.deliveries)
+        places = self._enter(routed.deliveries)
         safe = None
-        if self._store is not None and (entries or debts or self._keep_all):
+        if self._store is not None and (places or debts or self._keep_all):
             safe = self._store.add_document(
                 str(identity),
                 content,
                 published=now,
                 publication=publication,
-                queues=entries,
+                queues=[entry for _, entry in places],
                 owed=[Owed(debt.home, debt.number) for debt in debts],
             )
-            self._tell_queues(safe, entries, common, now)
+            self._tell_queues(safe, places, common, now)
 
         def release() -> None:
             if safe is not None and _failed(safe):
@@ -157,10 +158,10 @@ class DocumentFlow:
                 )
                 self._pass_on(routed.neighbours, said)
 
-        published = Published(str(identity), safe, release)
+        self._release_in_turn(link, safe, release)
+        published = Published(str(identity), safe)
         if publication:
-            # Without what it would release, which holds the document.
-            self._publications[publication] = published._replace(release=_do_nothing)
+            self._publications[publication] = published
             if len(self._publications) > _RECENT_PUBLICATIONS:
                 self._publications.popitem(last=False)
         self._metrics.matched(
@@ -168,30 +169,49 @@ class DocumentFlow:
         )
         return published
 
-    def _enter(self, deliveries: Deliveries) -> list[QueueEntry]:
+    def _release_in_turn(
+        self, link: str, safe: Future[None] | None, release: Callable[[], None]
+    ) -> None:
+        """Let a document go once it is safe, after those its publisher gave before."""
+        waiting = self._unreleased.get(link)
+        if waiting is None:
+            if safe is None:
+                release()
+                return
+            waiting = self._unreleased[link] = deque()
+        waiting.append((safe, release))
+        if safe is not None:
+            safe.add_done_callback(lambda _: self._release_safe(link))
+
+    def _release_safe(self, link: str) -> None:
+        waiting = self._unreleased.get(link)
+        while waiting and (waiting[0][0] is None or waiting[0][0].done()):
+            waiting.popleft()[1]()
+        if waiting is not None and not waiting:
+            del self._unreleased[link]
+
+    def _enter(self, deliveries: Deliveries) -> Places:
         """Give a document places in the queues of the durable subscriptions that want it."""
-        entries = []
+        places = []
         for name, keys in deliveries:
             receiver = self._receivers[name]
             if isinstance(receiver, DurableSubscription):
-                entries.append(QueueEntry(receiver.name, receiver.next_place(), keys))
-        return entries
+                place = QueueEntry(receiver.name, receiver.next_place(), keys)
+                places.append((receiver, place))
+        return places
 
     def _tell_queues(
-        self, safe: Future[None], entries: list[QueueEntry], common: bytes, published: int
+        self, safe: Future[None], places: Places, common: bytes, published: int
     ) -> None:
         """Let queues know of their document once it is safe; that is, in the order of places."""
 
         def tell(safe: Future[None]) -> None:
-            if _failed(safe):  # its places stay empty
-                return
-            for entry in entries:
-                durable = self._durables.get(entry.durable)  # it may have ended meanwhile
-                if durable is not None:
+            if not _failed(safe):  # otherwise its places stay empty
+                for durable, entry in places:
                     durable.committed(entry.sequence, common, entry.keys)
                     self._metrics.delivered(True, published)
 
-        if entries:
+        if places:
             safe.add_done_callback(tell)
 
     def _offer(self, deliveries: Deliveries, common: bytes, published: int) -> None:
@@ -262,19 +282,19 @@ class DocumentFlow:
     ) -> None:
         """Store a document from elsewhere for the durable subscriptions here; then confirm it."""
         store = self._store
-        entries = self._enter(deliveries)
-        if store is None or (not entries and received is None):
+        places = self._enter(deliveries)
+        if store is None or (not places and received is None):
             return
-        if entries:
+        if places:
             safe = store.add_document(
                 str(identity),
                 said.content,
                 published=said.published,
-                queues=entries,
+                queues=[entry for _, entry in places],
                 received=received,
             )
             common = encode_common(str(identity), said.content, said.published)
-            self._tell_queues(safe, entries, common, said.published)
+            self._tell_queues(safe, places, common, said.published)
         else:
             assert received is not None
             safe = store.note_received(received)
@@ -294,7 +314,7 @@ class DocumentFlow:
         """Take what is addressed to one broker: to this one, or to pass it on."""
         if decode_name(said.to) != self._router.name:
             if said.hops > 1:
-                said.hops -= 1
+                said.hops = min(said.hops, _HOPS) - 1
                 self._send_addressed(said)
             return
         content = said.WhichOneof("content")
@@ -362,17 +382,15 @@ class DocumentFlow:
 
     # --- what is owed, again ----------------------------------------------------------------------
 
-    async def keep_sending(self) -> None:
-        """Send again what homes have not confirmed, for as long as the broker lives."""
-        while True:
-            await asyncio.sleep(_TICK)
-            view = self._ways.view
-            for home in self.custody.owed:
-                if view is not self._view:
-                    # There may be a way where there was none; and what was under way is lost.
-                    self.custody.hurry(home)
-                self._send_due(home)
-            self._view = view
+    async def send_owed(self) -> None:
+        """Send again what homes have not confirmed; to be done now and then."""
+        view = self._ways.view
+        for home in self.custody.owed:
+            if view is not self._view:
+                # There may be a way where there was none; and what was under way is lost.
+                self.custody.hurry(home)
+            self._send_due(home)
+        self._view = view
 
     def _send_due(self, home: str) -> None:
         if home not in self._resending and self._ways.can_reach(home):
@@ -386,16 +404,15 @@ class DocumentFlow:
         assert self._store is not None, "nothing is owed without a store"
         by_number = {debt.number: debt for debt in debts}
         try:
-            found = await self._store.read_owed(home, list(by_number))
+            owed = await self._store.read_owed(home, list(by_number), max_bytes=_RESEND_BYTES)
         except StoreError:
             return
-        for number, document in found:
-            debt = by_number.pop(number)
+        for number, document in owed.found:
             said = encode_document(
                 _identity(document.id),
                 "",
                 document.content,
-                (debt,),
+                (by_number.pop(number),),
                 self._epoch,
                 document.published,
             )
@@ -403,8 +420,8 @@ class DocumentFlow:
             self._send_addressed(
                 messages.Addressed(to=home, sender=self._router.name, hops=_HOPS, document=said)
             )
-        # Retention has taken the others.
-        self.custody.give_up(home, by_number)
+        self.custody.give_up(home, owed.gone)  # retention has taken them
+        self.custody.unsent(home, by_number)
 
     async def close(self) -> None:
         """Stop sending."""
@@ -421,7 +438,3 @@ def _failed(safe: Future[None]) -> bool:
 def _identity(text: str) -> DocumentId:
     origin, incarnation, number = text.rsplit(":", 2)
     return DocumentId(origin, int(incarnation), int(number))
-
-
-def _do_nothing() -> None:
-    """What was released before is not released again."""

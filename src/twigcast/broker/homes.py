@@ -48,8 +48,7 @@ class HomeNews:
     """What to do about a state that has come."""
 
     change: Change | None = None
-    """What has changed for the router, if anything is news."""
-    pass_on: bool = False
+    """What has changed for the router, if anything is news, which all neighbours are told."""
     ask: bool = False
     """Whether to say which version we have, so that we are sent the whole."""
 
@@ -121,8 +120,8 @@ class Homes:
             home: known.version for home, known in self._known.items()
         }
 
-    def lacking(self, theirs: Mapping[str, Version], asked: bool = False) -> list[HomeState]:
-        """What a neighbour with these versions lacks, whole; if asked, of these homes only."""
+    def lacking(self, theirs: Mapping[str, Version]) -> list[HomeState]:
+        """What a neighbour with these versions lacks, whole."""
         ours = theirs.get(self._broker)
         if ours is not None and ours > self._version and ours.epoch == self._version.epoch:
             # Only a clock that went back, or a store that was put back, brings this about.
@@ -130,8 +129,6 @@ class Homes:
         states = []
         for home, version in self.versions().items():
             have = theirs.get(home)
-            if have is None and asked:
-                continue
             if have is None or have < version:
                 states.append(self._whole(home))
         return states
@@ -169,11 +166,15 @@ class Homes:
         self._known[state.home] = _Known(state.version, after)
         forward = tuple(pattern for text, pattern in after.items() if text not in before)
         withdraw = tuple(pattern for text, pattern in before.items() if text not in after)
-        return HomeNews(Change(forward, withdraw), pass_on=True)
+        return HomeNews(Change(forward, withdraw))
 
-    def forget(self, home: str) -> None:
-        """Know nothing of a home any more, until it is told of again."""
-        self._known.pop(home, None)
+    def forget(self, home: str) -> Version | None:
+        """Take a home to want nothing, until it says something new; what is known of it."""
+        known = self._known.get(home)
+        if known is None:
+            return None
+        known.patterns = {}
+        return known.version
 
     @property
     def patterns(self) -> dict[str, int]:

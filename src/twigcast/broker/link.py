@@ -20,12 +20,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Protocol
 
-from twigcast.broker.link_codec import LinkProtocolError, decode_frame, encode_frame
+from twigcast.broker.link_codec import decode_frame, encode_frame
+from twigcast.broker.pace import BATCH, BATCH_BYTES, TURN
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.wire import messages
 
-BATCH: Final = 64
-BATCH_BYTES: Final = 512 * 1024
+_MOST_CONTROL: Final = 64 * 1024 * 1024
 _HEARTBEAT: Final = messages.LinkItem(heartbeat=messages.Heartbeat()).SerializeToString()
 
 
@@ -73,6 +73,10 @@ class Link:
         self._heartbeat = heartbeat
         self._suspect_after = suspect_after
         self._control: deque[bytes] = deque()
+        self._control_bytes = 0
+        self.largest = 0
+        """The most bytes of a document that both ends take."""
+        self._is_handling = False
         self._ready = asyncio.Event()
         self._sent = 0
         self._received = 0
@@ -80,13 +84,17 @@ class Link:
 
     def say(self, items: Iterable[bytes]) -> None:
         """Tell the neighbour something that must not be lost while the link lives."""
-        self._control.extend(items)
+        for item in items:
+            self._control.append(item)
+            self._control_bytes += len(item)
+        if self._control_bytes > _MOST_CONTROL:
+            self.close("the neighbour does not take what it is told")
         self._ready.set()
 
     def pass_on(self, item: bytes) -> bool:
-        """Send a document; False if too many wait, and it was dropped."""
+        """Send a document; False if it was dropped: too many wait, or it is too large there."""
         self._ready.set()
-        return self.documents.put(item)
+        return len(item) <= self.largest and self.documents.put(item)
 
     async def send_now(self, *items: bytes) -> None:
         """Send a frame at once; only before the link is up."""
@@ -135,10 +143,15 @@ class Link:
                 try:
                     await asyncio.wait_for(self._ready.wait(), self._heartbeat)
                 except TimeoutError:
-                    self._control.append(_HEARTBEAT)
-            items = [self._control.popleft() for _ in range(min(len(self._control), BATCH))]
-            if len(items) < BATCH and len(self.documents):
-                documents = self.documents.take(BATCH - len(items), BATCH_BYTES)
+                    self.say((_HEARTBEAT,))
+            items: list[bytes] = []
+            size = 0
+            while self._control and len(items) < BATCH and size < BATCH_BYTES:
+                items.append(self._control.popleft())
+                size += len(items[-1])
+            self._control_bytes -= size
+            if len(items) < BATCH and size < BATCH_BYTES and len(self.documents):
+                documents = self.documents.take(BATCH - len(items), BATCH_BYTES - size)
                 self.documents_sent += len(documents)
                 items += documents
             await self._write(items)
@@ -163,8 +176,11 @@ class Link:
             for item in decode_frame(data, self._received):
                 answer = handle(item, self)
                 if answer is not None:
+                    self._is_handling = True
                     await answer
-                if time.monotonic() - began > _TURN:
+                    self._is_handling = False
+                    self._heard = time.monotonic()
+                if time.monotonic() - began > TURN:
                     # Others have their turn; and what has come meanwhile was heard.
                     await asyncio.sleep(0)
                     self._heard = began = time.monotonic()
@@ -173,11 +189,5 @@ class Link:
         while True:
             await asyncio.sleep(self._suspect_after / 4)
             silence = time.monotonic() - self._heard
-            if silence > self._suspect_after:
+            if silence > self._suspect_after and not self._is_handling:
                 raise SuspectedError(f"nothing has come for {silence:.1f} s")
-
-
-_TURN: Final = 0.002
-"""For how long, in seconds, one link may keep the others waiting."""
-
-__all__ = ["BATCH", "Link", "LinkProtocolError", "Stream", "SuspectedError"]

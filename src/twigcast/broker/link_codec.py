@@ -10,9 +10,10 @@ together again: it counts as a whole.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from google.protobuf.message import DecodeError
 
@@ -35,9 +36,10 @@ from twigcast.schema import Advertisement, Schema
 from twigcast.wire import messages, raw
 
 PART: Final = 250
-"""How many expressions or the like one update has, more or less."""
+PART_BYTES: Final = 64 * 1024
+"""How many expressions or the like one update has, and how many bytes of them, more or less."""
 _MOST_PARTS: Final = 2_000
-_LONGEST_NAME: Final = 200
+_NAME: Final = re.compile(r"[\w.-]{1,100}")
 _HIGHEST: Final = 2**60
 
 
@@ -100,26 +102,29 @@ def encode_update(update: Update) -> list[bytes]:
         part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
     for number, change in update.changes:
         for forward, withdraw in _halves(change):
-            part(len(forward) + len(withdraw)).changes.add(
-                channel=number, forward=forward, withdraw=withdraw
-            )
+            part(PART).changes.add(channel=number, forward=forward, withdraw=withdraw)
     return [messages.LinkItem(update=each).SerializeToString() for each in parts]
 
 
 def _halves(change: Change) -> Iterator[tuple[list[str], list[str]]]:
     """A change in pieces of bounded size, all that is forwarded before what is withdrawn."""
-    for piece in _pieces([str(each) for each in change.forward]):
+    for piece in _pieces(str(each) for each in change.forward):
         yield piece, []
-    for piece in _pieces([str(each) for each in change.withdraw]):
+    for piece in _pieces(str(each) for each in change.withdraw):
         yield [], piece
 
 
-_Item = TypeVar("_Item")
-
-
-def _pieces(items: Sequence[_Item]) -> Iterator[list[_Item]]:
-    for start in range(0, len(items), PART):
-        yield list(items[start : start + PART])
+def _pieces(texts: Iterable[str]) -> Iterator[list[str]]:
+    piece: list[str] = []
+    size = 0
+    for text in texts:
+        piece.append(text)
+        size += len(text)
+        if len(piece) >= PART or size >= PART_BYTES:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
 
 
 def decode_update(said: messages.Update) -> Update:
@@ -158,8 +163,10 @@ def _require_number(number: int) -> None:
 
 def decode_name(name: str) -> str:
     """The name of a broker, which must be one."""
-    if not name or len(name) > _LONGEST_NAME:
-        raise LinkProtocolError("the name of a broker has from 1 to 200 characters")
+    if not _NAME.fullmatch(name):
+        raise LinkProtocolError(
+            "the name of a broker has up to 100 letters, digits, dots, hyphens and underscores"
+        )
     return name
 
 
@@ -248,15 +255,11 @@ def decode_document(said: messages.RoutedDocument) -> Document:
 
 
 def encode_versions(versions: Mapping[str, Version]) -> list[bytes]:
-    """The items that tell which durable interests are known."""
-    said = [
-        messages.HomeVersion(home=home, epoch=each.epoch, version=each.version)
-        for home, each in versions.items()
-    ]
-    return [
-        messages.LinkItem(home_versions=messages.HomeVersions(homes=piece)).SerializeToString()
-        for piece in list(_pieces(said)) or [[]]
-    ]
+    """The item that tells which durable interests are known."""
+    said = messages.HomeVersions()
+    for home, each in versions.items():
+        said.homes.add(home=home, epoch=each.epoch, version=each.version)
+    return [messages.LinkItem(home_versions=said).SerializeToString()]
 
 
 def decode_versions(said: messages.HomeVersions) -> dict[str, Version]:

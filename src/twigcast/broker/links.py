@@ -103,6 +103,8 @@ class Links:
                 # Whatever it is, a broker goes on calling its neighbours.
                 _log.exception("link to %s", target.address)
                 reason = "an error of this broker's, which its log has"
+            if reason == str(asyncio.CancelledError()):
+                reason = "the neighbour ended the link"
             if self.problems.get(target.address) != reason:
                 _log.warning("link to %s: %s; calling again", target.address, reason)
             self.problems[target.address] = reason
@@ -196,6 +198,7 @@ class Links:
             strategy=self._owner.config.strategy,
             nonce=nonce,
             answered=answered,
+            message_bytes=self._owner.config.limits.message_bytes,
         )
         return messages.LinkItem(hello=hello).SerializeToString()
 
@@ -223,6 +226,7 @@ class Links:
             raise LinkProtocolError(f"the cost of a link is above 0, not {hello.cost}")
         link.name = name
         link.incarnation = hello.incarnation
+        link.largest = min(hello.message_bytes, self._owner.config.limits.message_bytes)
         return hello
 
     def _may_begin(self, link: Link) -> bool:
@@ -242,10 +246,10 @@ class Links:
         self.up[link.name] = link
         self.problems.pop(address, None)
         link.is_up = True
-        self._owner.link_up(link)
-        _log.info("link to %s is up", link.name)
         reason = ""
         try:
+            self._owner.link_up(link)
+            _log.info("link to %s is up", link.name)
             await link.serve(self._owner.handle_link)
             reason = link.reason or "the neighbour ended it"
         except BaseException as error:

@@ -70,7 +70,7 @@ class LocalNetwork:
         for name in overlay:
             BrokerConfig(name=name, strategy=strategy)  # refuses what a broker would refuse
         self.overlay = overlay
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()
         self._has_store = store
         self._has_http = http
         self._strategy = strategy
@@ -180,6 +180,10 @@ class LocalNetwork:
                     f"{self._broker(name).log}"
                 )
             time.sleep(_EACH)
+
+    def command(self, name: str) -> list[str]:
+        """The command that brings a broker back: its name, port, store and links."""
+        return ["twigcast", "broker", *self._arguments(self._broker(name).name)]
 
     def take_died(self) -> tuple[LocalBroker, ...]:
         """The brokers that have ended though nobody told them to; each is named once."""

@@ -24,10 +24,12 @@ from twigcast.broker.credentials import certificate_names, server_credentials
 from twigcast.broker.link import SuspectedError
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.links import ContextStream
-from twigcast.broker.sessions import ClientSession, Quota, SessionError
+from twigcast.broker.pace import BATCH, BATCH_BYTES
+from twigcast.broker.quotas import Quota
+from twigcast.broker.sessions import ClientSession, SessionError
 from twigcast.broker.status import status
 from twigcast.broker.store import Retention, Store
-from twigcast.broker.subscriptions import BATCH, BATCH_BYTES, encode_queued
+from twigcast.broker.subscriptions import encode_queued
 from twigcast.errors import AccessError, ConfigError, RefusedError, StoreError
 from twigcast.wire import SERVICE, channel_options, messages, raw
 
@@ -92,7 +94,7 @@ class Service:
         principal = await self.identify(context)
         try:
             await self.serve(principal, frames, context.write)
-        except RefusedError as error:
+        except (RefusedError, AccessError) as error:
             await self._abort(context, error)
 
     async def serve(
@@ -101,7 +103,11 @@ class Service:
         frames: AsyncIterator[bytes],
         write: Callable[[bytes], Awaitable[None]],
     ) -> None:
-        """Serve somebody who is known, however the frames come and go; raises RefusedError."""
+        """Serve somebody who is known, however the frames come and go.
+
+        Raises RefusedError, and AccessError for whoever may do nothing here.
+        """
+        self.broker.access.require_something(principal)
         limit = self.broker.config.limits.clients
         if len(self.sessions) >= limit:
             raise RefusedError(
@@ -148,7 +154,7 @@ class Service:
         broker = self.broker
         try:
             said = messages.AskRequest.FromString(data)
-            pattern = broker.parse_expressions({"": said.expression})[""]
+            pattern = (await broker.parse_expressions({"": said.expression}))[""]
             async for documents, examined in broker.ask(pattern, said.limit, said.since):
                 answer = messages.AskAnswer(examined=examined)
                 for each in documents:
@@ -166,7 +172,7 @@ class Service:
         broker = self.broker
         try:
             said = messages.ReadRequest.FromString(data)
-            durable = broker.durable_of(principal, said.durable)
+            durable = broker.keeper.of(principal, said.durable)
             place = max(said.first, 1)
             last = min(said.last, durable.committed_last)
             assert broker.store is not None, "there is a durable subscription"
@@ -187,9 +193,10 @@ class Service:
         principal = await self.identify(context)
         answer = messages.StatusAnswer()
         try:
+            self.broker.access.require_known(principal)
             if said.durable:
                 self.broker.access.require(principal, Permission.SUBSCRIBE)
-                durable = self.broker.durable_of(principal, said.durable)
+                durable = self.broker.keeper.of(principal, said.durable)
                 answer.queue.CopyFrom(durable.state())
             else:
                 told = status(self.broker, self.sessions.values(), principal)

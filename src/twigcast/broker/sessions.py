@@ -1,6 +1,6 @@
 """A client's session: what it says, what it is answered, and what is delivered to it.
 
-    frames ──► publish ──► flow ──► in order, once safe: released, answered
+    frames ──► publish ──► flow ──► in order, once safe: answered
            ──► subscribe, advertise, ... ──► broker ──► answered
            ──► consumed, acknowledge ──► credit, cursor
 
@@ -14,6 +14,7 @@ for the disk than is good, or when it publishes faster than it may.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from asyncio import Future
 from collections import deque
@@ -27,6 +28,8 @@ from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
 from twigcast.broker.flow import Published
 from twigcast.broker.link_codec import decode_promise
+from twigcast.broker.pace import WAITING_BYTES, taking_turns
+from twigcast.broker.quotas import Quota
 from twigcast.broker.subscriptions import (
     Attachment,
     DurableSubscription,
@@ -43,24 +46,21 @@ from twigcast.errors import (
 )
 from twigcast.wire import PROTOCOL, messages, raw
 
-_UNRELEASED: Final = 16
+_UNANSWERED: Final = 16
 """How many batches of one publisher may wait for the disk."""
-_WAITING_BYTES: Final = 32 * 1024 * 1024
-_TURN: Final = 0.002
+_MOST_AT_ONCE: Final = 10_000
+"""How many documents, or acknowledgements, one message may have."""
 _LONGEST_NAME: Final = 200
+_LONGEST_ID: Final = 1024
+_HELLO_PATIENCE: Final = 10.0
+_RETRY: Final = 0.5
+
+
+_log = logging.getLogger(__name__)
 
 
 class SessionError(TwigcastError):
     """A client that does not keep to the protocol; its session ends."""
-
-
-class Quota:
-    """How much one client has, over all its connections where it is known by name."""
-
-    def __init__(self) -> None:
-        self.connections = 0
-        self.subscriptions = 0
-        self.expressions = 0
 
 
 class ClientSession:
@@ -87,9 +87,8 @@ class ClientSession:
         self._pumps: dict[str, asyncio.Task[None]] = {}
         self._advertisements: set[str] = set()
         self._batches: deque[_Batch] = deque()
-        self._releasing: asyncio.Task[None] | None = None
+        self._answering: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
-        self._allowed_at = 0.0
 
     async def run(self, frames: AsyncIterator[bytes]) -> None:
         """Serve the client until it ends the stream.
@@ -97,7 +96,10 @@ class ClientSession:
         Raises SessionError where the client does not keep to the protocol.
         """
         broker = self._broker
-        hello = await anext(aiter(frames), None)
+        try:
+            hello = await asyncio.wait_for(anext(aiter(frames), None), _HELLO_PATIENCE)
+        except TimeoutError:
+            raise SessionError("a session begins with a hello, which has not come") from None
         if hello is None:
             return
         self._on_hello(_decode(hello))
@@ -119,26 +121,29 @@ class ClientSession:
                     await self._on_publish(frame.publish)
                 elif kind == "consumed":
                     self._on_consumed(frame.consumed)
-                elif kind == "acknowledge":
+                elif kind == "acknowledge" and not frame.acknowledge.request:
                     self._on_acknowledge(frame.acknowledge)
                 elif kind in ("subscribe", "unsubscribe", "advertise", "unadvertise"):
                     await self._answer(getattr(frame, kind), getattr(self, f"_on_{kind}"))
+                elif kind == "acknowledge":
+                    await self._answer(frame.acknowledge, self._on_acknowledge_kept)
                 else:
                     raise SessionError(f"a client does not say this here: {kind}")
         finally:
             await self._close()
 
     async def _close(self) -> None:
+        # What is waited for may never come: gRPC cancels a call more than once.
         for subscription in list(self._subscriptions.values()):
             self._leave(subscription)
+        self._broker.close_publisher(self.link)
+        self._quota.advertisements -= len(self._advertisements)
         tasks = list(self._pumps.values())
-        if self._releasing is not None:
-            # What was accepted goes out, whether the publisher hears of it or not.
-            await asyncio.gather(self._releasing, return_exceptions=True)
+        if self._answering is not None:
+            tasks.append(self._answering)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._broker.close_publisher(self.link)
 
     def _on_hello(self, frame: messages.ClientFrame) -> None:
         if frame.WhichOneof("frame") != "hello":
@@ -172,33 +177,31 @@ class ClientSession:
 
     async def _on_publish(self, said: messages.Publish) -> None:
         broker = self._broker
+        if len(said.publications) > _MOST_AT_ONCE:
+            raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} documents")
         batch = _Batch(said.request)
-        turn = time.perf_counter()
-        for index, publication in enumerate(said.publications):
+        async for publication in taking_turns(said.publications):
             try:
                 batch.add(await self._publish(publication))
             except TwigcastError as error:
                 code = code_of(error)
                 broker.metrics.refused(code)
-                batch.refuse(index, code, str(error))
-            if time.perf_counter() - turn > _TURN:
-                await asyncio.sleep(0)
-                turn = time.perf_counter()
-        if batch.is_safe and self._releasing is None:
-            self._release(batch)
-            await self._write(batch.answer())
+                batch.refuse(code, str(error))
+        if batch.is_safe and self._answering is None:
+            await self._answer_batch(batch)
         else:
             self._batches.append(batch)
-            if self._releasing is None:
-                self._releasing = asyncio.create_task(self._release_all())
-            while len(self._batches) > _UNRELEASED or self._is_disk_behind():
+            if self._answering is None:
+                self._answering = asyncio.create_task(self._answer_batches())
+            while len(self._batches) > _UNANSWERED or self._is_disk_behind():
                 self._room.clear()
                 await self._room.wait()
-        await self._keep_to_rate(len(said.publications))
+        rate = broker.config.limits.publications_per_second
+        await asyncio.sleep(self._quota.wait_for(len(said.publications), rate))
 
     def _is_disk_behind(self) -> bool:
         store = self._broker.store
-        return bool(self._batches) and store is not None and store.waiting_bytes > _WAITING_BYTES
+        return bool(self._batches) and store is not None and store.waiting_bytes > WAITING_BYTES
 
     async def _publish(self, publication: messages.Publication) -> Published:
         broker = self._broker
@@ -214,9 +217,9 @@ class ClientSession:
         broker.access.check_document(self.principal, content)
         identity = ""
         if publication.id:
-            if len(publication.id) > _LONGEST_NAME:
+            if len(publication.id) > _LONGEST_ID:
                 raise RefusedError(
-                    f"the id of a publication has at most {_LONGEST_NAME} characters", "invalid"
+                    f"the id of a publication has at most {_LONGEST_ID:,} characters", "invalid"
                 )
             # Nobody can use up the ids of others.
             identity = f"{self.principal.name}\n{publication.id}"
@@ -225,33 +228,21 @@ class ClientSession:
                 return known
         return broker.flow.publish(content, self.link, identity)
 
-    def _release(self, batch: _Batch) -> None:
-        for published in batch.published:
-            if published is not None:
-                published.release()
+    async def _answer_batch(self, batch: _Batch) -> None:
         self._broker.metrics.acknowledged(time.perf_counter() - batch.began)
+        await self._write(batch.answer())
 
-    async def _release_all(self) -> None:
-        """Let batches go as they become safe, in order."""
+    async def _answer_batches(self) -> None:
+        """Answer as batches become safe, in order."""
         try:
             while self._batches:
-                batch = self._batches[0]
-                await batch.wait()
-                self._release(batch)
-                self._batches.popleft()
+                await self._batches[0].wait()
+                batch = self._batches.popleft()
                 self._room.set()
-                await self._write(batch.answer())
+                await self._answer_batch(batch)
         finally:
-            self._releasing = None
+            self._answering = None
             self._room.set()
-
-    async def _keep_to_rate(self, count: int) -> None:
-        rate = self._broker.config.limits.publications_per_second
-        if rate:
-            now = time.monotonic()
-            self._allowed_at = max(self._allowed_at, now - 1.0) + count / rate
-            if self._allowed_at > now:
-                await asyncio.sleep(self._allowed_at - now)
 
     # --- subscribing ------------------------------------------------------------------------------
 
@@ -265,21 +256,20 @@ class ClientSession:
         if not said.expressions and not said.durable:
             raise RefusedError("a subscription has at least one expression", "invalid")
         window = min(max(said.window, 1), broker.config.limits.window)
-        self._require_quota(len(said.expressions))
-        patterns = broker.parse_expressions(said.expressions)
+        self._quota.require(broker.config.limits, len(said.expressions))
+        patterns = await broker.parse_expressions(said.expressions)
         state = None
         if said.durable:
             durable = await self._put_durable(said, patterns)
             subscription: EphemeralSubscription | Attachment
-            subscription = await broker.attach(durable, said, window)
+            subscription = await broker.keeper.attach(durable, said, window)
             state = durable.state()
         else:
             link = f"{self.link}/{said.subscription}"
-            subscription = broker.subscribe(link, said.subscription, patterns, window)
+            subscription = await broker.subscribe(link, said.subscription, patterns, window)
         self._subscriptions[said.subscription] = subscription
         self._counted[said.subscription] = len(patterns)
-        self._quota.subscriptions += 1
-        self._quota.expressions += len(patterns)
+        self._quota.add(len(patterns))
         self._pumps[said.subscription] = asyncio.create_task(
             self._pump(subscription), name=f"deliver {self.link}/{said.subscription}"
         )
@@ -294,33 +284,8 @@ class ClientSession:
             raise RefusedError(
                 "a durable subscription has a name of at most 200 printable characters", "invalid"
             )
-        broker.require_durable(self.principal, name)
-        return await broker.put_durable(name, self.principal.name, patterns)
-
-    def _require_quota(self, expressions: int) -> None:
-        limits = self._broker.config.limits
-        for have, more, most, what, key in (
-            (
-                self._quota.subscriptions,
-                1,
-                limits.subscriptions_per_client,
-                "subscriptions",
-                "subscriptions_per_client",
-            ),
-            (
-                self._quota.expressions,
-                expressions,
-                limits.expressions_per_client,
-                "expressions",
-                "expressions_per_client",
-            ),
-        ):
-            if have + more > most:
-                raise RefusedError(
-                    f"{have:,} {what} and {more:,} more are beyond the {most:,} that a client "
-                    f"may have here (limits.{key})",
-                    "quota",
-                )
+        broker.keeper.require(self.principal, name)
+        return await broker.keeper.put(name, self.principal, patterns)
 
     async def _on_unsubscribe(self, said: messages.Unsubscribe) -> None:
         broker = self._broker
@@ -336,14 +301,13 @@ class ClientSession:
             # Not cancelled: gRPC does not forgive a write that was given up.
             await asyncio.wait([task])
         if said.forget and name:
-            await broker.forget_durable(broker.durable_of(self.principal, name).name)
+            await broker.keeper.forget(broker.keeper.of(self.principal, name).name)
 
     def _leave(self, subscription: EphemeralSubscription | Attachment) -> None:
         if self._subscriptions.pop(subscription.name, None) is None:
             return
         subscription.finish()
-        self._quota.subscriptions -= 1
-        self._quota.expressions -= self._counted.pop(subscription.name)
+        self._quota.remove(self._counted.pop(subscription.name))
         if isinstance(subscription, Attachment):
             if subscription.durable.attached is subscription:
                 subscription.durable.attached = None
@@ -353,14 +317,17 @@ class ClientSession:
     async def _pump(self, subscription: EphemeralSubscription | Attachment) -> None:
         prefix = raw.field(1, subscription.name.encode())
         while not subscription.is_over:
-            deliveries, missed = await subscription.take()
+            try:
+                deliveries, missed = await subscription.take()
+            except StoreError:
+                await asyncio.sleep(_RETRY)  # it is in the log of the store
+                continue
+            except OSError as error:
+                _log.error("the queue of %s/%s: %s", self.link, subscription.name, error)
+                await self._end(subscription, "its queue cannot be read", "unavailable")
+                return
             if isinstance(subscription, Attachment) and subscription.ended is not None:
-                reason, code = subscription.ended
-                ended = messages.Ended(subscription=subscription.name)
-                ended.problem.code, ended.problem.reason = code, reason
-                self._leave(subscription)
-                self._pumps.pop(subscription.name, None)
-                await self._write(messages.BrokerFrame(ended=ended).SerializeToString())
+                await self._end(subscription, *subscription.ended)
                 return
             if not deliveries:
                 subscription.ready.clear()
@@ -372,15 +339,38 @@ class ClientSession:
                 body += b"\x18" + raw.varint(missed)
             await self._write(raw.field(3, body))
 
+    async def _end(
+        self, subscription: EphemeralSubscription | Attachment, reason: str, code: str
+    ) -> None:
+        ended = messages.Ended(subscription=subscription.name)
+        ended.problem.code, ended.problem.reason = code, reason
+        self._leave(subscription)
+        self._pumps.pop(subscription.name, None)
+        await self._write(messages.BrokerFrame(ended=ended).SerializeToString())
+
     def _on_consumed(self, said: messages.Consumed) -> None:
         subscription = self._subscriptions.get(said.subscription)
         if subscription is not None:
             subscription.consumed(said.count)
 
-    def _on_acknowledge(self, said: messages.Acknowledge) -> None:
+    def _on_acknowledge(self, said: messages.Acknowledge) -> Future[None] | None:
+        if len(said.sequences) > _MOST_AT_ONCE:
+            raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} acknowledgements")
+        keeper = self._broker.keeper
+        if said.durable:
+            self._broker.access.require(self.principal, Permission.SUBSCRIBE)
+            durable = keeper.of(self.principal, said.durable)
+            return keeper.acknowledge(durable, said.upto, said.sequences)
         subscription = self._subscriptions.get(said.subscription)
         if isinstance(subscription, Attachment):
-            self._broker.acknowledge(subscription.durable, said.upto, said.sequences)
+            return keeper.acknowledge(subscription.durable, said.upto, said.sequences)
+        return None
+
+    async def _on_acknowledge_kept(self, said: messages.Acknowledge) -> None:
+        kept = self._on_acknowledge(said)
+        if kept is not None:
+            await asyncio.wait([kept])
+            kept.result()
 
     # --- advertising ------------------------------------------------------------------------------
 
@@ -388,7 +378,7 @@ class ClientSession:
         broker = self._broker
         broker.access.require(self.principal, Permission.ADVERTISE)
         most = broker.config.limits.advertisements_per_client
-        if len(self._advertisements) >= most:
+        if self._quota.advertisements >= most:
             raise RefusedError(
                 f"a client may have {most:,} advertisements here "
                 "(limits.advertisements_per_client)",
@@ -401,10 +391,12 @@ class ClientSession:
             raise RefusedError(str(error), "invalid") from None
         broker.advertise(self.link, said.advertisement, promise)
         self._advertisements.add(said.advertisement)
+        self._quota.advertisements += 1
 
     async def _on_unadvertise(self, said: messages.Unadvertise) -> None:
         self._broker.unadvertise(self.link, said.advertisement)
-        self._advertisements.discard(said.advertisement)
+        self._advertisements.remove(said.advertisement)
+        self._quota.advertisements -= 1
 
     def subscriptions(self) -> list[EphemeralSubscription | Attachment]:
         """The subscriptions of this session."""
@@ -422,9 +414,9 @@ class _Batch:
     def add(self, published: Published) -> None:
         self.published.append(published)
 
-    def refuse(self, index: int, code: str, reason: str) -> None:
+    def refuse(self, code: str, reason: str) -> None:
+        self._answer.problems.add(index=len(self.published), code=code, reason=reason)
         self.published.append(None)
-        self._answer.problems.add(index=index, code=code, reason=reason)
 
     @property
     def _futures(self) -> list[Future[None]]:

@@ -16,18 +16,19 @@ Nothing here knows of connections: whoever serves the client calls :meth:`take` 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.broker.store import Durable, Queued, Store
 from twigcast.language import Pattern
 from twigcast.wire import messages, raw
 
-BATCH: Final = 64
-BATCH_BYTES: Final = 512 * 1024
 _TAIL_BYTES: Final = 1024 * 1024
+_NO_GAP: Final = (sys.maxsize, sys.maxsize)
 
 
 def encode_common(identity: str, content: bytes, published: int) -> bytes:
@@ -121,12 +122,15 @@ class DurableSubscription:
         """The last place whose document is safe."""
         self.acknowledged = kept.acknowledged
         self._beyond = set(kept.acknowledged_beyond)
+        self._gap = kept.gap
         self.first = kept.first
         self.missed = kept.missed
+        self._missed_told = kept.missed_told
         self.attached: Attachment | None = None
         self._store = store
         self._tail: deque[tuple[int, bytes]] = deque()
         self._tail_bytes = 0
+        self._pass_over()
 
     def next_place(self) -> int:
         """A place for one more document."""
@@ -145,27 +149,45 @@ class DurableSubscription:
                 self._tail_bytes -= len(self._tail.popleft()[1])
             self.attached.ready.set()
 
-    def acknowledge(self, upto: int, sequences: Sequence[int]) -> bool:
-        """Note what need not come again; whether that is news."""
-        upto = min(upto, self.last)
-        news = upto > self.acknowledged
-        if news:
+    def acknowledge(self, upto: int, sequences: Sequence[int]) -> tuple[int, list[int]] | None:
+        """Note what need not come again; what of that is news, if anything is."""
+        upto = min(upto, self.committed_last)
+        is_news = upto > self.acknowledged
+        if is_news:
             self.acknowledged = upto
             self._beyond = {each for each in self._beyond if each > upto}
+        singles = []
         for each in sequences:
-            if self.acknowledged < each <= self.last and each not in self._beyond:
+            if self.acknowledged < each <= self.committed_last and each not in self._beyond:
                 self._beyond.add(each)
-                news = True
-        while self.acknowledged + 1 in self._beyond:
+                singles.append(each)
+        self._pass_over()
+        return (self.acknowledged, singles) if is_news or singles else None
+
+    def _pass_over(self) -> None:
+        """Go on behind what is acknowledged singly, and behind places that were never given."""
+        while True:
+            if self.acknowledged >= self._gap[0]:
+                self.acknowledged = max(self.acknowledged, self._gap[1])
+                self._gap = _NO_GAP
+            if self.acknowledged + 1 not in self._beyond:
+                break
             self.acknowledged += 1
             self._beyond.remove(self.acknowledged)
-        return news
 
     def trimmed(self, first: int, lost: int) -> None:
         """Note that retention has dropped what was before a place, some of it not acknowledged."""
         self.first = max(self.first, first)
         self.missed += lost
         self.acknowledge(first - 1, ())
+
+    def take_missed(self) -> int:
+        """How many documents were missed that no client has been told of; told now."""
+        missed = self.missed - self._missed_told
+        if missed:
+            self._missed_told = self.missed
+            self._store.note_missed_told(self.name, self.missed)
+        return missed
 
     def is_acknowledged(self, place: int) -> bool:
         """Whether the document at a place need not come again."""
@@ -174,7 +196,8 @@ class DurableSubscription:
     @property
     def waiting(self) -> int:
         """How many documents are not acknowledged."""
-        return self.last - self.acknowledged - len(self._beyond)
+        never = self._gap[1] - self._gap[0]
+        return self.last - self.acknowledged - len(self._beyond) - never
 
     def state(self) -> messages.QueueState:
         """Where the queue stands."""
@@ -191,20 +214,21 @@ class DurableSubscription:
         self.attached = Attachment(self, name, window, start)
         return self.attached
 
-    async def read(self, place: int, count: int) -> list[tuple[int, bytes]]:
-        """Deliveries from a place on, from memory or from the store."""
+    async def read(self, place: int, last: int, count: int) -> list[tuple[int, bytes]]:
+        """Deliveries from a place to another, from memory or from the store."""
         if self._tail and self._tail[0][0] <= place:
+            while self._tail[0][0] < place:
+                self._tail_bytes -= len(self._tail.popleft()[1])
             found = []
             size = 0
             for each in self._tail:
-                if each[0] >= place:
-                    found.append(each)
-                    size += len(each[1])
-                    if len(found) >= count or size >= BATCH_BYTES:
-                        break
+                found.append(each)
+                size += len(each[1])
+                if len(found) >= count or size >= BATCH_BYTES:
+                    break
             return found
         queued = await self._store.read_queue(
-            self.name, place, self.committed_last, limit=count, max_bytes=BATCH_BYTES
+            self.name, place, last, limit=count, max_bytes=BATCH_BYTES
         )
         return [(each.sequence, encode_queued(each)) for each in queued]
 
@@ -220,7 +244,6 @@ class Attachment(Consumer):
         self.name = name
         self._replays = start is not None
         self._next = durable.acknowledged + 1 if start is None else max(start, 1)
-        self._missed_told = durable.missed
         self.ended: tuple[str, str] | None = None
         """Why the broker has ended this, and the code for it."""
         self.ready.set()
@@ -236,11 +259,12 @@ class Attachment(Consumer):
         """The next deliveries as far as there is credit, and how many were missed before them."""
         durable = self.durable
         while self.credit and self._next <= durable.committed_last:
-            found = await durable.read(self._next, min(self.credit, BATCH))
+            upto = durable.committed_last  # more may be committed while this is read
+            found = await durable.read(self._next, upto, min(self.credit, BATCH))
             if not found:
                 # Retention has taken what was there, or storing it failed.
-                self._next = durable.committed_last + 1
-                break
+                self._next = upto + 1
+                continue
             self._next = found[-1][0] + 1
             # What is acknowledged comes again only to those who ask for it.
             taken = [
@@ -250,7 +274,7 @@ class Attachment(Consumer):
             ]
             if taken:
                 self.credit -= len(taken)
-                return taken, self._missed()
+                return taken, durable.take_missed()
         return [], 0
 
     @property
@@ -258,11 +282,6 @@ class Attachment(Consumer):
         """Whether something can be taken, or this is over."""
         is_behind = self._next <= self.durable.committed_last
         return self.is_over or self.ended is not None or (self.credit > 0 and is_behind)
-
-    def _missed(self) -> int:
-        missed = self.durable.missed - self._missed_told
-        self._missed_told = self.durable.missed
-        return missed
 
 
 def encode_queued(queued: Queued) -> bytes:

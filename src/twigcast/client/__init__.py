@@ -27,7 +27,7 @@ try:
     import grpc as _grpc  # noqa: F401 - to say what is missing, and the remedy
 except ModuleNotFoundError as _error:
     raise ImportError(
-        "the client needs grpcio and protobuf: pip install 'twigcast[broker]'", name=_error.name
+        "the client needs grpcio and protobuf: pip install 'twigcast[client]'", name=_error.name
     ) from _error
 
 from twigcast.client.advertising import Advertised

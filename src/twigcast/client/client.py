@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from twigcast.client import asking
 from twigcast.client.advertising import Advertised, Advertisements, Promised
@@ -27,6 +27,9 @@ from twigcast.language import Pattern
 from twigcast.wire import messages
 
 DEFAULT_WINDOW = 256
+
+Expressions: TypeAlias = str | Pattern | Iterable[str | Pattern] | Mapping[str, str | Pattern]
+"""One expression, several, or several under keys."""
 
 
 def connect(
@@ -128,7 +131,7 @@ class Client:
 
     def subscribe(
         self,
-        expressions: str | Pattern | Mapping[str, str | Pattern] | None = None,
+        expressions: Expressions | None = None,
         *,
         namespaces: Mapping[str, str] | None = None,
         durable: str | None = None,
@@ -137,19 +140,21 @@ class Client:
     ) -> Subscription:
         """Subscribe to the documents that match; iterate over the result for its events.
 
-        ``expressions`` is one expression, whose key is its own text, or several under keys;
-        ``namespaces`` binds their prefixes.  A ``durable`` subscription is kept by the broker
-        under that name, with its documents, while the client is away; without expressions it goes
-        on as it is.  It begins with the first document that is not acknowledged, or ``since`` a
-        sequence number, a time, or so long ago.  ``window`` bounds how many documents wait here.
+        ``expressions`` is one expression or several, whose keys are their own texts, or several
+        under keys; ``namespaces`` binds their prefixes.  A ``durable`` subscription is kept by the
+        broker under that name, with its documents, while the client is away; without expressions it
+        goes on as it is.  It begins with the first document that is not acknowledged, or ``since``
+        a sequence number, a time, or so long ago.  ``window`` bounds how many documents wait here.
 
-        Begins at once; ``async with``, ``ready`` and the iteration raise RefusedError if the
-        broker says no.
+        Returns before the broker has heard of it: documents published from now on may be missed
+        until it has.  ``await subscription.ready()`` waits for that, and so does ``async with``;
+        they and the iteration raise RefusedError if the broker says no.
         """
         if since is not None and durable is None:
             raise ValueError("since goes with durable; only durable subscriptions keep documents")
         if expressions is None and durable is None:
             raise ValueError("an ephemeral subscription needs an expression")
+        _check_since(since)
         if isinstance(since, int) and since < 0:
             raise ValueError(f"sequence numbers begin with 1, so since cannot be {since}")
         if not 0 < window < 2**31:
@@ -164,6 +169,10 @@ class Client:
     async def forget(self, durable: str) -> None:
         """End a durable subscription for good, with all documents that it keeps."""
         await self._subscriptions.forget(_name(durable))
+
+    async def acknowledge(self, durable: str, upto: int) -> None:
+        """Acknowledge all up to a sequence number, without being attached; for ``read_queue``."""
+        await self._subscriptions.acknowledge(_name(durable), upto)
 
     async def advertise(self, promised: Promised = None, root: str | None = None) -> Advertised:
         """Tell the network what this client publishes; without arguments, that it may be anything.
@@ -189,6 +198,9 @@ class Client:
         """
         if not 0 <= limit < 2**32:
             raise ValueError(f"a limit is a number of documents, 0 for all, not {limit}")
+        if isinstance(since, int):
+            raise TypeError("since is a time (datetime) or how long ago (timedelta), not a number")
+        _check_since(since)
         question = messages.AskRequest(
             expression=_expression(expression, namespaces),
             limit=limit,
@@ -222,16 +234,34 @@ class Client:
 
 
 def _by_key(
-    expressions: str | Pattern | Mapping[str, str | Pattern] | None,
+    expressions: Expressions | None,
     namespaces: Mapping[str, str] | None,
 ) -> dict[str, messages.Expression]:
     if expressions is None:
         return {}
     if isinstance(expressions, str | Pattern):
-        expressions = {str(expressions): expressions}
-    if not expressions:
+        expressions = (expressions,)
+    if isinstance(expressions, Mapping):
+        found = {key: _expression(value, namespaces) for key, value in expressions.items()}
+    elif isinstance(expressions, Iterable):
+        found = {str(each): _expression(each, namespaces) for each in expressions}
+    else:
+        raise TypeError(
+            "expressions are a str or a Pattern, several of them, or a mapping from keys to them, "
+            f"not {type(expressions).__name__}"
+        )
+    if not found:
         raise ValueError("a subscription needs at least one expression")
-    return {key: _expression(value, namespaces) for key, value in expressions.items()}
+    return found
+
+
+def _check_since(since: object) -> None:
+    """Refuse what is neither a place in a queue nor a time."""
+    if not isinstance(since, int | datetime | timedelta | None) or isinstance(since, bool):
+        raise TypeError(
+            "since is a sequence number (int), a time (datetime), or how long ago (timedelta), "
+            f"not {since!r}"
+        )
 
 
 def _expression(

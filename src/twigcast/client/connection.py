@@ -27,7 +27,7 @@ from typing import Final, Protocol, TypeAlias
 import grpc
 
 from twigcast.client.endpoints import Endpoint
-from twigcast.client.failures import BrokenStreamError, closed, fresh, is_lasting
+from twigcast.client.failures import BrokenStreamError, closed, fresh, is_lasting, none_reachable
 from twigcast.client.stream import Stream, open_stream
 from twigcast.errors import ConnectionFailedError, TwigcastError
 from twigcast.wire import messages
@@ -163,7 +163,7 @@ class Connection:
                 if is_lasting(error) or not self._reconnect:
                     self._fail(error)
                     return
-                log.warning("connection lost, connecting again: %s", error)
+                log.warning("%s; connecting again", error)
                 for speaker in self._speakers:
                     speaker.on_lost()
                 if monotonic() - began > _LONGEST_PAUSE:
@@ -203,9 +203,7 @@ class Connection:
             problems.append(stream)
         if len(problems) == 1 or all(map(is_lasting, problems)):
             return problems[0]
-        return ConnectionFailedError(
-            str(self.endpoint), "no broker answers: " + "; ".join(map(str, problems))
-        )
+        return none_reachable(str(self.endpoint), problems)
 
     def _begin(self, stream: Stream) -> None:
         """Let everybody speak on a new stream."""

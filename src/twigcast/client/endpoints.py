@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 import grpc
 
+from twigcast.client.tls_files import FileProblemError, channel_credentials
 from twigcast.errors import ConnectionFailedError
 from twigcast.wire import channel_options
 
@@ -51,11 +51,10 @@ class Endpoint:
             raise ValueError("certificate and key go together; give both, or neither")
         self._credentials: grpc.ChannelCredentials | None = None
         if tls or ca is not None or certificate is not None:
-            self._credentials = grpc.ssl_channel_credentials(
-                root_certificates=self._content(ca),
-                private_key=self._content(key),
-                certificate_chain=self._content(certificate),
-            )
+            try:
+                self._credentials = channel_credentials(ca, certificate, key)
+            except FileProblemError as problem:
+                raise ConnectionFailedError(str(self), str(problem)) from None
 
     def __str__(self) -> str:
         return ",".join(self.addresses)
@@ -70,15 +69,6 @@ class Endpoint:
         if self._credentials is None:
             return grpc.aio.insecure_channel(address, options=options)
         return grpc.aio.secure_channel(address, self._credentials, options=options)
-
-    def _content(self, path: str | os.PathLike[str] | None) -> bytes | None:
-        if path is None:
-            return None
-        try:
-            return Path(path).read_bytes()
-        except OSError as error:
-            reason = f"cannot read {os.fspath(path)}: {error.strerror or error}"
-            raise ConnectionFailedError(str(self), reason) from None
 
 
 def _read_addresses(addresses: str | Iterable[str]) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ class Event(Document):
         """Do what :meth:`ack` does; on the thread of the event loop only."""
         subscription = self._subscription
         if subscription is not None:
-            subscription.acknowledge(self.sequence, self._lineage)
+            subscription._acknowledge(self.sequence, self._lineage)
             self._subscription = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -15,7 +15,7 @@ from twigcast.wire import messages
 _Code = grpc.StatusCode
 
 _REFUSALS: Final = {
-    _Code.UNAUTHENTICATED: "not-allowed",
+    _Code.UNAUTHENTICATED: "unauthenticated",
     _Code.PERMISSION_DENIED: "not-allowed",
     _Code.INVALID_ARGUMENT: "invalid",
     _Code.OUT_OF_RANGE: "invalid",
@@ -32,6 +32,36 @@ _PASSING: Final = frozenset({"quota", "unavailable"})
 
 CODE_KEY: Final = "twigcast-code"
 """Trailing metadata in which a broker may say which of the wire's codes a refusal has."""
+
+_NO_BROKER: Final = "no broker answers"
+_START_ONE: Final = "is a broker running there? `twigcast broker` starts one"
+_UNKNOWN_NAME: Final = ("domain name not found", "name or service not known", "nodename nor")
+_NO_NAME: Final = ("errors resolving", "resolution", "lookup")
+_HUNG_UP: Final = ("socket closed", "connection reset", "broken pipe", "handshak", "ssl")
+_INSTEAD: Final = (
+    (_UNKNOWN_NAME, "there is no host of that name"),
+    (_NO_NAME, "the name of the host cannot be looked up; is the network there?"),
+    (("settings frame", "http1.x"), "that is no broker's port; an HTTP port perhaps"),
+    (
+        ("certificate_verify_failed", "hostname verification"),
+        (
+            "something listens there, but its certificate is not one for that host by the "
+            "authority that is trusted here; is that the right one (--ca, ca=)?"
+        ),
+    ),
+    (
+        ("wrong_version_number",),
+        "something listens there, but does not speak TLS; connect without it (no --ca, ca=, tls=)",
+    ),
+    (
+        _HUNG_UP,
+        (
+            "something listens there but hung up; does it use TLS (--ca, ca=), or want a "
+            "certificate (--certificate and --key, certificate= and key=)?"
+        ),
+    ),
+)
+"""By words of gRPC's: what there is in the place of a broker."""
 
 _Error = TypeVar("_Error", bound=TwigcastError)
 
@@ -55,8 +85,14 @@ def own_cancellation() -> Iterator[None]:
         raise BrokenStreamError("the connection is lost: the call was cancelled") from None
 
 
-def translated(error: grpc.aio.AioRpcError, address: str) -> TwigcastError:
-    """What a failed call means to the caller."""
+def translated(
+    error: grpc.aio.AioRpcError, address: str, *, is_greeted: bool = True
+) -> TwigcastError:
+    """What a failed call means to the caller.
+
+    ``is_greeted`` tells whether a broker is known to be there: a connection that ends before that
+    was none.
+    """
     status, details = error.code(), (error.details() or "").strip()
     code = _REFUSALS.get(status)
     for key, value in error.trailing_metadata() or ():
@@ -66,7 +102,9 @@ def translated(error: grpc.aio.AioRpcError, address: str) -> TwigcastError:
         return RefusedError(details or f"the broker at {address} refuses ({status.name})", code)
     if status is _Code.DEADLINE_EXCEEDED:
         return ConnectionFailedError(address, "the broker does not answer in time")
-    if status is _Code.UNAVAILABLE and _is_unreachable(details):
+    if status is _Code.UNAVAILABLE and (
+        _is_unreachable(details) or (not is_greeted and _is_among(details, _HUNG_UP))
+    ):
         return unreachable(address, details)
     return ConnectionFailedError(
         address, f"the connection is lost: {details or status.name.lower().replace('_', ' ')}"
@@ -79,13 +117,29 @@ def is_lasting(error: TwigcastError) -> bool:
 
 
 def unreachable(address: str, details: str) -> ConnectionFailedError:
-    """Nothing answers at an address; what to look at first."""
-    if "handshak" in details.lower() or "ssl" in details.lower():
-        remedy = "does the broker use TLS, and did the authority given as ca sign its certificate?"
-    else:
-        remedy = "is a broker running there? `twigcast broker` starts one"
-        details = details.rpartition("to remote host: ")[2]
-    return ConnectionFailedError(address, f"no broker answers ({details}); {remedy}")
+    """No broker answers at an address: what there is instead, and what to look at first."""
+    for words, what in _INSTEAD:
+        if _is_among(details, words):
+            return ConnectionFailedError(address, f"{_NO_BROKER}; {what}")
+    short = details.rpartition("to remote host: ")[2]
+    return ConnectionFailedError(address, f"{_NO_BROKER} ({short}); {_START_ONE}")
+
+
+def none_reachable(addresses: str, problems: Sequence[TwigcastError]) -> ConnectionFailedError:
+    """No broker answers at any of several addresses; what is to be said of several is said once."""
+    by_advice: dict[str, list[str]] = {}
+    for problem in problems:
+        if isinstance(problem, ConnectionFailedError):
+            what, _, advice = problem.reason.partition("; ")
+            detail = what.removeprefix(_NO_BROKER).strip()
+            said = f"{problem.address} {detail}".rstrip()
+        else:
+            said, advice = str(problem), ""
+        by_advice.setdefault(advice, []).append(said)
+    parts = [
+        ", ".join(said) + (f": {advice}" if advice else "") for advice, said in by_advice.items()
+    ]
+    return ConnectionFailedError(addresses, f"{_NO_BROKER}: {'; '.join(parts)}")
 
 
 def refused(problem: messages.Problem) -> RefusedError:
@@ -107,4 +161,8 @@ def fresh(error: _Error) -> _Error:
 
 def _is_unreachable(details: str) -> bool:
     """Whether gRPC speaks of a connection that never was; a lost one is told in other words."""
-    return "failed to connect" in details.lower() or "resolution" in details.lower()
+    return _is_among(details, ("failed to connect", *_NO_NAME))
+
+
+def _is_among(details: str, words: tuple[str, ...]) -> bool:
+    return any(each in details.lower() for each in words)

@@ -14,7 +14,11 @@ from twigcast.errors import RefusedError, TwigcastError
 from twigcast.wire import MESSAGE_SLACK, messages
 
 Question: TypeAlias = (
-    messages.Subscribe | messages.Unsubscribe | messages.Advertise | messages.Unadvertise
+    messages.Subscribe
+    | messages.Unsubscribe
+    | messages.Advertise
+    | messages.Unadvertise
+    | messages.Acknowledge
 )
 Result: TypeAlias = messages.Answer | TwigcastError | None
 """What becomes of a question: an answer, why there is none, or None if its stream is over."""
@@ -137,4 +141,6 @@ def _framed(question: Question) -> messages.ClientFrame:
         return messages.ClientFrame(unsubscribe=question)
     if isinstance(question, messages.Advertise):
         return messages.ClientFrame(advertise=question)
-    return messages.ClientFrame(unadvertise=question)
+    if isinstance(question, messages.Unadvertise):
+        return messages.ClientFrame(unadvertise=question)
+    return messages.ClientFrame(acknowledge=question)

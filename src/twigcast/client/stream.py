@@ -46,12 +46,13 @@ async def open_stream(
 class Stream:
     """A channel to an address and the session on it; made by :func:`open_stream`."""
 
-    __slots__ = ("_call", "address", "channel", "welcome")
+    __slots__ = ("_call", "_is_greeted", "address", "channel", "welcome")
 
     def __init__(self, endpoint: Endpoint, address: str) -> None:
         self.address = address
         self.channel = endpoint.open_channel(address)
         self.welcome = messages.Welcome()
+        self._is_greeted = False
         # Answers are parsed below, where it can be told what is no frame.
         start: Any = self.channel.stream_stream(
             method("Connect"), messages.ClientFrame.SerializeToString
@@ -80,7 +81,7 @@ class Stream:
                     return ConnectionFailedError(self.address, "the broker ended the connection")
             return messages.BrokerFrame.FromString(data)
         except grpc.aio.AioRpcError as error:
-            return translated(error, self.address)
+            return translated(error, self.address, is_greeted=self._is_greeted)
         except BrokenStreamError as error:
             return ConnectionFailedError(self.address, str(error))
         except DecodeError:
@@ -94,6 +95,7 @@ class Stream:
         if not frame.HasField("welcome"):
             return ConnectionFailedError(self.address, "what answers there is no Twigcast broker")
         self.welcome = frame.welcome
+        self._is_greeted = True
         if self.welcome.protocol != PROTOCOL:
             return RefusedError(
                 f"the broker at {self.address} speaks protocol {self.welcome.protocol}, this "

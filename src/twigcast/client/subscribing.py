@@ -69,7 +69,7 @@ class Subscription:
         self._broker: str | None = None
         self._acknowledgements: Acknowledgements | None = None
         self._is_live = False
-        self._end: TwigcastError | None = None
+        self._failure: TwigcastError | None = None
         self._is_closed = False
         self._change = asyncio.Event()
         self._settled = asyncio.Event()  # all acknowledgements have been sent
@@ -101,8 +101,8 @@ class Subscription:
         while not self._waiting:
             if self._is_closed:
                 raise StopAsyncIteration
-            if self._end is not None:
-                raise fresh(self._end)
+            if self._failure is not None:
+                raise fresh(self._failure)
             await self._changed()
         return self._take()
 
@@ -127,7 +127,7 @@ class Subscription:
 
         Acknowledgements are sent first if there is a connection.  Does nothing a second time.
         """
-        if not self._is_closed and self._end is None:
+        if not self._is_closed and self._failure is None:
             await self._registry.leave(self)
         self._is_closed = True
         self._waiting.clear()
@@ -157,7 +157,7 @@ class Subscription:
 
     # ---- what events, the registry and the synchronous twin call ----
 
-    def acknowledge(self, sequence: int, lineage: int) -> None:
+    def _acknowledge(self, sequence: int, lineage: int) -> None:
         """An event is done with; called once for each."""
         self._require_open()
         acknowledgements = self._acknowledgements
@@ -167,7 +167,7 @@ class Subscription:
                 self._settled.clear()
                 self._registry.wake(self)
 
-    def question(self, broker: str) -> messages.Subscribe:
+    def _question(self, broker: str) -> messages.Subscribe:
         """The request with which it begins at a broker, or goes on there."""
         question = messages.Subscribe(
             subscription=self.name, durable=self.durable, window=self.window
@@ -183,14 +183,14 @@ class Subscription:
                 question.since_time = self._since_time
         return question
 
-    def hear(self, result: Result, broker: str) -> None:
+    def _hear(self, result: Result, broker: str) -> None:
         """What the broker answers to that."""
         if result is None or self._is_closed:
             return
         if isinstance(result, TwigcastError):
-            self.end(result)
+            self._end(result)
         elif result.problems:
-            self.end(refused(result.problems[0]))
+            self._end(refused(result.problems[0]))
         else:
             if self.durable:
                 self._find_place(result, broker)
@@ -198,7 +198,7 @@ class Subscription:
             self._registry.wake(self)
             self._change.set()
 
-    def receive(self, deliveries: messages.Deliveries) -> None:
+    def _receive(self, deliveries: messages.Deliveries) -> None:
         """Documents have come."""
         if self._is_closed:
             return
@@ -223,7 +223,7 @@ class Subscription:
             raise BrokenStreamError("the broker sends more documents than the window allows")
         self._change.set()
 
-    def frames(self) -> Iterator[messages.ClientFrame]:
+    def _frames(self) -> Iterator[messages.ClientFrame]:
         """What the broker is to hear of what was taken and acknowledged."""
         if not self._is_live:
             return
@@ -243,7 +243,7 @@ class Subscription:
                 consumed=messages.Consumed(subscription=self.name, count=count)
             )
 
-    def interrupt(self) -> None:
+    def _interrupt(self) -> None:
         """The stream is lost."""
         if self.durable:
             self._waiting.clear()
@@ -259,10 +259,10 @@ class Subscription:
         self._untold = 0
         self._is_live = False
 
-    def end(self, error: TwigcastError | None) -> None:
+    def _end(self, error: TwigcastError | None) -> None:
         """There will be no more documents: because of an error, or because it is closed."""
-        if self._end is None and not self._is_closed:
-            self._end = error
+        if self._failure is None and not self._is_closed:
+            self._failure = error
             self._is_closed = error is None
             if error is None:
                 self._waiting.clear()
@@ -311,8 +311,8 @@ class Subscription:
     def _require_open(self) -> None:
         if self._is_closed:
             raise closed("subscription")
-        if self._end is not None:
-            raise fresh(self._end)
+        if self._failure is not None:
+            raise fresh(self._failure)
 
     async def _changed(self) -> None:
         self._change.clear()

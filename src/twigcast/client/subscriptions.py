@@ -69,6 +69,12 @@ class Subscriptions:
         finally:
             self._drop(subscription)
 
+    async def acknowledge(self, durable: str, upto: int) -> None:
+        """Acknowledge part of a queue that need not be attached here."""
+        self._connection.require()
+        question = messages.Acknowledge(durable=durable, upto=upto)
+        await self._requests.ask(Request(question, lasting=True)).done()
+
     async def forget(self, durable: str, subscription: Subscription | None = None) -> None:
         """End a durable subscription for good, which may be attached here."""
         self._connection.require()
@@ -90,7 +96,7 @@ class Subscriptions:
         while self._speaking:
             subscription = next(iter(self._speaking))
             del self._speaking[subscription]
-            yield from subscription.frames()
+            yield from subscription._frames()
 
     def on_connected(self, welcome: messages.Welcome) -> None:
         """Begin them all, or go on with them."""
@@ -101,29 +107,29 @@ class Subscriptions:
         """They wait for the next stream."""
         self._speaking.clear()
         for subscription in self._by_name.values():
-            subscription.interrupt()
+            subscription._interrupt()
 
     def on_failed(self, error: TwigcastError) -> None:
         """They end: without an error if the client is closed."""
         for subscription in self._by_name.values():
-            subscription.end(None if self._connection.is_closing else error)
+            subscription._end(None if self._connection.is_closing else error)
         self._by_name.clear()
 
     def _ask(self, subscription: Subscription, broker: str) -> None:
-        hear = partial(subscription.hear, broker=broker)
-        self._requests.ask(Request(subscription.question(broker), hear))
+        hear = partial(subscription._hear, broker=broker)
+        self._requests.ask(Request(subscription._question(broker), hear))
 
     def _drop(self, subscription: Subscription) -> None:
         self._by_name.pop(subscription.name, None)
         self._speaking.pop(subscription, None)
-        subscription.end(None)
+        subscription._end(None)
 
     def _on_deliveries(self, deliveries: messages.Deliveries) -> None:
         subscription = self._by_name.get(deliveries.subscription)
         if subscription is not None:  # otherwise it has just been left
-            subscription.receive(deliveries)
+            subscription._receive(deliveries)
 
     def _on_ended(self, ended: messages.Ended) -> None:
         subscription = self._by_name.pop(ended.subscription, None)
         if subscription is not None:
-            subscription.end(refused(ended.problem))
+            subscription._end(refused(ended.problem))

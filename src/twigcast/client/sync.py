@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from twigcast.client.advertising import Advertised, Promised
 from twigcast.client.asking import Asked
-from twigcast.client.client import DEFAULT_WINDOW, Client, connect
+from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions, connect
 from twigcast.client.connection import log
 from twigcast.client.events import Document, Event, QueueState
 from twigcast.client.failures import closed
@@ -83,7 +83,7 @@ class SyncEvent(Document):
 
     def ack(self) -> None:
         """Say that this event need not come again; ``flush`` waits until that is sent."""
-        self._subscription.acknowledge(self._event)
+        self._subscription._acknowledge(self._event)
 
 
 class SyncSubscription:
@@ -108,7 +108,10 @@ class SyncSubscription:
         return self._subscription.interruptions
 
     def ready(self) -> None:
-        """Wait until the broker has answered; raises RefusedError if it says no."""
+        """Wait until the broker has answered, after a lost connection too.
+
+        Raises RefusedError if it says no.
+        """
         self._thread.run(self._subscription.ready())
 
     def __iter__(self) -> Iterator[SyncEvent]:
@@ -153,11 +156,6 @@ class SyncSubscription:
         self._thread.run(self._subscription.forget())
 
     def __enter__(self) -> Self:
-        try:
-            self.ready()
-        except BaseException:
-            self.close()
-            raise
         return self
 
     def __exit__(
@@ -168,7 +166,7 @@ class SyncSubscription:
     ) -> None:
         self.close()
 
-    def acknowledge(self, event: Event) -> None:
+    def _acknowledge(self, event: Event) -> None:
         """An event is done with; its ``ack`` calls this."""
         if self._is_closed or self._thread.is_stopped:
             raise closed("subscription")
@@ -274,21 +272,30 @@ class SyncClient:
 
     def subscribe(
         self,
-        expressions: str | Pattern | Mapping[str, str | Pattern] | None = None,
+        expressions: Expressions | None = None,
         *,
         namespaces: Mapping[str, str] | None = None,
         durable: str | None = None,
         since: int | datetime | timedelta | None = None,
         window: int = DEFAULT_WINDOW,
     ) -> SyncSubscription:
-        """Subscribe to the documents that match; iterate over the result for its events."""
+        """Subscribe to the documents that match; iterate over the result for its events.
+
+        Arguments are those of :meth:`Client.subscribe`.  Returns when the broker has answered, so
+        that every document published from then on comes; raises RefusedError if it says no.
+        """
 
         async def subscribe() -> Subscription:
-            return self._client.subscribe(
+            subscription = self._client.subscribe(
                 expressions, namespaces=namespaces, durable=durable, since=since, window=window
             )
+            return await subscription.__aenter__()  # ready, or closed again
 
         return SyncSubscription(self._thread.run(subscribe()), self._thread)
+
+    def acknowledge(self, durable: str, upto: int) -> None:
+        """Acknowledge all up to a sequence number; see :meth:`Client.acknowledge`."""
+        self._thread.run(self._client.acknowledge(durable, upto))
 
     def forget(self, durable: str) -> None:
         """End a durable subscription for good, with all documents that it keeps."""

@@ -260,16 +260,8 @@ def ranges(first: int, last: int) -> list[QueueRange]:
 async def acknowledge(options: QueueOptions, upto: int) -> None:
     """Tell the broker that all up to a sequence number need not be kept."""
     async with options.broker.connect() as client:
-        state = await client.queue_state(options.durable)
-        if state.acknowledged >= upto:
-            return
-        async with (
-            asyncio.timeout(PATIENCE / 2),
-            client.subscribe(durable=options.durable, window=1) as attached,
-        ):
-            for sequence in range(state.acknowledged + 1, upto + 1):
-                attached.acknowledge(sequence, lineage=0)
-            await attached.flush()
+        async with asyncio.timeout(PATIENCE / 2):
+            await client.acknowledge(options.durable, upto)
 
 
 class _Gap(NamedTuple):

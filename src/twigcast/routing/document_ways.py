@@ -109,6 +109,10 @@ class DocumentWays:
         homes = [name for name, source in self._homes.items() if source in wanting.channels]
         return Routed(document, neighbours, self._deliveries(wanting, document), homes)
 
+    def prepare(self) -> None:
+        """Take in new interests now, not when the next document comes."""
+        self._interests.refresh()
+
     def deliveries(self, content: Source) -> Deliveries:
         """The clients of this broker that want a document, whichever way it has come."""
         return self._deliveries(self._interests.match(content), None)

@@ -139,7 +139,7 @@ class Interests:
 
         Raises :class:`~twigcast.errors.DocumentError` for what is not a document.
         """
-        self._refresh()
+        self.refresh()
         entries = self._entries
         sets: set[frozenset[int]] = set()
         clients: dict[int, list[Pattern]] = {}
@@ -150,7 +150,8 @@ class Interests:
                 clients.setdefault(client, []).append(entry.pattern)
         return Wanting(_NONE.union(*sets), clients)
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Bring the matcher up to date."""
         for text in self._stale:
             entry = self._entries.get(text)
             if (entry is None) == (text in self._matcher):

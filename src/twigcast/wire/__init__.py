@@ -32,6 +32,8 @@ def channel_options(message_bytes: int) -> list[tuple[str, int]]:
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.enable_http_proxy", 0),
+        ("grpc.http2.bdp_probe", 0),
+        ("grpc.http2.lookahead_bytes", 1024 * 1024),
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ]
 

@@ -135,14 +135,18 @@ class Unadvertise(_message.Message):
     def __init__(self, request: _Optional[int] = ..., advertisement: _Optional[str] = ...) -> None: ...
 
 class Acknowledge(_message.Message):
-    __slots__ = ("subscription", "upto", "sequences")
+    __slots__ = ("request", "subscription", "durable", "upto", "sequences")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    DURABLE_FIELD_NUMBER: _ClassVar[int]
     UPTO_FIELD_NUMBER: _ClassVar[int]
     SEQUENCES_FIELD_NUMBER: _ClassVar[int]
+    request: int
     subscription: str
+    durable: str
     upto: int
     sequences: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, subscription: _Optional[str] = ..., upto: _Optional[int] = ..., sequences: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., durable: _Optional[str] = ..., upto: _Optional[int] = ..., sequences: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Consumed(_message.Message):
     __slots__ = ("subscription", "count")
@@ -321,7 +325,7 @@ class LinkItem(_message.Message):
     def __init__(self, hello: _Optional[_Union[LinkHello, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., update: _Optional[_Union[Update, _Mapping]] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., home_versions: _Optional[_Union[HomeVersions, _Mapping]] = ..., home_state: _Optional[_Union[HomeState, _Mapping]] = ..., addressed: _Optional[_Union[Addressed, _Mapping]] = ..., refused: _Optional[str] = ...) -> None: ...
 
 class LinkHello(_message.Message):
-    __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered")
+    __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered", "message_bytes")
     PROTOCOL_FIELD_NUMBER: _ClassVar[int]
     BROKER_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
@@ -329,6 +333,7 @@ class LinkHello(_message.Message):
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
     NONCE_FIELD_NUMBER: _ClassVar[int]
     ANSWERED_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     protocol: int
     broker: str
     incarnation: int
@@ -336,7 +341,8 @@ class LinkHello(_message.Message):
     strategy: str
     nonce: bytes
     answered: bytes
-    def __init__(self, protocol: _Optional[int] = ..., broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., cost: _Optional[float] = ..., strategy: _Optional[str] = ..., nonce: _Optional[bytes] = ..., answered: _Optional[bytes] = ...) -> None: ...
+    message_bytes: int
+    def __init__(self, protocol: _Optional[int] = ..., broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., cost: _Optional[float] = ..., strategy: _Optional[str] = ..., nonce: _Optional[bytes] = ..., answered: _Optional[bytes] = ..., message_bytes: _Optional[int] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()

@@ -62,7 +62,7 @@ async def ask(
     caller.require(Permission.ASK)
     broker = caller.broker
     expression = messages.Expression(xpath=xpath, namespaces=namespaces_of(request))
-    pattern = broker.parse_expressions({"": expression})[""]
+    pattern = (await broker.parse_expressions({"": expression}))[""]
     found = cast("_Found", broker.ask(pattern, limit, milliseconds("since", since) if since else 0))
     first = await anext(found, None)  # that there is no store shows here
     documents = [] if first is None else first[0]

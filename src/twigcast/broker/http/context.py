@@ -82,8 +82,7 @@ class Caller:
 
     def require_known(self) -> None:
         """AccessError for whoever is not known, unless everybody may do everything."""
-        if self.principal.is_anonymous:
-            self.require(Permission.ADMINISTER)
+        self.broker.access.require_known(self.principal)
 
 
 async def identify(request: Request) -> Caller:

@@ -20,7 +20,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
 
 from twigcast.broker.http.errors import HttpError
-from twigcast.errors import RefusedError, TwigcastError
+from twigcast.errors import AccessError, RefusedError, TwigcastError
 from twigcast.wire import PROTOCOL, messages
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class InnerSession:
         try:
             async with aclosing(self._said(caller)) as frames:
                 await service.serve(caller.principal, frames, self.write)
-        except RefusedError as error:
+        except (RefusedError, AccessError) as error:
             self._error = error
         except Exception:
             _log.exception("a session over HTTP has failed")

@@ -208,10 +208,10 @@ Name = Annotated[str, Path(description="The name of a durable subscription.", mi
 async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSONResponse:
     """Say that documents of a durable subscription need not come again."""
     broker = caller.broker
-    broker.durable_of(caller.principal, name)
+    broker.keeper.of(caller.principal, name)
     said = await read_model(request, Acknowledgement)
-    durable = broker.durable_of(caller.principal, name)  # it may have gone meanwhile
-    broker.acknowledge(durable, said.upto, said.sequences)
+    durable = broker.keeper.of(caller.principal, name)  # it may have gone meanwhile
+    broker.keeper.acknowledge(durable, said.upto, said.sequences)
     state = durable.state()
     return JSONResponse(
         {"first": state.first, "last": state.last, "acknowledged": state.acknowledged}
@@ -230,5 +230,5 @@ async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSON
 async def forget(caller: KnownCaller, name: Name) -> Response:
     """End a durable subscription for good, with the documents that it keeps."""
     caller.require(Permission.SUBSCRIBE)
-    await caller.broker.forget_durable(caller.broker.durable_of(caller.principal, name).name)
+    await caller.broker.keeper.forget(caller.broker.keeper.of(caller.principal, name).name)
     return Response(status_code=204)

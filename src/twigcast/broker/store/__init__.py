@@ -13,6 +13,12 @@ future that is done when the write is safe: after that, neither a kill of the pr
 
 What a broker must know to go on is read at opening; afterwards the broker keeps its own copies, and
 chooses sequence numbers and the numbers of what it owes, which grow.
+
+A number that is given twice would be taken for a duplicate, and its document lost.  That could
+happen where a store falls back: an older copy was put in its place, or power was lost with
+``sync="normal"``.  So the numbers of what is owed leap to the time, in microseconds, at each
+opening.  Sequence numbers, which people see, leap only where the store is known to
+have fallen back.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from twigcast.broker.store.records import (
     Durable,
     Home,
     Owed,
+    OwedDocuments,
     OwedState,
     Queued,
     QueueEntry,
@@ -35,6 +42,7 @@ __all__ = [
     "Durable",
     "Home",
     "Owed",
+    "OwedDocuments",
     "OwedState",
     "QueueEntry",
     "Queued",

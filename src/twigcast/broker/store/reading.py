@@ -15,12 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
 
-from twigcast.broker.store.records import Queued, StoredDocument, StoreFigures
+from twigcast.broker.store.records import OwedDocuments, Queued, StoredDocument, StoreFigures
 from twigcast.broker.store.schema import connect, copy_file, told_as_store_error
 from twigcast.errors import StoreError
 
 _THREADS: Final = 2
-_BATCH_BYTES: Final = 8 * 2**20
+_ASK_BYTES: Final = 2**20
+"""In a batch of documents for somebody who asks; many may ask at once, and each holds a batch."""
 _LARGEST: Final = 2**63 - 1
 """Of the numbers that SQLite knows; those of the wire go further."""
 _END: Final = (_LARGEST, _LARGEST)
@@ -38,8 +39,10 @@ class StoreReaders:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="store-reader")
-        # A backup may take minutes, in which others want to read.
+        # A backup may take minutes, and whoever asks may look at everything there is; others, who
+        # wait for their next document, are not to wait for that.
         self._copier = ThreadPoolExecutor(1, thread_name_prefix="store-copier")
+        self._asker = ThreadPoolExecutor(1, thread_name_prefix="store-asker")
         self._own = threading.local()
         self._connections: list[sqlite3.Connection] = []
 
@@ -77,14 +80,14 @@ class StoreReaders:
         """Documents stored at or after a time, the newest first, some at a time."""
         place = _END
         while True:
-            documents, place = await self.run(_newest_before(place, since, batch))
+            documents, place = await self.run(_newest_before(place, since, batch), self._asker)
             if not documents:
                 return
             yield documents
 
     async def close(self) -> None:
         """End the threads when what they are doing is done."""
-        for pool in (self._pool, self._copier):
+        for pool in (self._pool, self._copier, self._asker):
             await asyncio.to_thread(pool.shutdown)
         for connection in self._connections:
             connection.close()
@@ -145,20 +148,30 @@ def first_since(connection: sqlite3.Connection, durable: str, stored: int) -> in
 
 
 def read_owed(
-    connection: sqlite3.Connection, home: str, numbers: Sequence[int]
-) -> list[tuple[int, StoredDocument]]:
-    """Documents owed to a home, by number; those not owed any more are left out."""
+    connection: sqlite3.Connection, home: str, numbers: Sequence[int], max_bytes: int
+) -> OwedDocuments:
+    """Documents owed to a home, by number: as many as the limit allows, but one if any."""
     found: list[tuple[int, StoredDocument]] = []
-    for number in numbers:
+    gone: list[int] = []
+    room = _LARGEST  # for the first
+    for number in sorted(numbers):
+        # Bytes that do not fit are not read.
         row = connection.execute(
-            f"SELECT {_DOCUMENT} FROM owed"
+            "SELECT documents.size, documents.id,"
+            " CASE WHEN documents.size <= ? THEN contents.content END,"
+            " documents.published, documents.stored FROM owed"
             f" JOIN documents ON documents.number = owed.document {_CONTENTS}"
             " WHERE owed.debt = (SELECT number FROM debts WHERE home = ?) AND owed.number = ?",
-            (home, number),
+            (room, home, number),
         ).fetchone()
-        if row is not None:
-            found.append((number, StoredDocument(*row)))
-    return found
+        if row is None:
+            gone.append(number)
+        elif row[0] > room:
+            room = -1  # nor does anything after it
+        else:
+            room = (room if found else max_bytes) - row[0]
+            found.append((number, StoredDocument(*row[1:])))
+    return OwedDocuments(found, tuple(gone))
 
 
 def find_publication(connection: sqlite3.Connection, publication: str) -> str | None:
@@ -194,7 +207,7 @@ def _newest_before(
             for row in rows:
                 document = StoredDocument(*row[1:])
                 size += len(document.content)
-                if documents and size > _BATCH_BYTES:
+                if documents and size > _ASK_BYTES:
                     break
                 documents.append(document)
                 number = row[0]

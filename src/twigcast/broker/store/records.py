@@ -69,6 +69,13 @@ class Durable(NamedTuple):
     acknowledged_beyond: frozenset[int]
     missed: int
     """How many entries retention has dropped that nobody had acknowledged."""
+    missed_told: int = 0
+    """Of how many of those a consumer has been told."""
+    gap: tuple[int, int] = (0, 0)
+    """Numbers that are never given: those after the first, up to and with the second.
+
+    It lies between what the store knew when it had fallen back, and what came after that.
+    """
 
 
 class Home(NamedTuple):
@@ -84,6 +91,15 @@ class OwedState(NamedTuple):
 
     next: int
     pending: tuple[int, ...]
+
+
+class OwedDocuments(NamedTuple):
+    """Documents that are owed to a home, as many as were to be read at once."""
+
+    found: list[tuple[int, StoredDocument]]
+    """In the order of their numbers."""
+    gone: tuple[int, ...]
+    """The numbers under which nothing is owed any more; the others did not fit."""
 
 
 class StoreFigures(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -39,17 +40,19 @@ class Trimmed:
     owed_lost: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By home, the numbers of the documents that it was owed and will not get."""
 
-    def plus(self, other: Trimmed) -> Trimmed:
-        """This and what was dropped later, as one."""
-        lost, owed_lost = dict(self.lost), dict(self.owed_lost)
-        for name, count in other.lost.items():
-            lost[name] = lost.get(name, 0) + count
-        for home, numbers in other.owed_lost.items():
-            owed_lost[home] = owed_lost.get(home, ()) + numbers
-        return Trimmed(
-            self.documents + other.documents,
-            self.bytes + other.bytes,
-            lost,
-            {**self.first, **other.first},
-            owed_lost,
-        )
+    @staticmethod
+    def total(parts: Iterable[Trimmed]) -> Trimmed:
+        """What was dropped bit by bit, as one."""
+        documents = size = 0
+        lost: Counter[str] = Counter()
+        first: dict[str, int] = {}
+        owed_lost: defaultdict[str, list[int]] = defaultdict(list)
+        for part in parts:
+            documents += part.documents
+            size += part.bytes
+            lost.update(part.lost)
+            first.update(part.first)
+            for home, numbers in part.owed_lost.items():
+                owed_lost[home] += numbers
+        owed = {home: tuple(numbers) for home, numbers in owed_lost.items()}
+        return Trimmed(documents, size, dict(lost), first, owed)

@@ -20,8 +20,9 @@ Invariants, true after each transaction:
   ``acknowledged_beyond``.  No entry that is kept lies between ``acknowledged`` and the first that
   is not acknowledged.
 * A durable subscription or home that was dropped leaves a nameless row until what it refers to is
-  cleaned away, little by little.  For a home a new row goes on counting where the old one stood: a
-  number that is given twice would be taken for a duplicate there.
+  cleaned away, little by little.
+* No number that was ever given to a home in an earlier incarnation is as high as the fact
+  ``first_number``, or as ``debts.next``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
+from twigcast.broker.store.lock import LastOpening
 from twigcast.errors import StoreError
 
 VERSION: Final = 1
@@ -70,7 +72,10 @@ CREATE TABLE durables (
     last INTEGER NOT NULL DEFAULT 0,
     acknowledged INTEGER NOT NULL DEFAULT 0,
     waiting INTEGER NOT NULL DEFAULT 0,
-    missed INTEGER NOT NULL DEFAULT 0
+    missed INTEGER NOT NULL DEFAULT 0,
+    missed_told INTEGER NOT NULL DEFAULT 0,
+    gap_after INTEGER NOT NULL DEFAULT 0,
+    gap_last INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE expressions (
     durable INTEGER NOT NULL, key TEXT NOT NULL, xpath TEXT NOT NULL, PRIMARY KEY (durable, key)
@@ -120,6 +125,10 @@ CREATE TABLE received_beyond (
 _SMALL_TABLES: Final = (
     "facts durables expressions debts homes home_patterns received received_beyond".split()
 )
+
+PLACES_LEAP: Final = 1_000_000
+"""How many sequence numbers a queue passes over when the store has fallen back: more than it can
+have given since, as far as can be foreseen."""
 
 _REMEDIES: Final = {
     sqlite3.SQLITE_FULL: "the disk is full: make room, or let retention keep less",
@@ -177,7 +186,7 @@ def connect(path: Path, sync: Sync = "full") -> sqlite3.Connection:
     return connection
 
 
-def open_file(path: Path, broker: str, sync: Sync) -> sqlite3.Connection:
+def open_file(path: Path, broker: str, sync: Sync, last: LastOpening) -> sqlite3.Connection:
     """The connection that writes, after the file was made or checked."""
     with told_as_store_error(path):
         connection = connect(path, sync)
@@ -187,7 +196,7 @@ def open_file(path: Path, broker: str, sync: Sync) -> sqlite3.Connection:
                 _sync_folder(path.parent)
             else:
                 _check(connection, path, broker)
-            _begin_incarnation(connection)
+            _begin_incarnation(connection, last)
         except BaseException:
             connection.close()
             raise
@@ -209,6 +218,7 @@ def _create(connection: sqlite3.Connection, broker: str) -> None:
         "broker": broker,
         "epoch": _new_epoch(),
         "incarnation": 0,
+        "first_number": 1,
         "own_version": 0,
         "documents": 0,
         "bytes": 0,
@@ -276,19 +286,42 @@ def _fact(connection: sqlite3.Connection, name: str) -> str | int:
     return value
 
 
-def _begin_incarnation(connection: sqlite3.Connection) -> None:
+def _begin_incarnation(connection: sqlite3.Connection, last: LastOpening) -> None:
     """A number above all earlier ones, also of a file that was lost since: milliseconds since 1970.
 
-    A backup that takes the place of the file it was copied from would give numbers again that homes
-    have seen, so it begins a new epoch.
+    The numbers of what is owed go on at the time in microseconds, above all that were ever given:
+    fewer than a million a second are.
+
+    An older copy that was put back is told by the mark that ``copy_file`` leaves in it, or by its
+    incarnation, if later ones were begun in the folder; it begins a new epoch.  Its queues, like
+    those of a file that may lack commits (see :mod:`~twigcast.broker.store.lock`), leap over the
+    sequence numbers that it does not know to have been given.
     """
     connection.execute("BEGIN IMMEDIATE")
-    incarnation = max(int(_fact(connection, "incarnation")) + 1, time.time_ns() // 1_000_000)
-    changes: dict[str, str | int] = {"incarnation": incarnation}
-    if _fact(connection, "is_copy"):
+    before = int(_fact(connection, "incarnation"))
+    first_number = max(int(_fact(connection, "first_number")), now_us())
+    changes: dict[str, str | int] = {
+        "incarnation": max(before + 1, last.incarnation + 1, time.time_ns() // 1_000_000),
+        "first_number": first_number,
+    }
+    connection.execute("UPDATE debts SET next = max(next, ?)", (first_number,))
+    is_copy = _fact(connection, "is_copy") or (last.incarnation > before and not last.may_have_lost)
+    if is_copy:
         changes |= {"epoch": _new_epoch(str(_fact(connection, "epoch"))), "is_copy": 0}
+    if is_copy or last.may_have_lost:
+        connection.execute(
+            "UPDATE durables SET last = last + ?1, gap_last = last + ?1,"
+            " gap_after = CASE WHEN last = gap_last THEN gap_after ELSE last END,"
+            " acknowledged = CASE WHEN waiting = 0 THEN last + ?1 ELSE acknowledged END",
+            (PLACES_LEAP,),
+        )
     set_facts(connection, changes)
     connection.execute("COMMIT")
+
+
+def now_us() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
 
 
 def set_facts(connection: sqlite3.Connection, facts: dict[str, str | int]) -> None:

@@ -13,6 +13,7 @@ class StoreState(NamedTuple):
 
     epoch: str
     incarnation: int
+    first_number: int
     own_version: int
     durables: list[Durable]
     homes: dict[str, Home]
@@ -26,12 +27,13 @@ def read_state(connection: sqlite3.Connection) -> StoreState:
     return StoreState(
         facts["epoch"],
         facts["incarnation"],
+        facts["first_number"],
         facts["own_version"],
         [
             _durable(connection, *row)
             for row in connection.execute(
-                "SELECT number, name, owner, last, acknowledged, missed FROM durables"
-                " WHERE name IS NOT NULL ORDER BY name"
+                "SELECT number, name, owner, last, acknowledged, missed, missed_told,"
+                " gap_after, gap_last FROM durables WHERE name IS NOT NULL ORDER BY name"
             )
         ],
         {
@@ -67,6 +69,8 @@ def _durable(
     last: int,
     acknowledged: int,
     missed: int,
+    missed_told: int,
+    *gap: int,
 ) -> Durable:
     expressions = connection.execute(
         "SELECT key, xpath FROM expressions WHERE durable = ? ORDER BY key", (number,)
@@ -83,6 +87,8 @@ def _durable(
         acknowledged,
         frozenset(sequence for (sequence,) in beyond),
         missed,
+        missed_told,
+        (gap[0], gap[1]),
     )
 
 

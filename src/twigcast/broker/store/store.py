@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -13,8 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from twigcast.broker.store import reading
+from twigcast.broker.store.lock import FolderLock
 from twigcast.broker.store.records import (
     Owed,
+    OwedDocuments,
     Queued,
     QueueEntry,
     Received,
@@ -30,14 +30,16 @@ from twigcast.broker.store.writer import StoreWriter, Write
 from twigcast.errors import StoreError
 
 FILE: Final = "store.sqlite"
-LOCK: Final = "store.lock"
+_WRITE_BYTES: Final = 1024
+_REFERENCE_BYTES: Final = 256
+"""About what a write takes in memory, and each queue or home in it, besides the content."""
 
 
 class Store:
     """A broker's store; made by ``open``, written and read after ``start``, until ``close``."""
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, lock: int, retention: Retention
+        self, path: Path, connection: sqlite3.Connection, lock: FolderLock, retention: Retention
     ) -> None:
         self._path = path
         self._connection = connection
@@ -55,12 +57,18 @@ class Store:
         """The life of this file, in which what it owes is numbered; later ones sort later."""
         self.incarnation = state.incarnation
         """Grows with every opening."""
+        self.first_number = state.first_number
+        """The first number of what is owed to a home that is not in ``owed``.
+
+        It is the time of opening in microseconds, so no earlier number is given again, not even
+        after the file was put back from a copy; those in ``owed`` are raised to it, too.
+        """
         self.home_version = state.own_version
         """The version of our own durable interest, see ``set_own_version``."""
         self.durables = state.durables
         self.homes = state.homes
         self.owed = state.owed
-        """By home.  One that was dropped is still here, so that its numbers go on."""
+        """By home."""
         self.received = state.received
         """By origin and epoch: all up to a number, and some beyond."""
 
@@ -80,16 +88,19 @@ class Store:
         path = folder / FILE
         with told_as_store_error(path):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = _lock(folder)
+            lock = FolderLock(folder)
         try:
-            connection = open_file(path, broker, sync)
+            connection = open_file(path, broker, sync, lock.last)
             try:
-                return Store(path, connection, lock, retention)
+                store = Store(path, connection, lock, retention)
+                with told_as_store_error(path):
+                    lock.note(store.incarnation, is_at_risk=sync == "normal")
+                return store
             except BaseException:
                 connection.close()
                 raise
         except BaseException:
-            os.close(lock)
+            lock.release()
             raise
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -103,7 +114,7 @@ class Store:
 
     @property
     def waiting_bytes(self) -> int:
-        """Bytes of documents that are to be written and not yet committed."""
+        """Bytes of memory that hold what is to be written and not yet committed, about."""
         return 0 if self._writer is None else self._writer.waiting_bytes
 
     # ---- writing --------------------------------------------------------------------------------
@@ -133,7 +144,8 @@ class Store:
             tuple(owed),
             received,
         )
-        future = self._write(lambda transaction: transaction.add_document(new), len(content))
+        size = len(content) + _REFERENCE_BYTES * (len(new.queues) + len(new.owed))
+        future = self._write(lambda transaction: transaction.add_document(new), size)
         if publication and publication not in self._publications and not future.done():
             self._publications[publication] = (id, future)
             future.add_done_callback(lambda _: self._publications.pop(publication))
@@ -162,6 +174,10 @@ class Store:
         kept = dict(expressions)
         return self._write(lambda transaction: transaction.put_durable(name, owner, kept))
 
+    def note_missed_told(self, durable: str, count: int) -> asyncio.Future[None]:
+        """Keep of how many missed entries, of all there ever were, a consumer has been told."""
+        return self._write(lambda transaction: transaction.note_missed_told(durable, count))
+
     def drop_durable(self, name: str) -> asyncio.Future[None]:
         """Forget a durable subscription with its queue."""
         future = self._write(lambda transaction: transaction.drop_durable(name))
@@ -176,16 +192,22 @@ class Store:
         forward: Sequence[str],
         withdraw: Sequence[str],
         *,
-        complete: bool,
+        base: int,
     ) -> asyncio.Future[None]:
-        """Keep what a home wants: all of it if ``complete``, or else how that has changed."""
+        """Keep what a home wants: all of it if ``base`` is 0, or how that version has changed.
+
+        If another version is kept, the home is forgotten, so that after a restart all is asked for.
+        """
         more, less = tuple(forward), tuple(withdraw)
         return self._write(
-            lambda transaction: transaction.put_home(home, epoch, version, more, less, complete)
+            lambda transaction: transaction.put_home(home, epoch, version, more, less, base)
         )
 
     def drop_home(self, home: str) -> asyncio.Future[None]:
-        """Forget a home and everything owed to it; numbers go on if it is owed something again."""
+        """Forget a home and everything owed to it.
+
+        If it is owed something again, numbers must go on, or begin at the next ``first_number``.
+        """
         future = self._write(lambda transaction: transaction.drop_home(home))
         self._clean()
         return future
@@ -196,17 +218,16 @@ class Store:
 
     def trim(self, now_ms: int) -> asyncio.Future[Trimmed]:
         """Drop what retention does not keep; other writes have their turn in between."""
-        total = Trimmed()
+        parts: list[Trimmed] = []
 
         def is_unfinished(dropped: tuple[Trimmed, bool]) -> bool:
-            nonlocal total
-            total = total.plus(dropped[0])
+            parts.append(dropped[0])
             return dropped[1]
 
         return self._write(
             lambda transaction: trim_slice(transaction, self._retention, now_ms),
             is_unfinished=is_unfinished,
-            result=lambda: total,
+            result=lambda: Trimmed.total(parts),
         )
 
     def _clean(self) -> None:
@@ -228,7 +249,8 @@ class Store:
             future.set_exception(StoreError(f"{self._path}: the store is closed"))
             future.exception()  # whoever did not wait for it is not told
         else:
-            self._writer.submit(Write(run, future, size, is_unfinished, result))
+            write = Write(run, future, size + _WRITE_BYTES, is_unfinished, result)
+            self._writer.submit(write)
         return future
 
     def _now(self) -> int:
@@ -270,10 +292,12 @@ class Store:
         )
 
     async def read_owed(
-        self, home: str, numbers: Sequence[int]
-    ) -> list[tuple[int, StoredDocument]]:
-        """The documents that are owed to a home under these numbers, as far as they are."""
-        return await self._read(lambda connection: reading.read_owed(connection, home, numbers))
+        self, home: str, numbers: Sequence[int], *, max_bytes: int
+    ) -> OwedDocuments:
+        """The documents owed to a home under these numbers; one at least, if there is any."""
+        return await self._read(
+            lambda connection: reading.read_owed(connection, home, numbers, max_bytes)
+        )
 
     def newest_first(self, since_ms: int, batch: int) -> AsyncIterator[list[StoredDocument]]:
         """Documents stored at or after a time, the newest first, at most ``batch`` at a time."""
@@ -319,29 +343,13 @@ class Store:
         if self._writer is not None and self._readers is not None:
             await self._writer.close()
             await self._readers.close()
-        with suppress(sqlite3.Error):  # what is in the log is safe there, too
+        with suppress(sqlite3.Error, OSError):  # what is in the log is safe there, too
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._lock.note(self.incarnation, is_at_risk=False)
         self._connection.close()
-        os.close(self._lock)
+        self._lock.release()
 
 
 def now_ms() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
-
-
-def _lock(folder: Path) -> int:
-    """Keep other processes out; the system lets go of it however this one ends."""
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise StoreError(
-            f"{folder}: a running broker has this store open: stop that one, or give each broker a "
-            "folder of its own"
-        ) from None
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor

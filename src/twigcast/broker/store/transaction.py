@@ -237,6 +237,15 @@ class Transaction:
             ((number, key, xpath) for key, xpath in expressions.items()),
         )
 
+    def note_missed_told(self, durable: str, count: int) -> None:
+        """Keep of how many missed entries a consumer has been told; never of fewer than before."""
+        queue = self.queue(durable)
+        if queue is not None:
+            self.connection.execute(
+                "UPDATE durables SET missed_told = max(missed_told, ?) WHERE number = ?",
+                (min(count, queue.missed), queue.number),
+            )
+
     def drop_durable(self, name: str) -> None:
         """Forget a durable subscription; its entries are cleaned away later."""
         queue = self.queue(name)
@@ -293,11 +302,17 @@ class Transaction:
         version: int,
         forward: Sequence[str],
         withdraw: Sequence[str],
-        complete: bool,
+        base: int,
     ) -> None:
-        """Keep what a home wants: all of it, or how it has changed."""
-        row = self.connection.execute("SELECT epoch FROM homes WHERE name = ?", (home,)).fetchone()
-        if complete or row != (epoch,):
+        """Keep what a home wants: all of it, or how it has changed since the version ``base``."""
+        if base:
+            row = self.connection.execute(
+                "SELECT epoch, version FROM homes WHERE name = ?", (home,)
+            ).fetchone()
+            if row != (epoch, base):  # a write has failed before
+                self._forget_home(home)
+                return
+        else:
             self.connection.execute("DELETE FROM home_patterns WHERE home = ?", (home,))
         self.connection.execute(
             "INSERT OR REPLACE INTO homes VALUES (?, ?, ?)", (home, epoch, version)
@@ -313,15 +328,18 @@ class Transaction:
 
     def drop_home(self, home: str) -> None:
         """Forget a home and what it is owed, but not how far the numbers have come."""
-        self.connection.execute("DELETE FROM homes WHERE name = ?", (home,))
-        self.connection.execute("DELETE FROM home_patterns WHERE home = ?", (home,))
+        self._forget_home(home)
         debt = self.debt(home)
         if debt is not None:
             del self._debts[home]
             self.connection.execute("UPDATE debts SET home = NULL WHERE number = ?", (debt.number,))
             self.connection.execute(
-                "INSERT INTO debts (home, next) VALUES (?, ?)", (home, debt.next)
+                "UPDATE facts SET value = max(value, ?) WHERE name = 'first_number'", (debt.next,)
             )
+
+    def _forget_home(self, home: str) -> None:
+        self.connection.execute("DELETE FROM homes WHERE name = ?", (home,))
+        self.connection.execute("DELETE FROM home_patterns WHERE home = ?", (home,))
 
     def note_received(self, received: Received) -> None:
         """Remember that a document owed by another broker is here."""
@@ -361,7 +379,8 @@ class Transaction:
         )
 
     def _save_received(self, origin: str, epoch: str, received: list[Received]) -> None:
-        execute, executemany = self.connection.execute, self.connection.executemany
+        """Cost: what is new and what is settled by it, not what else stands beyond a gap."""
+        execute = self.connection.execute
         (latest,) = execute(
             "SELECT max(epoch) FROM received WHERE origin = ?", (origin,)
         ).fetchone()
@@ -371,23 +390,27 @@ class Transaction:
             execute(f"DELETE FROM {table} WHERE origin = ? AND epoch < ?", (origin, epoch))
         line = (origin, epoch)
         row = execute("SELECT upto FROM received WHERE origin = ? AND epoch = ?", line).fetchone()
-        upto = max(0 if row is None else row[0], *(each.settled - 1 for each in received))
-        kept = {
-            number
-            for (number,) in execute(
-                "SELECT number FROM received_beyond WHERE origin = ? AND epoch = ?", line
-            )
-        }
-        beyond = {each for each in kept.union(each.number for each in received) if each > upto}
-        while upto + 1 in beyond:
+        before = 0 if row is None else row[0]
+        upto = max(before, *(each.settled - 1 for each in received))
+        fresh = {each.number for each in received}
+        while upto + 1 in fresh or self._has_received(origin, epoch, upto + 1):
             upto += 1
-            beyond.remove(upto)
-        execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (*line, upto))
-        executemany(
-            "DELETE FROM received_beyond WHERE origin = ? AND epoch = ? AND number = ?",
-            ((*line, number) for number in kept - beyond),
+        if upto > before:
+            execute("INSERT OR REPLACE INTO received VALUES (?, ?, ?)", (*line, upto))
+            execute(
+                "DELETE FROM received_beyond WHERE origin = ? AND epoch = ? AND number <= ?",
+                (*line, upto),
+            )
+        elif row is None:
+            execute("INSERT INTO received VALUES (?, ?, 0)", line)
+        self.connection.executemany(
+            "INSERT OR IGNORE INTO received_beyond VALUES (?, ?, ?)",
+            ((*line, number) for number in fresh if number > upto),
         )
-        executemany(
-            "INSERT INTO received_beyond VALUES (?, ?, ?)",
-            ((*line, number) for number in beyond - kept),
-        )
+
+    def _has_received(self, origin: str, epoch: str, number: int) -> bool:
+        row = self.connection.execute(
+            "SELECT 1 FROM received_beyond WHERE origin = ? AND epoch = ? AND number = ?",
+            (origin, epoch, number),
+        ).fetchone()
+        return row is not None

@@ -46,7 +46,7 @@ class Write:
     run: Callable[[Transaction], Any]
     future: asyncio.Future[Any]
     size: int = 0
-    """Bytes of content that it holds in memory."""
+    """Bytes that it holds in memory, about."""
     is_unfinished: Callable[[Any], bool] | None = None
     """Of a write in slices: told what ``run`` gave, once that is committed; whether to go on."""
     result: Callable[[], Any] = lambda: None
