@@ -14,6 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from twigcast.cli.broker_options import requiring
 from twigcast.cli.console import complain, print_json, read_schema, showing_work, wide_output
 from twigcast.experiments import (
     FULL_COVERING,
@@ -41,6 +42,8 @@ from twigcast.experiments import (
     pipeline_speed,
     readable,
 )
+from twigcast.experiments.broker_bench import FULL_BROKER, QUICK_BROKER, BrokerBench
+from twigcast.experiments.broker_speed import broker_speed
 from twigcast.schema import Schema
 
 _SHARED_DOCUMENTS: Final = Path("../shared/data/documents")
@@ -59,6 +62,11 @@ class _Name(StrEnum):
     MATCHING = "matching"
     COVERING = "covering"
     PIPELINE = "pipeline"
+    BROKER = "broker"
+
+
+_LONG: Final = (_Name.PIPELINE, _Name.BROKER)
+"""What takes long, and so is timed less often."""
 
 
 @dataclass(slots=True)
@@ -74,16 +82,18 @@ class _Report:
     covering: list[Result] = field(default_factory=list)
     covering_growth: list[GrowthPoint] = field(default_factory=list)
     pipeline: list[Result] = field(default_factory=list)
+    broker: list[Result] = field(default_factory=list)
 
     @property
     def is_quick(self) -> bool:
         """Whether figures with goals come from smaller sizes."""
-        judged = self.matching or self.covering or self.pipeline
+        judged = self.matching or self.covering or self.pipeline or self.broker
         return bool(judged) and self.sizes.name != FULL_SIZES.name
 
     def parts(self) -> dict[str, list[dict[str, object]]]:
-        pipeline = {"pipeline": [one.as_json() for one in self.pipeline]} if self.pipeline else {}
-        return pipeline | {
+        apart = {"pipeline": self.pipeline, "broker": self.broker}
+        asked = {name: [one.as_json() for one in rows] for name, rows in apart.items() if rows}
+        return asked | {
             "foundation": [asdict(one) for one in self.foundation],
             "matching": [one.as_json() for one in self.matching],
             "growth": [one.as_json() for one in self.growth],
@@ -95,7 +105,10 @@ class _Report:
 def bench(
     name: Annotated[
         _Name | None,
-        typer.Argument(help="What to measure; by default all but pipeline, which needs Spark."),
+        typer.Argument(
+            help="What to measure; by default all but pipeline, which needs Spark, and broker, "
+            "which needs gRPC."
+        ),
     ] = None,
     dtd: Annotated[
         str, typer.Option(help="The DTD that subscriptions and documents are made from.")
@@ -109,7 +122,7 @@ def bench(
         typer.Option(
             min=2,
             help=f"How often each way is timed; {_ROUNDS} times by default, and {_LONG_ROUNDS} for "
-            "pipeline.",
+            "pipeline and broker.",
         ),
     ] = None,
     quick: Annotated[
@@ -144,7 +157,7 @@ def bench(
     sizes = QUICK_SIZES if quick else FULL_SIZES
     covering_sizes = QUICK_COVERING if quick else FULL_COVERING
     if rounds is None:
-        rounds = _LONG_ROUNDS if name is _Name.PIPELINE else _ROUNDS
+        rounds = _LONG_ROUNDS if name in _LONG else _ROUNDS
     report = _Report(
         {
             "dtd": Path(dtd).name,
@@ -179,6 +192,14 @@ def bench(
                 PipelineBench(schemas, pipeline_sizes, seed=seed, rounds=rounds, progress=progress)
             )
             report.machine["spark"] = version("pyspark")
+        if name is _Name.BROKER:
+            broker_sizes = QUICK_BROKER if quick else FULL_BROKER
+            report.workload["broker sizes"] = asdict(broker_sizes)
+            with requiring("broker"):
+                report.broker += broker_speed(
+                    BrokerBench(schema, broker_sizes, seed=seed, rounds=rounds, progress=progress)
+                )
+            report.machine["grpc"] = version("grpcio")
         if folder is not None:
             progress("drawing")
             _store(report, folder)
@@ -223,6 +244,8 @@ def _store(report: _Report, folder: Path) -> None:
         draw_search_times(report.covering_growth, folder, note)
     if report.pipeline:
         draw_goals(report.pipeline, folder, note, "pipeline-goals")
+    if report.broker:
+        draw_goals(report.broker, folder, note, "broker-goals")
 
 
 def _machine_line(report: _Report) -> str:
@@ -234,6 +257,8 @@ def _machine_line(report: _Report) -> str:
     )
     if "spark" in machine:
         line += f", Spark {machine['spark']}"
+    if "grpc" in machine:
+        line += f", gRPC {machine['grpc']}"
     return f"{_QUICK}; {line}" if report.is_quick else line
 
 
@@ -262,6 +287,12 @@ def _print_tables(report: _Report) -> None:
         console.print(
             f"{_verdicts(report.pipeline)}; matches are subscriptions a document, or documents a "
             "query; every count that was timed equals that of the other ways"
+        )
+    if report.broker:
+        console.print(_results_table(report.broker, "matches", title))
+        console.print(
+            f"{_verdicts(report.broker)}; matches are subscriptions a document; brokers and "
+            "clients share the cores of this machine"
         )
     console.print(Text(_machine_line(report)))
 
