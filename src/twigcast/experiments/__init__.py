@@ -10,15 +10,18 @@
        │           └──► covering_speed: rows, and time against patterns ──────────┤
        │                                                                          │
        ├──────► PipelineBench (documents, subscriptions, sessions of Spark)       │
-       │           └──► pipeline_speed: rows of routing, asking, covering ────────┘
+       │           └──► pipeline_speed: rows of routing, asking, covering ────────┤
+       │                                                                          │
+       ├──────► BrokerBench (networks of processes, publishers, subscribers)      │
+       │           └──► broker_speed: throughput, latency, memory ────────────────┘
        │
        └──────► EXPERIMENTS: each runs with a Setting and gives an Outcome: sheets, panels, remarks
 
 ``measure`` times several ways to do the same work in alternating rounds, so that what else the
 machine does hits all of them alike, and keeps the spread beside the median.  Ratios within a run
-are what counts; absolute times are noisy.  Each module ``matching_*``, ``covering_*`` or
-``pipeline_*`` is a few rows on one subject; it states its workload.  Those of the pipeline need
-Spark, and are imported when they run.  An experiment is a module of its own, named for what it
+are what counts; absolute times are noisy.  Each module ``matching_*``, ``covering_*``,
+``pipeline_*`` or ``broker_*`` is a few rows on one subject; it states its workload.  Those of the
+pipeline need Spark, those of brokers gRPC, and both are imported when they run.  An experiment is a module of its own, named for what it
 shows, and the papers' figures are in ``published``.  The command line prints, stores and draws what
 they find.
 """
