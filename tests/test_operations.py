@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from certificates import make_authority, make_certificate
 from live_brokers import one_broker, until
 
-from twigcast.broker import BrokerConfig, StoreConfig, check_safe, read_config
+from twigcast.broker import BrokerConfig, StoreConfig, check_safe, config, read_config
 from twigcast.client import connect
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,8 +23,8 @@ OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 def test_every_metric_that_is_worth_an_alarm_is_there(tmp_path: Path) -> None:
     async def scenario() -> str:
-        config = replace(BrokerConfig(), http="127.0.0.1:0")
-        async with one_broker(tmp_path, config) as running, connect(running.address) as client:
+        settings = replace(BrokerConfig(), http="127.0.0.1:0")
+        async with one_broker(tmp_path, settings) as running, connect(running.address) as client:
             await client.subscribe("/a", durable="d").ready()
             # Of somebody who is away, and owed a document.
             running.broker.router.documents.set_home("away", _wants_all())
@@ -31,7 +32,9 @@ def test_every_metric_that_is_worth_an_alarm_is_there(tmp_path: Path) -> None:
             running.broker.metrics.refused("invalid")
             assert running.http is not None
             async with httpx.AsyncClient() as http:
-                response = await http.get(f"http://{running.http.address}/metrics")
+                place = f"http://{running.http.address}"
+                assert (await http.head(f"{place}/health")).status_code == 200
+                response = await http.get(f"{place}/metrics")
             return response.text
 
     told = asyncio.run(scenario())
@@ -54,10 +57,17 @@ def test_the_configuration_on_the_page_is_one(tmp_path: Path) -> None:
     make_certificate(tmp_path, authority, "rome")
     path = tmp_path / "broker.toml"
     path.write_text(text, encoding="utf-8")
-    config = read_config(path)
-    check_safe(config)
-    assert config.name == "rome"
-    assert config.store.folder == Path("/var/lib/twigcast")
+    read = read_config(path)
+    check_safe(read)
+    assert read.name == "rome"
+    assert read.store.folder == Path("/var/lib/twigcast")
+
+
+def test_the_page_of_the_configuration_has_what_its_module_says() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    told = textwrap.dedent(config.__doc__ or "")
+    assert textwrap.indent(block, "    ", lambda line: bool(line.strip())) in told
 
 
 def test_the_first_program_of_the_readme_works(
@@ -71,8 +81,8 @@ def test_the_first_program_of_the_readme_works(
     ]
 
     async def scenario() -> None:
-        config = BrokerConfig(store=StoreConfig(keep="all"))
-        async with one_broker(tmp_path, config) as running:
+        settings = BrokerConfig(store=StoreConfig(keep="all"))
+        async with one_broker(tmp_path, settings) as running:
             names: dict[str, Any] = {}
             exec(program.replace("127.0.0.1:7400", running.address), names)
             async with connect(running.address) as client:

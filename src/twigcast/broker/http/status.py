@@ -33,6 +33,7 @@ _log = logging.getLogger(__name__)
 _STORE_PATIENCE: Final = 5.0
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", responses={200: {"model": Health, "description": "It lives."}})
 async def health() -> JSONResponse:
     """Whether the broker lives: it answers."""
