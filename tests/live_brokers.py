@@ -10,6 +10,7 @@ from pathlib import Path
 
 from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StoreConfig, start_server
 from twigcast.broker.config import HeartbeatConfig
+from twigcast.client import Event, Subscription
 
 QUICK = HeartbeatConfig(interval=0.2, suspect_after=1.0)
 
@@ -78,3 +79,8 @@ def is_whole(running: RunningBroker, links: int) -> bool:
 def tables(brokers: Iterable[RunningBroker]) -> Sequence[int]:
     """How many patterns each broker has to match."""
     return [each.broker.router.table_size for each in brokers]
+
+
+async def take(subscription: Subscription, count: int) -> list[Event]:
+    """The next events, or a failure if they do not come."""
+    return [await asyncio.wait_for(anext(subscription), 15) for _ in range(count)]

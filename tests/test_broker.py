@@ -8,22 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from live_brokers import one_broker, until
+from live_brokers import one_broker, take, until
 
 from twigcast.broker import BrokerConfig
 from twigcast.broker.config import LimitsConfig, StoreConfig
 from twigcast.broker.subscriptions import EphemeralSubscription
-from twigcast.client import Client, Event, Subscription, connect
+from twigcast.client import Client, Subscription, connect
 from twigcast.errors import RefusedError, SchemaError
 
 
 def stock(symbol: str, price: float) -> str:
     return f"<Stock><Symbol>{symbol}</Symbol><Price>{price}</Price></Stock>"
-
-
-async def take(subscription: Subscription, count: int) -> list[Event]:
-    """The next events, or a failure if they do not come."""
-    return [await asyncio.wait_for(anext(subscription), 10) for _ in range(count)]
 
 
 async def rest(client: Client, subscription: Subscription) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import grpc
 import grpc.aio
 import pytest
-from live_brokers import one_broker, overlay_of, until
+from live_brokers import one_broker, overlay_of, take, until
 
 from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker
 from twigcast.broker.config import LimitsConfig, PrincipalConfig
 from twigcast.broker.store import Store
 from twigcast.broker.tokens import new_token
-from twigcast.client import Event, Subscription, connect
+from twigcast.client import connect
 from twigcast.errors import RefusedError, StoreError, TwigcastError
 from twigcast.wire import PROTOCOL, messages, method
 
@@ -46,10 +46,6 @@ class RawClient:
     async def vanish(self) -> None:
         self.call.cancel()
         await self._channel.close()
-
-
-async def take(subscription: Subscription, count: int) -> list[Event]:
-    return [await asyncio.wait_for(anext(subscription), 15) for _ in range(count)]
 
 
 def publish(contents: list[bytes], ids: list[str]) -> messages.Publish:

@@ -7,17 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from live_brokers import QUICK, is_whole, one_broker, overlay_of, tables, until
+from live_brokers import QUICK, is_whole, one_broker, overlay_of, tables, take, until
 
 from twigcast.broker import BrokerConfig, LinkConfig, StoreConfig, start_server
-from twigcast.client import Event, Subscription, connect
+from twigcast.client import connect
 
 CHAIN = [("a", "b"), ("b", "c")]
 RING = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
-
-
-async def take(subscription: Subscription, count: int) -> list[Event]:
-    return [await asyncio.wait_for(anext(subscription), 10) for _ in range(count)]
 
 
 @pytest.mark.parametrize("strategy", ["flooding", "covering", "advertisements-covering", "xnet"])
