@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import grpc
 import pytest
-from certificates import make_authority, make_certificate
+from certificates import make_authority, make_certificate, openssl
 from scripted_broker import Drop, ScriptedBroker, Session, broker, run, serve, serve_on, until
 
 from twigcast.client import connect
@@ -21,6 +23,40 @@ def deaf() -> Iterator[str]:
     """An address where something listens and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """An address where everybody is answered the same, and then hung up on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve_all() -> None:
+            with suppress(OSError):
+                while True:
+                    caller, _ = listener.accept()
+                    with caller, suppress(OSError):
+                        caller.recv(4096)
+                        caller.sendall(answer)
+
+        serving = threading.Thread(target=serve_all)
+        serving.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+        serving.join()
+
+
+@pytest.fixture
+def hanging_up() -> Iterator[str]:
+    """An address where something listens and hangs up."""
+    with answering(b"") as address:
+        yield address
+
+
+@pytest.fixture
+def http() -> Iterator[str]:
+    """An address where something speaks HTTP as before 2015."""
+    with answering(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n") as address:
+        yield address
 
 
 @pytest.fixture
@@ -84,8 +120,12 @@ def test_several_addresses_are_tried_in_turn(nobody: str, deaf: str) -> None:
 
     run(story)
     message = failure(f"{nobody},{deaf}", ConnectionFailedError, timeout=0.4)
-    assert nobody in message
-    assert deaf in message
+    assert f"{nobody} (Connection refused): is a broker running" in message
+    assert f"{deaf} within 0.2 seconds: is the address right?" in message
+    dead = failure(f"127.0.0.1:1,{nobody},no-such-host.invalid:1", ConnectionFailedError, timeout=9)
+    assert f"127.0.0.1:1 (Connection refused), {nobody} (Connection refused)" in dead
+    assert dead.count("`twigcast broker` starts one") == 1
+    assert dead.endswith("no-such-host.invalid:1: there is no host of that name")
 
 
 @pytest.mark.parametrize(
@@ -97,9 +137,15 @@ def test_what_is_no_address(address: str) -> None:
 
 
 def test_an_unknown_host() -> None:
-    assert "no-such-host.invalid" in failure(
-        "no-such-host.invalid:7400", ConnectionFailedError, timeout=2
-    )
+    message = failure("no-such-host.invalid:7400", ConnectionFailedError, timeout=2)
+    assert message.startswith("no-such-host.invalid:7400: ")
+    assert message.endswith("there is no host of that name")
+
+
+def test_a_port_of_another_kind(hanging_up: str, http: str) -> None:
+    assert "something listens there but hung up" in failure(hanging_up, ConnectionFailedError)
+    message = failure(http, ConnectionFailedError)
+    assert message.endswith("that is no broker's port; an HTTP port perhaps")
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -357,6 +403,7 @@ def test_tls_with_certificates_of_both_sides(tmp_path: Path) -> None:
     authority = make_authority(tmp_path)
     server, desk = (make_certificate(tmp_path, authority, name) for name in ("broker", "desk"))
     stranger = make_authority(tmp_path, "stranger")
+    guest = make_certificate(tmp_path, stranger, "guest")
     credentials = grpc.ssl_server_credentials(
         [(server.key.read_bytes(), server.certificate.read_bytes())],
         root_certificates=authority.certificate.read_bytes(),
@@ -374,10 +421,42 @@ def test_tls_with_certificates_of_both_sides(tmp_path: Path) -> None:
                 key=desk.key,
             ) as client:
                 assert await client.publish("<a/>")
-            for wrong in ({}, {"ca": stranger.certificate}, {"ca": authority.certificate}):
-                with pytest.raises(ConnectionFailedError):
-                    await connect(scripted.address, timeout=2, **wrong).open()  # type: ignore[arg-type]
+            foreign = {"certificate": guest.certificate, "key": guest.key}
+            hung_up = r"hung up; does it use TLS \(--ca, ca=\), or want a certificate \(--certif"
+            for wrong, words in (
+                ({}, hung_up),
+                ({"ca": authority.certificate}, hung_up),
+                ({"ca": authority.certificate, **foreign}, hung_up),
+                ({"ca": stranger.certificate}, r"its certificate is not .* \(--ca, ca=\)"),
+            ):
+                with pytest.raises(ConnectionFailedError, match=words):
+                    await connect(scripted.address, timeout=5, **wrong).open()  # type: ignore[arg-type]
         finally:
             await scripted.stop()
+        async with broker() as plain:
+            with pytest.raises(ConnectionFailedError, match="does not speak TLS"):
+                await connect(plain.address, ca=authority.certificate).open()
 
     run(story)
+
+
+def test_files_that_hold_something_else(tmp_path: Path) -> None:
+    authority = make_authority(tmp_path)
+    desk, other = (make_certificate(tmp_path, authority, name) for name in ("desk", "other"))
+    empty, locked = tmp_path / "empty.pem", tmp_path / "locked.key"
+    empty.write_text("")
+    openssl("pkey", "-in", str(desk.key), "-aes256", "-passout", "pass:x", "-out", str(locked))
+    for settings, words in (
+        ({"ca": empty}, f"there is no certificate in {empty}"),
+        ({"ca": desk.key}, f"there is no certificate in {desk.key}"),
+        ({"certificate": desk.key, "key": desk.key}, f"there is no certificate in {desk.key}"),
+        ({"certificate": desk.certificate, "key": empty}, f"there is no key in {empty}"),
+        (
+            {"certificate": desk.certificate, "key": other.key},
+            f"the key in {other.key} does not fit the certificate in {desk.certificate}",
+        ),
+        ({"certificate": desk.certificate, "key": locked}, f"the key in {locked} is encrypted"),
+    ):
+        with pytest.raises(ConnectionFailedError) as caught:
+            connect("127.0.0.1:1", **settings)  # type: ignore[arg-type]
+        assert words in str(caught.value)

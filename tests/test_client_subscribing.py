@@ -18,7 +18,7 @@ from scripted_broker import (
 )
 
 import twigcast
-from twigcast.client import Client, Event, Subscription, connect
+from twigcast.client import Client, Event, Subscription, SyncSubscription, connect
 from twigcast.errors import NetworkError, RefusedError
 from twigcast.wire import messages
 
@@ -96,6 +96,50 @@ def test_arguments_that_make_no_sense() -> None:
                     client.subscribe(expressions, **arguments)
             with pytest.raises(TypeError, match="not int"):
                 client.subscribe({"a": 7})  # type: ignore[dict-item]
+            with pytest.raises(TypeError, match="mapping from keys"):
+                client.subscribe(7)  # type: ignore[arg-type]
+            taken = r"sequence number \(int\), a time \(datetime\), or how long ago \(timedelta\)"
+            with pytest.raises(TypeError, match=taken):
+                client.subscribe("//a", durable="d", since="2h")  # type: ignore[arg-type]
+            with pytest.raises(TypeError, match=r"how long ago \(timedelta\)"):
+                client.ask("//a", since="2h")  # type: ignore[arg-type]
+            with pytest.raises(TypeError, match="not a number"):
+                client.ask("//a", since=7)  # type: ignore[arg-type]
+
+    run(story)
+
+
+def test_several_expressions_have_their_texts_for_keys() -> None:
+    async def story() -> None:
+        async with broker() as scripted, connect(scripted.address) as client:
+            await client.subscribe(["//a", twigcast.parse("//b")]).ready()
+            await client.subscribe(("//c", "//c")).ready()
+            with pytest.raises(ValueError, match="at least one"):
+                client.subscribe([])
+            one, two = scripted.heard("subscribe")
+            assert {key: each.xpath for key, each in one.expressions.items()} == {
+                "//a": "//a",
+                "//b": "//b",
+            }
+            assert list(two.expressions) == ["//c"]
+
+    run(story)
+
+
+def test_nothing_but_what_applications_use_is_public() -> None:
+    public = {name for name in dir(Subscription) if not name.startswith("_")}
+    assert public == {"close", "flush", "forget", "interruptions", "missed", "ready", "take_all"}
+    own = {name for name in dir(SyncSubscription) if not name.startswith("_")}
+    assert own == public - {"take_all"} | {"next"}
+
+
+def test_subscribing_returns_before_the_broker_has_heard() -> None:
+    async def story() -> None:
+        async with broker() as scripted, connect(scripted.address) as client:
+            subscription = client.subscribe("//a")
+            assert not scripted.heard("subscribe")
+            await subscription.ready()
+            assert scripted.heard("subscribe")
 
     run(story)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shlex
 import signal
 import socket
 import time
@@ -13,10 +15,12 @@ from typing import Any
 
 import pytest
 from live_commands import Command, command
+from rich.console import Console
 from typer.testing import CliRunner
 
 from twigcast.broker.local_network import MOST_BROKERS, LocalNetwork
 from twigcast.cli import app
+from twigcast.cli.network_status import _shown
 from twigcast.client import connect_sync
 from twigcast.errors import ConfigError, NetworkError
 from twigcast.routing import LinkTraits, Overlay
@@ -195,6 +199,21 @@ def test_a_network_is_up_until_ctrl_c(tmp_path: Path) -> None:
         os.kill(second["pid"], signal.SIGKILL)
         running.until(lambda: "error: b2 was ended by SIGKILL" in running.errors)
         assert "link to b1 is up" in running.errors
+        told = "to bring it back: "
+        running.until(lambda: running.errors.partition(told)[2].endswith("\n"))
+        words = shlex.split(running.errors.partition(told)[2])
+        assert words[:2] == ["twigcast", "broker"]
+        with command(tmp_path, *words[1:], "--json") as again:
+            again.until(again.json_lines)
+            found = again.json_lines()[0]
+            assert (found["broker"], found["address"]) == ("b2", second["address"])
+            assert (found["store"], found["http"]) == (str(folder / "b2.store"), second["http"])
+            with connect_sync(first["address"]) as client:
+                deadline = time.monotonic() + PATIENCE
+                while "b2" not in client.status()["topology"]["b1"]:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+            again.end()
         assert running.end(signal.SIGINT) == 0
         assert not is_served(first["address"])
         assert not folder.exists()
@@ -237,22 +256,22 @@ def test_status_shows_what_brokers_know(network: LocalNetwork) -> None:
             client.publish("<a/>")
         client.subscribe("//c").ready()
         asked = [word for each in addresses for word in ("--broker", each)]
-        table = CliRunner().invoke(app, ["network", "status", *asked], env={"COLUMNS": "160"})
+        table = CliRunner().invoke(app, ["network", "status", *asked], env={"COLUMNS": "80"})
         assert table.exit_code == 0
-        rows = [
-            [cell.strip() for cell in line.strip("│").split("│")]
-            for line in table.stdout.splitlines()
-            if line.startswith("│")
-        ]
+        rows = rows_of(table.stdout)
         brokers = {row[0]: row for row in rows[:4]}
         assert brokers["a"][1:3] == [addresses[0], "b, c"]
-        assert brokers["a"][4:6] == ["1", "1"]
+        assert brokers["a"][4:] == ["1", "0"]
         assert brokers["b"][1:4] == ["", "a, c", ""]
-        assert ["a", "seen", "anonymous", "//a, //b", "1", "0", "1", "0", "away"] in rows
-        assert [row[:2] for row in rows[4:9]] == [
+        assert rows[4][:2] == ["a", "1"]
+        assert ["a", "seen", "//a, //b", "1", "1", "away"] in rows
+        assert [row[:2] for row in rows[6:11]] == [
             *(["a", other] for other in links_of(network, "a")),
             *(["c", other] for other in links_of(network, "c")),
         ]
+        # The neighbour that calls has no address to be found at.
+        assert {row[2] for row in rows[6:11]} <= {"127.0.0.1", *network.addresses.values()}
+        assert "127.0.0.1" in {row[2] for row in rows[6:11]}
         told = CliRunner().invoke(app, ["network", "status", "--json", *asked])
         found = [json.loads(line) for line in told.stdout.splitlines()]
         assert [(each["broker"], each["address"]) for each in found] == list(
@@ -260,6 +279,67 @@ def test_status_shows_what_brokers_know(network: LocalNetwork) -> None:
         )
         assert found[0]["documents"]["in"] == 1
         client.forget("seen")
+
+
+def rows_of(shown: str) -> list[list[str]]:
+    """The rows of tables, none of which is broken by its width."""
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.endswith("│") for line in lines if line.startswith("│"))
+    return [
+        [cell.strip() for cell in line.strip("│").split("│")]
+        for line in lines
+        if line.startswith("│")
+    ]
+
+
+def test_status_marks_who_is_lost_and_who_is_cut_off(network: LocalNetwork) -> None:
+    def status_of(name: str) -> dict[str, list[str]]:
+        asked = ["network", "status", "--broker", network.addresses[name]]
+        shown = CliRunner().invoke(app, asked, env={"COLUMNS": "80"}).stdout
+        return {row[0]: row for row in rows_of(shown)[:4]}
+
+    assert status_of("d")["a"][2] == "b, c"
+    network.kill("c")
+    try:
+        network.wait_until_whole(PATIENCE)
+        assert status_of("d")["d"][2] == "cut off"
+        assert status_of("d")["a"][2] == "lost"
+        assert status_of("a")["a"][2] == "b"
+        assert status_of("a")["b"][2] == "a"
+        assert status_of("a")["c"][2] == "lost"
+    finally:
+        network.restart("c")
+        network.wait_until_whole(PATIENCE)
+
+
+def test_status_of_much_fits_a_terminal() -> None:
+    """Large numbers, long names and trouble fold; no row is cut."""
+    link: dict[str, Any] = {"broker": "constantinople-2", "cost": 2.5, "up_seconds": 90_000.0}
+    link |= {"address": "ipv6:%5B::1%5D:39143", "called": "neighbour"}
+    link |= {"documents_sent": 1_234_567, "documents_received": 12_345_678}
+    link |= {"waiting": 12_345, "dropped": 54_321}
+    queue: dict[str, Any] = {"name": "desk-of-the-editor", "owner": "editor", "attached": True}
+    queue |= {"expressions": {str(n): f"//story[{n}]/p" for n in range(9)}}
+    queue |= {"last": 1_234_567, "waiting": 123_456, "missed": 12_345}
+    told: dict[str, Any] = {"broker": "constantinople-1", "address": "broker.example.org:7400"}
+    told |= {"uptime_seconds": 90_000.0, "clients": 1234, "owed": {"smyrna": 1_234_567}}
+    told |= {"documents": dict.fromkeys(("in", "out", "forwarded"), 123_456_789)}
+    told |= {"tables": {"patterns": 1_234_567, "told": 1_234_567}, "homes": {}, "problems": {}}
+    told |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
+    told |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
+    console = Console(width=80, file=io.StringIO())
+    console.print(_shown([told]))
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    rows_of(shown)
+    for text in ("12,345,678", "[::1]", "lost", "1d 1h", "123,456,789", "here"):
+        assert text in shown
+    below = " ".join(shown.rpartition("┘")[2].split())
+    assert "constantinople-1 owes smyrna 1,234,567 documents" in below
+    assert "has 12,345 documents waiting for constantinople-2, and has dropped 54,321" in below
+    assert "desk-of-the-editor at constantinople-1 has missed 12,345 documents" in below
+    assert "…" not in shown.replace("… and 6", "")
 
 
 def links_of(network: LocalNetwork, name: str) -> list[str]:

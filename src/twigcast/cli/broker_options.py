@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -17,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from twigcast.cli.console import warn
 from twigcast.errors import NetworkError, SubscriptionError
 from twigcast.language import Pattern, parse
 
@@ -119,12 +121,18 @@ def requiring(extra: str) -> Iterator[None]:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "twigcast":
+    except ImportError as error:
+        # Our own packages tell of what they lack with an error of theirs.
+        missing = error if isinstance(error, ModuleNotFoundError) else error.__cause__
+        if not isinstance(missing, ModuleNotFoundError) or _is_ours(missing):
             raise
         raise NetworkError(
-            f"{error.name} is not installed; pip install 'twigcast[{extra}]'"
+            f"{missing.name} is not installed; pip install 'twigcast[{extra}]'"
         ) from None
+
+
+def _is_ours(missing: ModuleNotFoundError) -> bool:
+    return (missing.name or "").partition(".")[0] == "twigcast"
 
 
 def bound_namespaces(given: list[str] | None) -> dict[str, str]:
@@ -151,8 +159,11 @@ def parse_expression(text: str, namespaces: dict[str, str]) -> Pattern:
         raise typer.BadParameter(str(error), param_hint="--namespace") from None
 
 
-def parse_time(text: str) -> datetime:
-    """A moment of the past: a time of ISO 8601, UTC unless it names a zone, or how long ago."""
+def parse_time(text: str, besides: str = "") -> datetime:
+    """A moment of the past: a time of ISO 8601, UTC unless it names a zone, or how long ago.
+
+    ``besides`` names what the option takes, too, for the error.
+    """
     found = _SPAN.fullmatch(text.strip())
     try:
         if found is not None:
@@ -161,9 +172,32 @@ def parse_time(text: str) -> datetime:
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         raise typer.BadParameter(
-            f"--since takes a time as 2026-01-31 or 2026-01-31T14:30+01:00, or how long ago as "
-            f"90s, 30m, 2h or 7d, not {text!r}"
+            f"--since takes {besides}a time as 2026-01-31 or 2026-01-31T14:30+01:00, or how long "
+            f"ago as 90s, 30m, 2h or 7d, not {text!r}"
         ) from None
+
+
+@contextmanager
+def telling_connection() -> Iterator[None]:
+    """Tell on standard error when the connection is lost, and when it is there again."""
+    log, handler = logging.getLogger("twigcast.client"), _Teller()
+    former = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(former[0])
+        log.propagate = former[1]
+
+
+class _Teller(logging.Handler):
+    """Tells what is logged as commands tell things."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        (warn if record.levelno >= logging.WARNING else note)(record.getMessage())
 
 
 def note(text: str) -> None:

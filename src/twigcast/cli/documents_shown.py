@@ -6,13 +6,18 @@ in a file of its own.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import select
+import stat
+import struct
 import sys
+import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import typer
 
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
     from twigcast.client import Document
 
 Show: TypeAlias = "Callable[[Document], None]"
+
+_PAUSE: Final = 0.0001
 
 
 def shown(*, json: bool, folder: Path | None = None) -> Show:
@@ -47,14 +54,43 @@ def require_reader() -> None:
 
     Otherwise that would show with the next document only, and there may be none for long.
     """
+    output = _output()
+    if output is not None:
+        watch = select.poll()
+        watch.register(output, 0)
+        if any(events & (select.POLLERR | select.POLLHUP) for _, events in watch.poll(0)):
+            raise BrokenPipeError
+
+
+def wait_for_reader(patience: float) -> bool:
+    """Give whoever reads from a pipe so many seconds to take what was printed; whether it has.
+
+    Raises BrokenPipeError if nobody will.  What a reader does with it nobody knows.
+    """
+    output = _output()
+    if output is None or not stat.S_ISFIFO(os.fstat(output).st_mode):
+        require_reader()
+        return True
+    deadline = time.monotonic() + patience
+    while _unread(output):
+        require_reader()
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_PAUSE)
+    return True
+
+
+def _output() -> int | None:
     try:
-        output = sys.stdout.fileno()
+        return sys.stdout.fileno()
     except OSError:  # no file at all, as in tests
-        return
-    watch = select.poll()
-    watch.register(output, 0)
-    if any(events & (select.POLLERR | select.POLLHUP) for _, events in watch.poll(0)):
-        raise BrokenPipeError
+        return None
+
+
+def _unread(pipe: int) -> int:
+    """How many bytes are in a pipe."""
+    count: int = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+    return count
 
 
 def _about(document: Document) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -119,6 +120,7 @@ def _watch(running: LocalNetwork, signals: list[int], seconds: float | None) -> 
     while not signals and (deadline is None or time.monotonic() < deadline):
         for broker in running.take_died():
             complain(broker.last_words())
+            note(f"to bring it back: {shlex.join(running.command(broker.name))}")
         if not running.running:
             raise typer.Exit(1)
         time.sleep(_EVERY)

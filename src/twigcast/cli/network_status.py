@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
+from urllib.parse import unquote
 
 import typer
 from rich.console import Group, RenderableType
@@ -23,7 +24,7 @@ from twigcast.cli.broker_options import (
     ClientOptions,
     noting_signals,
 )
-from twigcast.cli.console import complain, leaving_early, output, print_json, wide_output
+from twigcast.cli.console import complain, leaving_early, output, print_json
 from twigcast.errors import TwigcastError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def status(
         for each in told:
             print_json(each)
     elif answered:
-        wide_output().print(_shown(answered))
+        output().print(_shown(answered))
     if len(answered) < len(told):
         for each in told:
             if "error" in each:
@@ -126,9 +127,9 @@ def _watch(asked: Sequence[_Asked], *, json: bool) -> None:
 
 
 def _shown(told: Sequence[Told]) -> RenderableType:
-    """Everything as tables; those that would be empty are left out."""
+    """Everything as tables that fit a narrow terminal; those that would be empty are left out."""
     answered = [each for each in told if "error" not in each]
-    parts: list[RenderableType] = [_brokers(answered)]
+    parts: list[RenderableType] = [_brokers(answered), _documents(answered)]
     links = [(each["broker"], link) for each in answered for link in each["links"]]
     if links:
         parts.append(_links(links))
@@ -140,77 +141,113 @@ def _shown(told: Sequence[Told]) -> RenderableType:
     return Group(*parts)
 
 
-def _brokers(answered: Sequence[Told]) -> Table:
-    """All brokers that are known; figures of those that were asked."""
-    table = Table(title="brokers", title_justify="left")
-    table.add_column("broker", overflow="fold")
-    table.add_column("address", no_wrap=True)
-    table.add_column("links", overflow="fold")
-    for column in ("up", "clients", "in", "out", "forwarded", "patterns", "told", "owed"):
-        table.add_column(column, justify="right")
-    known: dict[str, Sequence[str]] = {}
-    for each in answered:
-        for name, neighbours in each["topology"].items():
-            known[name] = known.get(name) or sorted(neighbours)
-    by_name = {each["broker"]: each for each in answered}
-    for name, neighbours in sorted(known.items()):
-        links = ", ".join(neighbours)
-        if name in by_name:
-            table.add_row(Text(name), *map(Text, _figures(by_name[name], links)))
-        else:
-            table.add_row(Text(name), "", Text(links), style="dim")
+def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
+    """A table whose words are folded where it is narrow, and whose numbers are not."""
+    table = Table(title=title, title_justify="left")
+    for column in words:
+        table.add_column(column, overflow="fold")
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
-def _figures(told: Told, links: str) -> Iterator[str]:
-    documents, tables = told["documents"], told["tables"]
-    yield told["address"]
-    yield links
-    yield _span(told["uptime_seconds"])
-    yield f"{max(told['clients'] - 1, 0):,}"  # besides the one that asks
-    for name in ("in", "out", "forwarded"):
-        yield f"{documents[name]:,}"
-    yield f"{tables['patterns']:,}"
-    yield f"{tables['told']:,}"
-    yield f"{sum(told['owed'].values()):,}"
+def _brokers(answered: Sequence[Told]) -> Table:
+    """All brokers that are known, and how those are that were asked."""
+    table = _table("brokers", ("broker", "address", "links"), ("up", "clients", "owed"))
+    known = _known(answered)
+    reached = _reached([each["broker"] for each in answered], known)
+    by_name = {each["broker"]: each for each in answered}
+    for name, neighbours in sorted(known.items()):
+        links = ", ".join(sorted(neighbours))
+        each = by_name.get(name)
+        if each is not None:
+            is_cut_off = not neighbours and (len(known) > 1 or each["problems"])
+            table.add_row(
+                *map(Text, (name, each["address"], "cut off" if is_cut_off else links)),
+                _span(each["uptime_seconds"]),
+                f"{max(each['clients'] - 1, 0):,}",  # besides the one that asks
+                f"{sum(each['owed'].values()):,}",
+                style="yellow" if is_cut_off else "",
+            )
+        elif name in reached:
+            table.add_row(Text(name), "", Text(links), style="dim")
+        else:
+            table.add_row(Text(name), "", "lost", style="red")
+    return table
+
+
+def _known(answered: Sequence[Told]) -> dict[str, set[str]]:
+    """The links of all brokers that any of those asked knows of, linked or not."""
+    known: dict[str, set[str]] = {}
+    for each in answered:
+        for name, neighbours in each["topology"].items():
+            known.setdefault(name, set()).update(neighbours)
+        for name in (each["broker"], *each["owed"], *each["homes"]):
+            known.setdefault(name, set())
+    return known
+
+
+def _reached(names: Sequence[str], known: Mapping[str, Collection[str]]) -> set[str]:
+    """The brokers to which links lead from those named."""
+    reached = set(names)
+    waiting = list(names)
+    while waiting:
+        for neighbour in known.get(waiting.pop(), ()):
+            if neighbour not in reached:
+                reached.add(neighbour)
+                waiting.append(neighbour)
+    return reached
+
+
+def _documents(answered: Sequence[Told]) -> Table:
+    """What went through the brokers that were asked, and how large their tables are."""
+    counts = ("in", "out", "forwarded")
+    table = _table("documents and tables", ("broker",), (*counts, "patterns", "told"))
+    for each in sorted(answered, key=lambda each: str(each["broker"])):
+        numbers = [each["documents"][name] for name in counts]
+        numbers += [each["tables"][name] for name in ("patterns", "told")]
+        table.add_row(Text(each["broker"]), *(f"{number:,}" for number in numbers))
+    return table
 
 
 def _links(links: Sequence[tuple[str, Told]]) -> Table:
-    table = Table(title="links", title_justify="left")
-    for column in ("broker", "neighbour", "address"):
-        table.add_column(column, overflow="fold")
-    for column in ("cost", "up", "sent", "received", "waiting", "dropped"):
-        table.add_column(column, justify="right")
+    table = _table("links", ("broker", "neighbour", "address"), ("cost", "up", "sent", "received"))
     for broker, link in links:
         table.add_row(
-            Text(broker),
-            Text(link["broker"]),
-            Text(link["address"]),
+            *map(Text, (broker, link["broker"], _address(link))),
             f"{link['cost']:g}",
             _span(link["up_seconds"]),
-            *(
-                f"{link[name]:,}"
-                for name in ("documents_sent", "documents_received", "waiting", "dropped")
-            ),
+            *(f"{link[name]:,}" for name in ("documents_sent", "documents_received")),
         )
     return table
 
 
+def _address(link: Told) -> str:
+    """Where a neighbour is; one that called has a port of no use to anybody."""
+    address: str = link["address"]
+    if link["called"] != "neighbour":
+        return address
+    kind, colon, rest = address.partition(":")
+    host = unquote(rest if colon and kind in ("ipv4", "ipv6") else address).rpartition(":")[0]
+    return host or address
+
+
 def _queues(queues: Sequence[tuple[str, Told]]) -> Table:
-    table = Table(title="durable subscriptions", title_justify="left")
-    for column in ("broker", "name", "owner", "expressions"):
-        table.add_column(column, overflow="fold")
-    for column in ("queued", "acknowledged", "waiting", "missed"):
-        table.add_column(column, justify="right")
-    table.add_column("client")
+    has_owners = len({queue["owner"] for _, queue in queues}) > 1
+    table = _table(
+        "durable subscriptions",
+        ("broker", "name", "expressions"),
+        ("queued", "waiting", "client"),
+    )
     for broker, queue in queues:
         expressions = [xpath for _, xpath in sorted(queue["expressions"].items())]
         shown = ", ".join(expressions[:_MOST_EXPRESSIONS])
         if len(expressions) > _MOST_EXPRESSIONS:
             shown += f" … and {len(expressions) - _MOST_EXPRESSIONS:,} more"
+        name = f"{queue['name']} of {queue['owner']}" if has_owners else queue["name"]
         table.add_row(
-            *map(Text, (broker, queue["name"], queue["owner"], shown)),
-            *(f"{queue[name]:,}" for name in ("last", "acknowledged", "waiting", "missed")),
+            *map(Text, (broker, name, shown)),
+            *(f"{queue[count]:,}" for count in ("last", "waiting")),
             "here" if queue["attached"] else "away",
         )
     return table
@@ -222,6 +259,17 @@ def _problems(answered: Sequence[Told]) -> Iterator[str]:
             yield f"{each['broker']} owes {home} {count:,} documents"
         for address, reason in each["problems"].items():
             yield f"{each['broker']} cannot link to {address}: {reason}"
+        for link in each["links"]:
+            waiting, dropped = link["waiting"], link["dropped"]
+            if waiting or dropped:
+                yield (
+                    f"{each['broker']} has {waiting:,} documents waiting for {link['broker']}, and "
+                    f"has dropped {dropped:,}"
+                )
+        for queue in each["durable"]:
+            if queue["missed"]:
+                place = f"{queue['name']} at {each['broker']}"
+                yield f"{place} has missed {queue['missed']:,} documents"
 
 
 def _span(seconds: float) -> str:

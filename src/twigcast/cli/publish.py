@@ -24,6 +24,7 @@ from twigcast.cli.broker_options import (
     KEY,
     TOKEN,
     ClientOptions,
+    telling_connection,
 )
 from twigcast.cli.console import (
     WorkShown,
@@ -42,6 +43,7 @@ _BATCH_BYTES: Final = 1 << 20
 _BATCHES: Final = 4
 """What is read ahead of what the broker takes."""
 _CHUNK: Final = 1 << 16
+_ANYTHING: Final = "anything"
 
 
 class _Item(NamedTuple):
@@ -66,7 +68,11 @@ def publish(
     ] = False,
     advertise: Annotated[
         str | None,
-        typer.Option(metavar="DTD", help="Tell the network first that documents are of this DTD."),
+        typer.Option(
+            metavar="DTD|anything",
+            help="Tell the network first that documents are of this DTD, or may be anything; "
+            "networks whose strategy uses advertisements want that.",
+        ),
     ] = None,
     root: Annotated[
         str | None, typer.Option(help="The DTD's root element, where that is not plain.")
@@ -83,10 +89,12 @@ def publish(
     """
     if files.count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read once only")
-    if root is not None and advertise is None:
+    if root is not None and advertise in (None, _ANYTHING):
         raise typer.BadParameter("--root goes with --advertise, which names the DTD")
     options = ClientOptions(broker, token, ca, certificate, key)
-    schema = None if advertise is None else read_schema(advertise, root)
+    promised: Schema | bool = advertise == _ANYTHING
+    if advertise is not None and not promised:
+        promised = read_schema(advertise, root)
     names = list(_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
@@ -95,7 +103,8 @@ def publish(
     # On a terminal, what is printed shows the progress itself.
     with nullcontext(_show_nothing) if sys.stdout.isatty() else showing_work() as show:
         told = _Told(show, total, json=json)
-        asyncio.run(_publish(options.connect(), schema, batches, told))
+        with telling_connection():
+            asyncio.run(_publish(options.connect(), promised, batches, told))
     if told.failed:
         raise typer.Exit(1)
 
@@ -142,9 +151,12 @@ def _show_nothing(work: str, done: int = 0, total: int = 0) -> None:
 
 
 async def _publish(
-    client: Client, schema: Schema | None, batches: Iterator[list[_Item]], told: _Told
+    client: Client, promised: Schema | bool, batches: Iterator[list[_Item]], told: _Told
 ) -> None:
-    """Publish everything in its order, many documents at a time."""
+    """Publish everything in its order, many documents at a time.
+
+    ``promised`` is advertised first; True stands for anything, False for nothing.
+    """
     unanswered: deque[str] = deque()
 
     async def contents() -> AsyncIterator[bytes]:
@@ -157,14 +169,21 @@ async def _publish(
                     told.tell_error(item.name, item.error)
 
     async with client:
-        if schema is not None:
-            await client.advertise(schema)
+        if promised:
+            await client.advertise(None if promised is True else promised)
         async for result in client.publish_all(contents()):
             name = unanswered.popleft()
             if result.error is None:
                 told.tell(name, result.id)
             else:
-                told.tell_error(name, str(result.error))
+                told.tell_error(name, _with_option(str(result.error)))
+
+
+def _with_option(reason: str) -> str:
+    """A reason that names the option, where there is one that mends it."""
+    return reason.replace(
+        "advertise first", "tell what will come, with --advertise DTD or --advertise anything"
+    )
 
 
 async def _read_aside(batches: Iterator[list[_Item]]) -> AsyncIterator[list[_Item]]:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from twigcast.cli.broker_options import bound_namespaces
 from twigcast.cli.console import leaving_early, output, print_json
 from twigcast.cli.spark_console import spark_session
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
@@ -62,7 +63,7 @@ def query(
     if ids and (documents or folder is not None):
         raise typer.BadParameter("--ids goes with neither --documents nor --output")
     settings = spark_settings(conf)
-    namespaces = _namespaces(namespace or [])
+    namespaces = bound_namespaces(namespace or [])
     from twigcast.pipeline.archive import query as ask
 
     with spark_session("query", master, settings, quiet=True) as session:
@@ -95,18 +96,6 @@ def query(
             return
         summary = _summary(result.report)
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(summary))
-
-
-def _namespaces(given: list[str]) -> dict[str, str]:
-    bound: dict[str, str] = {}
-    for binding in given:
-        prefix, equals, uri = binding.partition("=")
-        if not equals or not prefix:
-            raise typer.BadParameter(
-                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, not {binding!r}"
-            )
-        bound[prefix] = uri
-    return bound
 
 
 def _rows(result: QueryResult) -> Iterator[dict[str, Any]]:

@@ -24,9 +24,10 @@ from twigcast.cli.broker_options import (
     noting_signals,
     parse_expression,
     parse_time,
+    telling_connection,
 )
 from twigcast.cli.console import leaving_early, warn
-from twigcast.cli.documents_shown import Show, require_reader, shown
+from twigcast.cli.documents_shown import Show, require_reader, shown, wait_for_reader
 from twigcast.language import Pattern, read_subscriptions
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _EVERY: Final = 0.2
 _WINDOW: Final = 256
+_PATIENCE: Final = 0.2
+"""Seconds in which whoever reads from a pipe takes a document, unless it is busy."""
 
 
 def subscribe(
@@ -99,7 +102,8 @@ def subscribe(
     """Subscribe: print documents as they come, until Ctrl-C.
 
     A document of a durable subscription is acknowledged when it is printed; one that is not comes
-    again.
+    again.  Who wants some only says so with --limit: a reader who goes away may leave more of them
+    unread.
     """
     options = ClientOptions(broker, token, ca, certificate, key)
     _check(xpaths, subscriptions, durable, since, no_ack=no_ack, forget=forget)
@@ -114,7 +118,7 @@ def subscribe(
     window = _WINDOW if limit is None else min(limit, _WINDOW)
     count = 0
     is_over = False
-    with options.connect_sync() as client:
+    with telling_connection(), options.connect_sync() as client:
         subscription = client.subscribe(
             expressions or None, durable=durable, since=start, window=window
         )
@@ -122,7 +126,12 @@ def subscribe(
             what = "subscribed" if durable is None else f"subscribed as {durable}"
             note(f"{what} at {client.broker or client.address}; Ctrl-C ends")
             deadline = None if timeout is None else time.monotonic() + timeout
-            following = _Following(subscription, show, acknowledging=not no_ack)
+            following = _Following(
+                subscription,
+                show,
+                acknowledging=durable is not None and not no_ack,
+                patience=_PATIENCE if limit is None else 0.0,
+            )
             with leaving_early():
                 while not signals and (limit is None or count < limit):
                     left = _EVERY if deadline is None else min(_EVERY, deadline - time.monotonic())
@@ -132,16 +141,26 @@ def subscribe(
                         break
                 is_over = not signals  # by itself, and with a reader who still reads
     if is_over and limit is not None and count < limit:
+        note(f"{count:,} of {limit:,} documents came in {timeout:g} s")
         raise typer.Exit(1)
 
 
 class _Following:
     """A subscription being shown."""
 
-    def __init__(self, subscription: SyncSubscription, show: Show, *, acknowledging: bool) -> None:
+    def __init__(
+        self,
+        subscription: SyncSubscription,
+        show: Show,
+        *,
+        acknowledging: bool,
+        patience: float,
+    ) -> None:
         self._subscription = subscription
         self._show = show
         self._acknowledging = acknowledging
+        self._patience = patience
+        self._is_reading = True
         self._missed = 0
         self._interruptions = 0
 
@@ -153,6 +172,8 @@ class _Following:
             return 0
         self._show(event)
         if self._acknowledging:
+            # A reader who takes nothing for so long is busy, and is not waited for until it reads.
+            self._is_reading = wait_for_reader(self._patience if self._is_reading else 0.0)
             event.ack()
         return 1
 
@@ -219,4 +240,6 @@ def _expressions(
 
 def _start(since: str) -> int | datetime:
     """A sequence number or a time; a number of more digits than queues get is no time either."""
-    return int(since) if re.fullmatch("[0-9]{1,18}", since) else parse_time(since)
+    if re.fullmatch("[0-9]{1,18}", since):
+        return int(since)
+    return parse_time(since, "a sequence number as 120, ")

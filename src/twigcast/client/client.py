@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -28,7 +28,7 @@ from twigcast.wire import messages
 
 DEFAULT_WINDOW = 256
 
-Expressions: TypeAlias = str | Pattern | Iterable[str | Pattern] | Mapping[str, str | Pattern]
+Expressions: TypeAlias = str | Pattern | Sequence[str | Pattern] | Mapping[str, str | Pattern]
 """One expression, several, or several under keys."""
 
 
@@ -243,11 +243,11 @@ def _by_key(
         expressions = (expressions,)
     if isinstance(expressions, Mapping):
         found = {key: _expression(value, namespaces) for key, value in expressions.items()}
-    elif isinstance(expressions, Iterable):
+    elif isinstance(expressions, Sequence):
         found = {str(each): _expression(each, namespaces) for each in expressions}
     else:
         raise TypeError(
-            "expressions are a str or a Pattern, several of them, or a mapping from keys to them, "
+            "expressions are a str, a Pattern, a sequence of them, or a mapping from keys to them, "
             f"not {type(expressions).__name__}"
         )
     if not found:
