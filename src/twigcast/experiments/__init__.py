@@ -21,9 +21,9 @@
 machine does hits all of them alike, and keeps the spread beside the median.  Ratios within a run
 are what counts; absolute times are noisy.  Each module ``matching_*``, ``covering_*``,
 ``pipeline_*`` or ``broker_*`` is a few rows on one subject; it states its workload.  Those of the
-pipeline need Spark, those of brokers gRPC, and both are imported when they run.  An experiment is a module of its own, named for what it
-shows, and the papers' figures are in ``published``.  The command line prints, stores and draws what
-they find.
+pipeline need Spark, those of brokers gRPC, and both are imported when they run.  An experiment is a
+module of its own, named for what it shows, and the papers' figures are in ``published``.  The
+command line prints, stores and draws what they find.
 """
 
 from __future__ import annotations
