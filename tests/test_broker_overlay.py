@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from live_brokers import QUICK, is_whole, one_broker, overlay_of, tables, take, until
 
-from twigcast.broker import BrokerConfig, LinkConfig, StoreConfig, start_server
+from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StoreConfig, start_server
 from twigcast.client import connect
+from twigcast.language import parse
 
 CHAIN = [("a", "b"), ("b", "c")]
 RING = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -242,5 +247,71 @@ def test_a_broker_without_a_store_passes_on_what_is_owed_to_others(tmp_path: Pat
             finally:
                 for each in ends:
                     await each.close()
+
+    asyncio.run(scenario())
+
+
+async def settled(brokers: Iterable[RunningBroker]) -> None:
+    """Until no table has changed for a while."""
+    before: list[list[str]] = []
+    same = 0
+    for _ in range(500):
+        now = [sorted(str(each) for each in one.broker.router.subscriptions()) for one in brokers]
+        same = same + 1 if now == before else 0
+        if same == 20:
+            return
+        before = now
+        await asyncio.sleep(0.01)
+    raise AssertionError("tables do not come to rest")
+
+
+def test_an_observer_who_knows_everything_finds_no_document_where_nobody_wants_it() -> None:
+    """Seven brokers, a subscriber and a publisher at each; every link is counted."""
+    tree = [("1", "2"), ("1", "3"), ("2", "4"), ("2", "5"), ("3", "6"), ("3", "7")]
+    choose = random.Random(4)
+    wanted = {
+        name: parse(f"/x[n>{choose.randrange(40, 99)}][k='{choose.choice('ab')}']")
+        for name in "1234567"
+    }
+
+    def beyond(near: str, far: str) -> set[str]:
+        """The brokers behind a link."""
+        found, new = {far}, [far]
+        while new:
+            here = new.pop()
+            around = {other for pair in tree if here in pair for other in pair} - {near} - found
+            found |= around
+            new += around
+        return found
+
+    async def scenario() -> None:
+        async with overlay_of(tree) as brokers, AsyncExitStack() as stack:
+            clients = {
+                name: await stack.enter_async_context(connect(running.address))
+                for name, running in brokers.items()
+            }
+            subscriptions = {
+                name: clients[name].subscribe(pattern) for name, pattern in wanted.items()
+            }
+            for each in subscriptions.values():
+                await each.ready()
+            expected: Counter[tuple[str, str]] = Counter()
+            due: Counter[str] = Counter()
+            await settled(brokers.values())
+            for _ in range(200):
+                origin = choose.choice("1234567")
+                document = f"<x><n>{choose.randrange(100)}</n><k>{choose.choice('ab')}</k></x>"
+                homes = {name for name, pattern in wanted.items() if pattern.matches(document)}
+                due.update(homes)
+                for near, far in [*tree, *(pair[::-1] for pair in tree)]:
+                    behind = beyond(near, far)
+                    if origin not in behind and homes & behind:
+                        expected[near, far] += 1
+                await clients[origin].publish(document)
+            for name, count in due.items():
+                await take(subscriptions[name], count)
+            for near, far in [*tree, *(pair[::-1] for pair in tree)]:
+                link = brokers[near].broker.links.up[far]
+                assert link.documents_sent == expected[near, far], (near, far)
 
     asyncio.run(scenario())
