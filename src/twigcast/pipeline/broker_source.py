@@ -11,9 +11,9 @@ batch that is run again has the same rows in the same partitions.  What a finish
 acknowledged, which lets the broker drop it when its retention says so.
 
 The broker knows a subscription from the moment at which the reader first speaks to it.  To attach
-takes a durable subscription away from whoever has it, so this is done for moments only: when the
-reader starts, to make the subscription, and to acknowledge.  Nothing is held in between, and
-whoever else attaches is disturbed once a batch and disturbs nothing here.
+takes a durable subscription away from whoever has it, so this is done for a moment only, when the
+reader starts, to make the subscription.  Reading and acknowledging go by its name, and disturb
+nobody.
 
 Invariant: a sequence number in a range is a row, or its document was never stored; one that
 retention has taken fails the query unless ``failOnDataLoss`` is false.
