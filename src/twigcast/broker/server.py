@@ -12,6 +12,7 @@ import json
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import grpc
@@ -50,6 +51,7 @@ _CODES: Final = {
     "unavailable": grpc.StatusCode.FAILED_PRECONDITION,
 }
 _GRACE: Final = 0.5
+_HEARD: Final = 1.0
 
 
 class Service:
@@ -72,17 +74,20 @@ class Service:
         }
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
-    async def identify(self, context: Context, permission: Permission | None = None) -> Principal:
-        """Who calls; the call is refused if that is nobody, or if they may not."""
+    def _principal(self, context: Context) -> Principal:
         header = None
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
                 header = value if isinstance(value, str) else value.decode(errors="replace")
+        return self.broker.access.identify(
+            token=bearer_token(header),
+            certificate_names=certificate_names(context.auth_context()),
+        )
+
+    async def identify(self, context: Context, permission: Permission | None = None) -> Principal:
+        """Who calls; the call is refused if that is nobody, or if they may not."""
         try:
-            principal = self.broker.access.identify(
-                token=bearer_token(header),
-                certificate_names=certificate_names(context.auth_context()),
-            )
+            principal = self._principal(context)
             if permission is not None:
                 self.broker.access.require(principal, permission)
         except AccessError as error:
@@ -91,11 +96,26 @@ class Service:
 
     async def connect(self, frames: AsyncIterator[bytes], context: Context) -> None:
         """Serve a client."""
-        principal = await self.identify(context)
+        try:
+            principal = self._principal(context)
+            self._require_place(principal)
+        except (RefusedError, AccessError) as error:
+            # Somebody whose first frame meets a call that has ended does not hear why.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(anext(aiter(frames), None), _HEARD)
+            await self._abort(context, error)
         try:
             await self.serve(principal, frames, context.write)
         except (RefusedError, AccessError) as error:
             await self._abort(context, error)
+
+    def _require_place(self, principal: Principal) -> None:
+        self.broker.access.require_something(principal)
+        limit = self.broker.config.limits.clients
+        if len(self.sessions) >= limit:
+            raise RefusedError(
+                f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
+            )
 
     async def serve(
         self,
@@ -107,12 +127,7 @@ class Service:
 
         Raises RefusedError, and AccessError for whoever may do nothing here.
         """
-        self.broker.access.require_something(principal)
-        limit = self.broker.config.limits.clients
-        if len(self.sessions) >= limit:
-            raise RefusedError(
-                f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
-            )
+        self._require_place(principal)
         number = next(self._numbers)
         key = f"client/{number}" if principal.is_anonymous else principal.name
         quota = self._quotas.setdefault(key, Quota())
@@ -132,7 +147,13 @@ class Service:
     async def link(self, _: AsyncIterator[bytes], context: Context) -> None:
         """Serve a neighbour that calls."""
         broker = self.broker
-        principal = await self.identify(context, Permission.LINK)
+        try:
+            principal = self._principal(context)
+            broker.access.require(principal, Permission.LINK)
+        except AccessError as error:
+            with suppress(TimeoutError):  # as above
+                await asyncio.wait_for(context.read(), _HEARD)
+            await self._abort(context, error)
         try:
             await broker.links.accept(
                 ContextStream(context),
