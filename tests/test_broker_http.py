@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -82,6 +83,9 @@ def test_a_broker_without_a_store_keeps_nothing() -> None:
 def test_an_answer_that_breaks_off_has_no_proper_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    # Whatever commands that ran before in this process made of the root's level.
+    caplog.set_level(logging.INFO, logger="twigcast")
+
     async def main() -> None:
         async with serving(tmp_path, ALL) as (running, client):
             await publish(client, "<a/>")
