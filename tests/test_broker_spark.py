@@ -143,6 +143,7 @@ def test_a_query_has_what_is_published_and_goes_on_from_its_checkpoint(
     assert client.queue_state("desk").acknowledged >= 10
 
 
+@pytest.mark.slow
 def test_expressions_that_change_replace_those_kept(
     spark: SparkSession, broker: BrokerProcess, client: SyncClient, tmp_path: Path
 ) -> None:
@@ -159,6 +160,7 @@ def test_expressions_that_change_replace_those_kept(
     assert rows == [b"<order/>", b"<bill/>"]
 
 
+@pytest.mark.slow
 def test_what_retention_has_taken_fails_the_query_unless_that_is_allowed(
     spark: SparkSession, broker: BrokerProcess, client: SyncClient, tmp_path: Path
 ) -> None:
@@ -230,6 +232,7 @@ def test_a_broker_that_stays_away_fails_tasks(monkeypatch: pytest.MonkeyPatch) -
         broker_sink.publish(publish_options({"broker": "127.0.0.1:9"}), iter([batch]), "run", 0)
 
 
+@pytest.mark.slow
 def test_a_queue_that_is_another_than_the_checkpoint_has_is_refused(
     spark: SparkSession, broker: BrokerProcess, client: SyncClient, tmp_path: Path
 ) -> None:
@@ -271,6 +274,7 @@ def test_a_batch_reads_what_the_queue_has(
 # ---- publishing ----
 
 
+@pytest.mark.slow
 def test_a_batch_publishes_texts_and_binaries(
     spark: SparkSession, broker: BrokerProcess, client: SyncClient
 ) -> None:
