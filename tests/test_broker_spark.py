@@ -47,9 +47,14 @@ PATIENCE = 120.0
 MINIMUM = {"broker": "127.0.0.1:7400", "durable": "desk"}
 
 
-@pytest.fixture
-def broker(tmp_path: Path, spark: SparkSession) -> Iterator[BrokerProcess]:
+@pytest.fixture(autouse=True)
+def registered(spark: SparkSession) -> None:
+    """The session knows the format, whichever test comes first."""
     register_brokers(spark)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     with BrokerProcess(tmp_path / "store", acknowledged_age=0.0) as process:
         yield process
 
