@@ -26,6 +26,10 @@ FORMAT = "twigcast"
 def register_brokers(spark: SparkSession) -> None:
     """Let a session know ``format("twigcast")``; does no harm a second time."""
     spark.dataSource.register(BrokerDataSource)
+    # Spark looks a format up in the session that is active in the thread, perhaps a copy.
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.dataSource.register(BrokerDataSource)
 
 
 class BrokerDataSource(DataSource):
