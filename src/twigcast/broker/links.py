@@ -103,8 +103,6 @@ class Links:
                 # Whatever it is, a broker goes on calling its neighbours.
                 _log.exception("link to %s", target.address)
                 reason = "an error of this broker's, which its log has"
-            if reason == str(asyncio.CancelledError()):
-                reason = "the neighbour ended the link"
             if self.problems.get(target.address) != reason:
                 _log.warning("link to %s: %s; calling again", target.address, reason)
             self.problems[target.address] = reason
@@ -237,8 +235,8 @@ class Links:
         if link.is_called == other.is_called:
             # Who calls again knows that the link has ended, even if this side does not yet.
             return link.is_called
-        caller, called = self._owner.name, link.name
-        return (called < caller) if link.is_called else (caller < called)
+        ours, theirs = self._owner.name, link.name
+        return theirs < ours if link.is_called else ours < theirs
 
     async def _serve(self, link: Link, address: str) -> None:
         if link.name in self.up:
@@ -252,7 +250,13 @@ class Links:
             _log.info("link to %s is up", link.name)
             await link.serve(self._owner.handle_link)
             reason = link.reason or "the neighbour ended it"
-        except BaseException as error:
+        except grpc.aio.AioRpcError as error:
+            reason = error.details() or error.code().name
+            raise
+        except asyncio.CancelledError:
+            reason = "the connection is gone"
+            raise
+        except Exception as error:
             reason = str(error) or type(error).__name__
             raise
         finally:
