@@ -19,7 +19,7 @@ from twigcast.cli.spark_console import spark_session
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
-    from twigcast.pipeline.archive import ArchiveReport, Rejection
+    from twigcast.pipeline import ArchiveReport, Rejection
 
 _MOST_REJECTIONS: Final = 10
 _MANY_PARTS: Final = 8
@@ -48,8 +48,8 @@ def archive(
     whole or not at all.
     """
     settings = spark_settings(conf)
+    from twigcast.pipeline import archive as add_to_archive
     from twigcast.pipeline import read_documents
-    from twigcast.pipeline.archive import archive as add_to_archive
 
     options = source_options(
         input_format,
@@ -90,7 +90,7 @@ def compact(
     compact that comes an hour later or after that.
     """
     settings = spark_settings(conf)
-    from twigcast.pipeline.archive import compact as compact_archive
+    from twigcast.pipeline import compact as compact_archive
 
     with spark_session("compact", master, settings) as session:
         report = compact_archive(session, store)

@@ -18,7 +18,7 @@ from twigcast.cli.spark_console import spark_session
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
-    from twigcast.pipeline.archive import QueryReport, QueryResult
+    from twigcast.pipeline import QueryReport, QueryResult
 
 _MOST_SHOWN: Final = 200
 
@@ -64,7 +64,7 @@ def query(
         raise typer.BadParameter("--ids goes with neither --documents nor --output")
     settings = spark_settings(conf)
     namespaces = bound_namespaces(namespace or [])
-    from twigcast.pipeline.archive import query as ask
+    from twigcast.pipeline import query as ask
 
     with spark_session("query", master, settings, quiet=True) as session:
         result = ask(

@@ -86,8 +86,7 @@ def route(
     if network is not None and shard_size is not None:
         raise typer.BadParameter("--shard-size does not go with --network")
     settings = spark_settings(conf)
-    from twigcast.pipeline import prepare_route
-    from twigcast.pipeline.indexes import SHARD_SIZE
+    from twigcast.pipeline import SHARD_SIZE, prepare_route
 
     options = source_options(
         input_format,

@@ -33,9 +33,7 @@ def spark_session(
 
     ``quiet`` leaves the lines out, for commands that are asked often and answer quickly.
     """
-    from twigcast.pipeline import start_group, start_session, ui_address
-    from twigcast.pipeline.failures import reason_of
-    from twigcast.pipeline.progress import describe
+    from twigcast.pipeline import describe, reason_of, start_group, start_session, ui_address
 
     # The gateway to Java logs what it is interrupted in, stack by stack.
     logging.getLogger().setLevel(logging.CRITICAL)

@@ -38,8 +38,7 @@ from twigcast.cli.source_options import (
 from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
-    from twigcast.pipeline.stream import Stream
-    from twigcast.pipeline.stream_batches import BatchReport
+    from twigcast.pipeline import BatchReport, Stream
 
 _EVERY: Final = 0.2
 _PATIENCE: Final = 60.0
@@ -100,7 +99,7 @@ def stream(
     span = None if trigger is None else _span(trigger)
     settings = spark_settings(conf)
     from twigcast import pipeline  # starts with pyspark, which other commands do without
-    from twigcast.pipeline.stream import stream as start
+    from twigcast.pipeline import stream as start
 
     options = source_options(
         input_format,

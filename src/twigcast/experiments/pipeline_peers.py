@@ -34,7 +34,7 @@ from twigcast.experiments.pipeline_route import (
 )
 from twigcast.experiments.results import Detail, Result
 from twigcast.language import parse
-from twigcast.pipeline.documents import Batches
+from twigcast.pipeline.sources.documents import Batches
 
 COUNTS: Final = "found bigint"
 _LXML: Final = "lxml"

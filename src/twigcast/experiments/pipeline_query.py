@@ -37,8 +37,8 @@ from twigcast.experiments.pipeline_bench import (
 from twigcast.experiments.pipeline_peers import count_with_lxml
 from twigcast.experiments.results import Detail, Result
 from twigcast.pipeline.archive import ArchiveReport, QueryReport, archive, query
-from twigcast.pipeline.documents import Batches
 from twigcast.pipeline.generate import VaryDocuments, vary_documents
+from twigcast.pipeline.sources.documents import Batches
 
 _MOST_FOUND: Final = 0.01
 """The share of the archive that a query may select."""

@@ -45,23 +45,33 @@ from twigcast.pipeline.archive import (
     CompactReport,
     QueryReport,
     QueryResult,
+    Rejection,
     archive,
     compact,
     query,
 )
 from twigcast.pipeline.brokers import register_brokers
 from twigcast.pipeline.cover import CoverResult, cover
+from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.progress import Stage, stages, start_group
-from twigcast.pipeline.reading import read_table
-from twigcast.pipeline.results import LinkTraffic, Totals
-from twigcast.pipeline.route import RouteJob, RouteReport, RouteSettings, prepare_route, route
+from twigcast.pipeline.progress import Stage, describe, stages, start_group
+from twigcast.pipeline.route import (
+    SHARD_SIZE,
+    LinkTraffic,
+    RouteJob,
+    RouteReport,
+    RouteSettings,
+    Totals,
+    prepare_route,
+    read_table,
+    route,
+)
 from twigcast.pipeline.session import start_session, ui_address
 from twigcast.pipeline.sources import SourceOptions, read_documents
-from twigcast.pipeline.stream import Stream, StreamSettings, stream
-from twigcast.pipeline.stream_batches import BatchReport
+from twigcast.pipeline.stream import BatchReport, Stream, StreamSettings, stream
 
 __all__ = [
+    "SHARD_SIZE",
     "ArchiveReport",
     "BatchReport",
     "CompactReport",
@@ -70,6 +80,7 @@ __all__ = [
     "Location",
     "QueryReport",
     "QueryResult",
+    "Rejection",
     "RouteJob",
     "RouteReport",
     "RouteSettings",
@@ -81,10 +92,12 @@ __all__ = [
     "archive",
     "compact",
     "cover",
+    "describe",
     "prepare_route",
     "query",
     "read_documents",
     "read_table",
+    "reason_of",
     "register_brokers",
     "route",
     "stages",

@@ -30,7 +30,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from twigcast.pipeline.documents import Batches
+from twigcast.pipeline.sources.documents import Batches
 from twigcast.schema import Schema
 from twigcast.workload import (
     DocumentParameters,

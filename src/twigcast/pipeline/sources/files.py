@@ -24,8 +24,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
-from twigcast.pipeline.documents import SCHEMA, DocumentPart, Documents
 from twigcast.pipeline.sources.batching import Found, to_batches
+from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
 from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.listing import Reading, empty_files
 from twigcast.pipeline.sources.packed_files import ZIP, open_local, read_file

@@ -9,7 +9,6 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 from pyspark.sql.types import StringType
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.sources.cells import (
     NO_CELL,
     content_of,
@@ -18,6 +17,7 @@ from twigcast.pipeline.sources.cells import (
     require_columns,
     xml_column,
 )
+from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.sources.files import read_files
 from twigcast.pipeline.sources.listing import Reading, find_readings
 from twigcast.pipeline.sources.options import (

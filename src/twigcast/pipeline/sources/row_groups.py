@@ -27,9 +27,9 @@ from pyspark.sql.types import (
     StringType,
 )
 
-from twigcast.pipeline.documents import SCHEMA, Batches, DocumentPart, Documents
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.cells import NO_CELL, require_columns, xml_column
+from twigcast.pipeline.sources.documents import SCHEMA, Batches, DocumentPart, Documents
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.options import PARQUET, SourceOptions
 

@@ -23,9 +23,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.documents import SCHEMA, DocumentPart, Documents
 from twigcast.pipeline.sources.batching import Found, to_batches
 from twigcast.pipeline.sources.blocks import BLOCK, decoded_url, load_in_blocks, place_name
+from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
 from twigcast.pipeline.sources.heads import read_heads, read_tail
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.names import escape

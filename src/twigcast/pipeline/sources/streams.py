@@ -20,10 +20,10 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import StringType, StructField, StructType
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.documents import Documents
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.blocks import PLACE
 from twigcast.pipeline.sources.cells import xml_column
+from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.sources.files import Reader, fetched, opened
 from twigcast.pipeline.sources.jsonhead import json_columns
 from twigcast.pipeline.sources.lines import read_lines

@@ -1,0 +1,76 @@
+"""The format itself, and how a session gets to know it."""
+
+from __future__ import annotations
+
+import uuid
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from twigcast.errors import PipelineError
+from twigcast.pipeline.brokers.options import batch_options, publish_options, stream_options
+from twigcast.pipeline.brokers.sink import BatchPublisher, StreamPublisher, check_column
+from twigcast.pipeline.brokers.source import COLUMNS, QueueReader, QueueStreamReader
+
+FORMAT = "twigcast"
+
+
+def register_brokers(spark: SparkSession) -> None:
+    """Let a session know ``format("twigcast")``; does no harm a second time."""
+    spark.dataSource.register(BrokerDataSource)
+    # Spark looks a format up in the session that is active in the thread, perhaps a copy.
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.dataSource.register(BrokerDataSource)
+
+
+class BrokerDataSource(DataSource):
+    """Queues of durable subscriptions to read, brokers to publish at."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format`` calls it."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """The columns of a queue; options are checked here already, when ``load`` is called."""
+        stream_options(self.options)
+        return COLUMNS
+
+    def reader(self, schema: StructType) -> QueueReader:
+        """For ``spark.read``."""
+        _require_columns(schema)
+        return QueueReader(batch_options(self.options))
+
+    def streamReader(self, schema: StructType) -> QueueStreamReader:  # noqa: N802 - Spark's name
+        """For ``spark.readStream``."""
+        _require_columns(schema)
+        return QueueStreamReader(stream_options(self.options))
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchPublisher:
+        """For ``df.write``."""
+        _require_append(overwrite, '.mode("append")')
+        options = publish_options(self.options)
+        check_column(schema, options.column)
+        return BatchPublisher(options, uuid.uuid4().hex)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamPublisher:  # noqa: N802
+        """For ``df.writeStream``."""
+        _require_append(overwrite, '.outputMode("append")')
+        options = publish_options(self.options)
+        check_column(schema, options.column)
+        return StreamPublisher(options)
+
+
+def _require_append(overwrite: bool, remedy: str) -> None:
+    if overwrite:
+        raise PipelineError(f"what is published cannot be taken back or replaced: {remedy}")
+
+
+def _require_columns(schema: StructType) -> None:
+    if schema != COLUMNS:
+        names = ", ".join(COLUMNS.fieldNames())
+        raise PipelineError(
+            f"the columns of a queue are {names}; leave .schema(…) away, and select afterwards"
+        )

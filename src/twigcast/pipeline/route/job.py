@@ -1,0 +1,214 @@
+"""Documents past all subscriptions at once, or through a whole network: the batch job."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Required, TypedDict, Unpack
+
+from pyspark.sql import DataFrame, SparkSession
+
+from twigcast.errors import PipelineError, SubscriptionFileError
+from twigcast.pipeline.locations import Location
+from twigcast.pipeline.progress import describe
+from twigcast.pipeline.route.decisions import Decision, decide
+from twigcast.pipeline.route.indexes import SHARD_SIZE
+from twigcast.pipeline.route.results import (
+    FORMATS,
+    Format,
+    Totals,
+    can_write_by_workers,
+    tables,
+    write_result,
+)
+from twigcast.pipeline.sources import SourceOptions, as_documents, find_documents
+from twigcast.pipeline.sources.documents import Documents
+from twigcast.pipeline.subscriptions import Subscriptions
+from twigcast.routing import NetworkPlan
+
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True)
+class RouteReport:
+    """What a job did."""
+
+    output: str
+    subscriptions: int
+    shards: int
+    skipped: tuple[SubscriptionFileError, ...]
+    warnings: tuple[str, ...]
+    totals: Totals
+    compile_seconds: float
+    """Reading and compiling the subscriptions, or making the network."""
+    run_seconds: float
+    """Reading, deciding and writing."""
+
+    @property
+    def documents_per_second(self) -> float:
+        """While documents were read, decided on and written."""
+        return self.totals.documents / self.run_seconds
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """Of XML, in the same time."""
+        return self.totals.bytes / 1e6 / self.run_seconds
+
+    @property
+    def matches_per_document(self) -> float:
+        """Deliveries of a document that is one, on average."""
+        good = self.totals.documents - self.totals.rejected
+        return self.totals.deliveries / good if good else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        told = asdict(self)
+        told["skipped"] = [str(error) for error in self.skipped]
+        told["documents_per_second"] = self.documents_per_second
+        told["megabytes_per_second"] = self.megabytes_per_second
+        told["matches_per_document"] = self.matches_per_document
+        return told
+
+
+@dataclass(frozen=True)
+class RouteJob:
+    """A job that is ready to run: its documents, what decides, where the result goes."""
+
+    spark: SparkSession
+    documents: Documents
+    decision: Decision
+    output: Location
+    format: Format
+    partition_by_subscriber: bool
+    overwrite: bool
+    compile_seconds: float
+
+    def explain(self) -> str:
+        """What Spark is going to do, as Spark says it."""
+        if can_write_by_workers(
+            self.decision, self.output, self.format, self.partition_by_subscriber
+        ):
+            folder = str(self.output.local_path)
+            plans = {"all tables": self.decision.written(self.documents, folder)}
+        else:
+            plans = tables(self.decision.verdicts(self.documents), self.decision)
+        jvm: Any = self.spark._jvm
+        explain = jvm.PythonSQLUtils.explainString
+        return "\n".join(
+            f"== {name} ==\n{explain(frame._jdf.queryExecution(), 'formatted')}"
+            for name, frame in plans.items()
+        )
+
+    def run(self) -> RouteReport:
+        """Do it."""
+        started = time.perf_counter()
+        try:
+            with self.output.staged(overwrite=self.overwrite) as staging:
+                describe(self.spark, "matching documents, writing tables")
+                totals = write_result(
+                    self.spark,
+                    self.documents,
+                    self.decision,
+                    staging,
+                    format=self.format,
+                    partition_by_subscriber=self.partition_by_subscriber,
+                )
+                report = RouteReport(
+                    self.output.url,
+                    self.decision.subscriptions,
+                    len(self.decision.shards),
+                    self.decision.skipped,
+                    self.decision.warnings,
+                    totals,
+                    self.compile_seconds,
+                    time.perf_counter() - started,
+                )
+                staging.child(SUMMARY).write_text(json.dumps(report.as_json(), indent=2) + "\n")
+            return report
+        finally:
+            describe(self.spark, None)
+
+
+class RouteSettings(TypedDict, total=False):
+    """What may be said of a job beside its documents."""
+
+    output: Required[str]
+    """The folder to be made."""
+    subscriptions: Subscriptions | None
+    network: str | NetworkPlan | None
+    at: str | None
+    """The broker where documents enter the network that do not say it themselves."""
+    options: SourceOptions
+    format: Format
+    partition_by_subscriber: bool
+    overwrite: bool
+    skip_bad: bool
+    """Leave bad subscriptions out, rather than stop before any work."""
+    shard_size: int
+    """The most subscriptions of one index; a larger set is cut into several."""
+
+
+def prepare_route(
+    spark: SparkSession,
+    documents: str | Sequence[str] | DataFrame,
+    **settings: Unpack[RouteSettings],
+) -> RouteJob:
+    """Everything of :func:`route` that comes before the work: checks, and compiling."""
+    format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
+    if format not in FORMATS:
+        raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
+    overwrite = settings.get("overwrite", False)
+    subscriptions, network = settings.get("subscriptions"), settings.get("network")
+    place = Location(spark, settings["output"])
+    if not overwrite and place.exists():
+        raise PipelineError(f"{place.url} is there already; choose another place, or overwrite it")
+    if overwrite:
+        inputs = [documents] if isinstance(documents, str) else documents
+        read = [*([] if isinstance(inputs, DataFrame) else inputs), subscriptions, network]
+        place.require_replaceable(
+            [each for each in read if isinstance(each, str) and each != "-"],
+            lambda folder: folder.child(SUMMARY).exists(),
+        )
+    chosen = settings.get("options", SourceOptions())
+    if isinstance(documents, DataFrame):
+        found = Documents.of(as_documents(documents, chosen))
+    else:
+        found = find_documents(spark, documents, chosen)
+    started = time.perf_counter()
+    decision = decide(
+        spark,
+        subscriptions,
+        network,
+        at=settings.get("at"),
+        has_place=found.has_place,
+        skip_bad=settings.get("skip_bad", False),
+        shard_size=settings.get("shard_size", SHARD_SIZE),
+    )
+    compile_seconds = time.perf_counter() - started
+    return RouteJob(
+        spark,
+        found,
+        decision,
+        place,
+        format,
+        settings.get("partition_by_subscriber", False),
+        overwrite,
+        compile_seconds,
+    )
+
+
+def route(
+    spark: SparkSession,
+    documents: str | Sequence[str] | DataFrame,
+    **settings: Unpack[RouteSettings],
+) -> RouteReport:
+    """Send documents to whoever's XPath they match, and write who gets what.
+
+    ``documents`` are paths, globs or URLs (see :func:`~twigcast.pipeline.sources.read_documents`)
+    or a DataFrame.  ``settings`` are those of :class:`RouteSettings`: at least ``output``, and
+    ``subscriptions`` or a ``network``.  The result is a folder with the tables of
+    :mod:`~twigcast.pipeline.results` and ``summary.json``, there whole or not at all.
+    """
+    return prepare_route(spark, documents, **settings).run()

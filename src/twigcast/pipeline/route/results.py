@@ -1,0 +1,264 @@
+"""The tables of a result, taken from verdicts, and what they say in sum.
+
+``deliveries``  document, key, subscriber; with a network also the broker
+``documents``   id, source, size, hash, status: delivered, unwanted or rejected
+``rejected``    document, source, reason, line, column
+``links``       sender, receiver, documents, bytes, false_positives; with a network only
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from twigcast.errors import PipelineError
+from twigcast.pipeline.locations import Location
+from twigcast.pipeline.progress import describe
+from twigcast.pipeline.route.decisions import Decision
+from twigcast.pipeline.route.reading import read_table
+from twigcast.pipeline.route.verdicts import DELIVERED, REJECTED, UNWANTED
+from twigcast.pipeline.route.writing import Written, busiest_subscribers, write_empty, write_links
+from twigcast.pipeline.sources.documents import Documents
+
+Format = Literal["parquet", "jsonl"]
+FORMATS: Final[tuple[Format, ...]] = ("parquet", "jsonl")
+_TRIES: Final = "_tries"
+_MOST_REASONS: Final = 10
+_MOST_SUBSCRIBERS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTraffic:
+    """What a link carried in one direction."""
+
+    sender: str
+    receiver: str
+    documents: int
+    bytes: int
+    false_positives: int
+    """Documents that nobody beyond the link got."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What the verdicts say in sum."""
+
+    documents: int = 0
+    bytes: int = 0
+    deliveries: int = 0
+    delivered: int = 0
+    unwanted: int = 0
+    rejected: int = 0
+    reasons: tuple[tuple[str, int], ...] = ()
+    """The commonest reasons for which documents were rejected."""
+    busiest: tuple[tuple[str, int], ...] = ()
+    """The subscribers with the most deliveries."""
+    links: tuple[LinkTraffic, ...] = field(default=())
+
+    def as_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+
+def tables(verdicts: DataFrame, decision: Decision) -> dict[str, DataFrame]:
+    """The tables of a result, by name."""
+    documents = verdicts.select(
+        "id", "source", "size", "hash", "status", "reason", "line", "column"
+    )
+    if decision.is_sharded:
+        facts = [name for name in documents.columns if name != "status"]
+        is_delivered = F.max(F.col("status") == DELIVERED)
+        documents = documents.groupBy(*facts).agg(is_delivered.alias("is_delivered"))
+        status = (
+            F.when(F.col("reason").isNotNull(), REJECTED)
+            .when(F.col("is_delivered"), DELIVERED)
+            .otherwise(UNWANTED)
+        )
+        documents = documents.withColumn("status", status)
+    found = {
+        "deliveries": verdicts.select(F.col("id").alias("document"), F.inline("deliveries")),
+        "documents": documents.select("id", "source", "size", "hash", "status"),
+        "rejected": documents.where(F.col("reason").isNotNull()).select(
+            F.col("id").alias("document"), "source", "reason", "line", "column"
+        ),
+    }
+    if decision.network is not None:
+        found["links"] = _links(verdicts, decision)
+    return found
+
+
+def _links(verdicts: DataFrame, decision: Decision) -> DataFrame:
+    """The traffic of all links, also of those that carried nothing."""
+    crossed = (
+        verdicts.select("size", F.inline("crossings"))
+        .groupBy("sender", "receiver")
+        .agg(
+            F.count("*").alias("documents"),
+            F.sum("size").alias("bytes"),
+            F.sum(F.col("wasted").cast("bigint")).alias("false_positives"),
+        )
+    )
+    spark = verdicts.sparkSession
+    every = spark.createDataFrame(list(decision.links), "sender string, receiver string")
+    joined = F.broadcast(crossed)
+    return (
+        every.join(joined, ["sender", "receiver"], "left")
+        .na.fill(0)
+        .orderBy("sender", "receiver")
+        .coalesce(1)
+    )
+
+
+def write_tables(
+    found: Mapping[str, DataFrame],
+    folder: Location,
+    *,
+    format: Format = "parquet",  # noqa: A002 - as Spark's own writer calls it
+    partition_by_subscriber: bool = False,
+) -> None:
+    """Write each table to a folder of its name."""
+    for name, frame in found.items():
+        describe(frame.sparkSession, f"writing {name}")
+        if name == "deliveries" and partition_by_subscriber:
+            writer = frame.repartition("subscriber").write.partitionBy("subscriber")
+        else:
+            writer = frame.write
+        target = folder.child(name).url
+        if format == "parquet":
+            writer.parquet(target)
+        else:
+            writer.json(target)
+
+
+def sum_up(verdicts: DataFrame, found: Mapping[str, DataFrame]) -> Totals:
+    """The totals of verdicts that are kept, and of tables that are written."""
+    spark = verdicts.sparkSession
+    describe(spark, "summing up")
+    by_status = {
+        row.status: (row.documents, row.bytes or 0)
+        for row in found["documents"]
+        .groupBy("status")
+        .agg(F.count("*").alias("documents"), F.sum("size").alias("bytes"))
+        .collect()
+    }
+    counted = verdicts.agg(F.sum(F.size("deliveries"))).first()
+    deliveries = int((counted and counted[0]) or 0)
+    reasons = (
+        found["rejected"].groupBy("reason").count().orderBy(F.desc("count"), "reason")
+        if REJECTED in by_status
+        else None
+    )
+    busiest = (
+        found["deliveries"].groupBy("subscriber").count().orderBy(F.desc("count"), "subscriber")
+        if deliveries
+        else None
+    )
+    links = found["links"].collect() if "links" in found else []
+    return Totals(
+        documents=sum(count for count, _ in by_status.values()),
+        bytes=sum(size for _, size in by_status.values()),
+        deliveries=deliveries,
+        delivered=by_status.get(DELIVERED, (0, 0))[0],
+        unwanted=by_status.get(UNWANTED, (0, 0))[0],
+        rejected=by_status.get(REJECTED, (0, 0))[0],
+        reasons=_top(reasons, _MOST_REASONS),
+        busiest=_top(busiest, _MOST_SUBSCRIBERS),
+        links=tuple(LinkTraffic(**row.asDict()) for row in links),
+    )
+
+
+def _top(frame: DataFrame | None, most: int) -> tuple[tuple[str, int], ...]:
+    if frame is None:
+        return ()
+    return tuple((str(row[0]), int(row[1])) for row in frame.take(most))
+
+
+def _take(tries: Path, root: Path, name: str) -> Path:
+    """Put a file that counts among the tables."""
+    target = root / name
+    target.parent.mkdir(exist_ok=True)
+    try:
+        return (tries / name).rename(target)
+    except FileNotFoundError:
+        raise PipelineError(
+            f"{tries / name} is not there, though a worker wrote it: the folder must be mounted at "
+            "the same place on all machines, and no other job may write to it"
+        ) from None
+
+
+def can_write_by_workers(
+    decision: Decision,
+    folder: Location,
+    format: Format,  # noqa: A002 - as Spark's own writer calls it
+    partition_by_subscriber: bool,
+) -> bool:
+    """Whether workers can write the tables themselves, rather than hand verdicts to Spark."""
+    return (
+        folder.local_path is not None
+        and format == "parquet"
+        and not partition_by_subscriber
+        and not decision.is_sharded
+    )
+
+
+def write_result(
+    spark: SparkSession,
+    documents: Documents,
+    decision: Decision,
+    folder: Location,
+    *,
+    format: Format = "parquet",  # noqa: A002 - as Spark's own writer calls it
+    partition_by_subscriber: bool = False,
+) -> Totals:
+    """Decide on documents and write all tables to a folder, in the quickest way there is."""
+    if can_write_by_workers(decision, folder, format, partition_by_subscriber):
+        return write_by_workers(spark, documents, decision, folder)
+    # Several tables are taken from the verdicts, and documents are matched once.
+    verdicts = decision.verdicts(documents).persist()
+    try:
+        found = tables(verdicts, decision)
+        write_tables(found, folder, format=format, partition_by_subscriber=partition_by_subscriber)
+        written = read_table(spark, folder.url, "deliveries")
+        return sum_up(verdicts, found | {"deliveries": written})
+    finally:
+        verdicts.unpersist()
+
+
+def write_by_workers(
+    spark: SparkSession, documents: Documents, decision: Decision, folder: Location
+) -> Totals:
+    """Let workers write the tables to a folder that they see, and keep the files that count."""
+    root = Path(str(folder.local_path))
+    tries = root / _TRIES
+    tries.mkdir(parents=True)
+    told = Written()
+    for row in decision.written(documents, str(tries)).collect():
+        told.merge(Written.of_text(row.written))
+    counted = [_take(tries, root, name) for name in told.files]
+    shutil.rmtree(tries)
+    for table in ("deliveries", "documents", "rejected"):
+        if not any(path.parent.name == table for path in counted):
+            write_empty(root / table, table, routed=decision.network is not None)
+    links = tuple(LinkTraffic(*one, *told.link(*one)) for one in sorted(decision.links))
+    if decision.network is not None:
+        write_links(root / "links", [astuple(one) for one in links])
+    deliveries = sorted(path for path in counted if path.parent.name == "deliveries")
+    return Totals(
+        documents=told.statuses.total(),
+        bytes=told.bytes,
+        deliveries=told.deliveries,
+        delivered=told.statuses[DELIVERED],
+        unwanted=told.statuses[UNWANTED],
+        rejected=told.statuses[REJECTED],
+        reasons=tuple(
+            sorted(told.reasons.items(), key=lambda one: (-one[1], one[0]))[:_MOST_REASONS]
+        ),
+        busiest=tuple(busiest_subscribers(deliveries, _MOST_SUBSCRIBERS)),
+        links=links,
+    )

@@ -1,0 +1,266 @@
+"""One verdict a document: what a worker makes of a batch of documents.
+
+    documents ──► Decide ──► Verdicts ──┬──► rows for Spark, one a document
+                                        └──► the tables of a result, which workers write
+
+Verdicts tell what each document is (id, source, size, hash), what became of it (status, or why it
+was rejected and where in it), to whom it goes, and in a network which links it crosses.
+
+:class:`MatchDocuments` asks an index, :class:`RouteDocuments` a frozen network.  Both hold only the
+name of a bundle and are pure functions of what comes in, so a batch can be decided again anywhere.
+Names of keys and subscribers stay numbers into dictionaries until they are written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from twigcast.errors import DocumentError
+from twigcast.pipeline.route.bundles import Bundle
+from twigcast.pipeline.route.indexes import Index
+from twigcast.pipeline.sources.documents import Batches
+from twigcast.routing import FrozenNetwork, Route
+
+DELIVERED: Final = "delivered"
+UNWANTED: Final = "unwanted"
+REJECTED: Final = "rejected"
+
+_FACTS: Final = (
+    "id string, source string, size bigint, hash string, status string, "
+    "reason string, line int, column int"
+)
+MATCH_SCHEMA: Final = f"{_FACTS}, deliveries array<struct<key: string, subscriber: string>>"
+ROUTE_SCHEMA: Final = (
+    f"{_FACTS}, deliveries array<struct<key: string, subscriber: string, broker: string>>, "
+    "crossings array<struct<sender: string, receiver: string, wasted: boolean>>"
+)
+_MOST_DELIVERIES: Final = 200_000
+
+Counts = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What became of a batch of documents."""
+
+    facts: pa.RecordBatch
+    """id, source, size, hash, reason, line, column."""
+    offsets: Counts
+    """Where each document's part of the deliveries begins, and the end of the last."""
+    deliveries: Mapping[str, pa.Array]
+    """The columns of the deliveries; dictionaries where names are many times the same."""
+    crossing_offsets: Counts | None = None
+    crossings: Mapping[str, pa.Array] | None = None
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return len(self.facts)
+
+    @cached_property
+    def status(self) -> pa.Array:
+        """Delivered, unwanted or rejected."""
+        is_wanted = pa.array(np.diff(self.offsets) > 0)
+        wanted = pc.if_else(is_wanted, DELIVERED, UNWANTED)
+        return pc.if_else(pc.is_valid(self.facts.column("reason")), REJECTED, wanted)
+
+    def rows(self) -> Batches:
+        """A row a document, in pieces with a bounded number of deliveries, whatever matches."""
+        names = self.facts.schema.names
+        for begin, end in self._pieces():
+            part = {name: self.facts.column(name).slice(begin, end - begin) for name in names}
+            tail = {name: part.pop(name) for name in ("reason", "line", "column")}
+            part["status"] = self.status.slice(begin, end - begin)
+            part |= tail
+            part["deliveries"] = _lists(self.offsets[begin : end + 1], self.deliveries)
+            if self.crossings is not None and self.crossing_offsets is not None:
+                part["crossings"] = _lists(self.crossing_offsets[begin : end + 1], self.crossings)
+            yield pa.RecordBatch.from_pydict(part)
+
+    def _pieces(self) -> Iterator[tuple[int, int]]:
+        """Runs of documents; one document may have any number of deliveries."""
+        begin = 0
+        while begin < len(self):
+            most = self.offsets[begin] + _MOST_DELIVERIES
+            end = max(begin + 1, int(np.searchsorted(self.offsets, most, side="right")) - 1)
+            yield begin, min(end, len(self))
+            begin = end
+
+
+def _lists(offsets: Counts, columns: Mapping[str, pa.Array]) -> pa.ListArray:
+    first, last = int(offsets[0]), int(offsets[-1])
+    plain = [_plain(column.slice(first, last - first)) for column in columns.values()]
+    structs = pa.StructArray.from_arrays(plain, list(columns))
+    return pa.ListArray.from_arrays(pa.array(offsets - first, pa.int32()), structs)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary.take(column.indices)
+    return column
+
+
+Decide = Callable[[pa.RecordBatch], Verdicts]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDocuments:
+    """Decides by an index of subscriptions."""
+
+    bundle: Bundle[Index]
+
+    def __call__(self, batch: pa.RecordBatch) -> Verdicts:
+        index = self.bundle.loaded()
+        matches = index.matcher.match_batch(batch.column("content"))
+        numbers = pa.array(np.asarray(matches.ids).astype(np.int32), pa.int32())
+        subscribers = index.subscriber_of.take(numbers)
+        return Verdicts(
+            _facts(batch, matches.errors),
+            np.asarray(matches.offsets),
+            {
+                "key": pa.DictionaryArray.from_arrays(numbers, index.keys),
+                "subscriber": pa.DictionaryArray.from_arrays(subscribers, index.subscribers),
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RouteDocuments:
+    """Decides by a frozen network; a document enters where its column ``at`` says, or at ``at``."""
+
+    bundle: Bundle[FrozenNetwork]
+    at: str | None = None
+
+    def __call__(self, batch: pa.RecordBatch) -> Verdicts:
+        network = self.bundle.loaded()
+        known = set(network.brokers)
+        places = [self.at] * len(batch)
+        if "at" in batch.schema.names:
+            places = [each or self.at for each in batch.column("at").to_pylist()]
+        errors = {
+            number: DocumentError(_no_such_broker(place))
+            for number, place in enumerate(places)
+            if place not in known
+        }
+        # Those with errors are matched in vain, at any broker.
+        entered = [
+            place if place is not None and place in known else network.brokers[0]
+            for place in places
+        ]
+        routes = _Routes()
+        for number, found in enumerate(network.route_batch(batch.column("content"), entered)):
+            if isinstance(found, DocumentError):
+                errors[number] = found
+            routes.add(found if isinstance(found, Route) and number not in errors else None)
+        return routes.verdicts(_facts(batch, errors))
+
+
+def _no_such_broker(place: str | None) -> str:
+    if place is None:
+        return "nothing says at which broker the document enters the network"
+    return f"the network has no broker {place!r}, at which the document would enter it"
+
+
+class _Routes:
+    """The routes of a batch, as columns."""
+
+    def __init__(self) -> None:
+        self._starts = [0]
+        self._deliveries: dict[str, list[str]] = {"key": [], "subscriber": [], "broker": []}
+        self._crossing_starts = [0]
+        self._crossings: dict[str, list[Any]] = {"sender": [], "receiver": [], "wasted": []}
+
+    def add(self, route: Route | None) -> None:
+        if route is not None:
+            columns = self._deliveries
+            for delivery in route.deliveries:
+                count = len(delivery.subscriptions)
+                columns["key"] += delivery.subscriptions
+                columns["subscriber"] += [delivery.client] * count
+                columns["broker"] += [delivery.broker] * count
+            in_vain = set(route.wasted())
+            for crossing in route.crossings:
+                self._crossings["sender"].append(crossing.sender)
+                self._crossings["receiver"].append(crossing.receiver)
+                self._crossings["wasted"].append(crossing in in_vain)
+        self._starts.append(len(self._deliveries["key"]))
+        self._crossing_starts.append(len(self._crossings["sender"]))
+
+    def verdicts(self, facts: pa.RecordBatch) -> Verdicts:
+        crossings = {
+            name: pa.array(values, pa.bool_() if name == "wasted" else pa.string())
+            for name, values in self._crossings.items()
+        }
+        return Verdicts(
+            facts,
+            np.array(self._starts, np.int64),
+            {
+                name: pa.array(values, pa.string()).dictionary_encode()
+                for name, values in self._deliveries.items()
+            },
+            np.array(self._crossing_starts, np.int64),
+            crossings,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRows:
+    """What ``mapInArrow`` is given for verdicts as rows of Spark."""
+
+    decide: Decide
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            yield from self.decide(batch).rows()
+
+
+def _facts(batch: pa.RecordBatch, errors: Mapping[int, DocumentError]) -> pa.RecordBatch:
+    """What is known of the documents of a batch, whoever wants them."""
+    contents = batch.column("content")
+    problems = batch.column("problem") if "problem" in batch.schema.names else None
+    reasons: list[str | None] = [None] * len(batch)
+    lines: list[int | None] = [None] * len(batch)
+    columns: list[int | None] = [None] * len(batch)
+    for number, error in errors.items():
+        problem = problems[number].as_py() if problems is not None else None
+        reasons[number] = problem or error.reason
+        if error.line and not problem:
+            lines[number], columns[number] = error.line, error.column
+    return pa.RecordBatch.from_pydict(
+        {
+            "id": batch.column("id"),
+            "source": batch.column("source"),
+            "size": pc.binary_length(contents).cast(pa.int64()),
+            "hash": pa.array(_hashes(contents), pa.string()),
+            "reason": pa.array(reasons, pa.string()),
+            "line": pa.array(lines, pa.int32()),
+            "column": pa.array(columns, pa.int32()),
+        }
+    )
+
+
+def _hashes(contents: pa.Array) -> list[str | None]:
+    """SHA-256 of each document, as ``sha256sum`` prints it."""
+    _, offsets, data = contents.buffers()
+    if data is None:
+        empty = hashlib.sha256().hexdigest()
+        return [None if one is None else empty for one in contents.to_pylist()]
+    wide = str(contents.type).startswith("large")
+    starts = np.frombuffer(offsets, np.int64 if wide else np.int32)
+    ends = starts[contents.offset : contents.offset + len(contents) + 1].tolist()
+    view = memoryview(data)
+    found: list[str | None] = [
+        hashlib.sha256(view[begin:end]).hexdigest() for begin, end in pairwise(ends)
+    ]
+    if contents.null_count:
+        for number in np.flatnonzero(np.asarray(contents.is_null())):
+            found[number] = None
+    return found

@@ -1,0 +1,178 @@
+"""The continuous job: what a caller says, and the handle on what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Required, TypedDict, Unpack
+
+from pyspark.errors import IllegalArgumentException, PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from twigcast.errors import PipelineError
+from twigcast.pipeline.failures import reason_of
+from twigcast.pipeline.locations import Location
+from twigcast.pipeline.route.results import FORMATS, Format
+from twigcast.pipeline.sources import SourceOptions, as_documents, stream_documents
+from twigcast.pipeline.sources.documents import Documents
+from twigcast.pipeline.stream.batches import BatchReport, StreamBatches
+from twigcast.pipeline.stream.output import StreamOutput
+from twigcast.pipeline.stream.versions import SubscriptionVersions, Version
+from twigcast.pipeline.subscriptions import Subscriptions
+from twigcast.routing import NetworkPlan
+
+
+class Stream:
+    """A stream that runs; made by :func:`stream`."""
+
+    def __init__(self, query: StreamingQuery, batches: StreamBatches) -> None:
+        self.query = query
+        """Spark's own handle."""
+        self._batches = batches
+
+    @property
+    def output(self) -> str:
+        """The URL of the output."""
+        return self._batches.output.place.url
+
+    @property
+    def checkpoint(self) -> str:
+        """The URL of the checkpoint."""
+        return self._batches.output.checkpoint.url
+
+    @property
+    def version(self) -> Version:
+        """The subscriptions that are in use."""
+        return self._batches.versions.version
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was noticed before the first batch."""
+        return self._batches.versions.warnings
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it has not ended."""
+        return bool(self.query.isActive)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end, at most so many seconds; whether it has come.
+
+        A stream that failed raises a :class:`~twigcast.errors.TwigcastError` that says why.
+        """
+        try:
+            # Spark takes fractions of a second, which its annotation does not say, but no zero.
+            limit: Any = None if timeout is None else max(timeout, 0.001)
+            ended = self.query.awaitTermination(limit)
+        except StreamingQueryException as error:
+            self._batches.raise_failure(error)
+            return True
+        return ended is not False
+
+    def finish(self, timeout: float | None = None) -> bool:
+        """Begin no further batch; whether none is running, which is waited for so many seconds."""
+        return self._batches.finish(timeout)
+
+    def stop(self, timeout: float | None = None) -> None:
+        """End after the batch that is running, or in the midst of it after so many seconds.
+
+        What is not in place then is done by the next run.
+        """
+        if not self.finish(timeout):
+            self._batches.is_interrupted = True
+        self.query.stop()
+        self.wait()
+
+
+class StreamSettings(TypedDict, total=False):
+    """What may be said of a stream beside its documents."""
+
+    output: Required[str]
+    """The folder to write to; a stream that was stopped goes on there."""
+    checkpoint: str | None
+    """Where Spark keeps what it has taken; in the output by default."""
+    subscriptions: Subscriptions | None
+    network: str | NetworkPlan | None
+    at: str | None
+    """The broker where documents enter the network that do not say it themselves."""
+    options: SourceOptions
+    format: Format
+    trigger: str | None
+    """How often to look for documents, such as ``10 seconds``; by default at once again."""
+    once: bool
+    """Take what is there, and end."""
+    max_files: int | None
+    """The most files of one batch."""
+    skip_bad: bool
+    """Leave bad subscriptions out, rather than refuse all of their version."""
+    on_batch: Callable[[BatchReport], None] | None
+    """Called after each batch, by a thread of its own; at least once, also after a crash."""
+
+
+def stream(
+    spark: SparkSession, documents: str | DataFrame, **settings: Unpack[StreamSettings]
+) -> Stream:
+    """Send documents to whoever's XPath they match, as they arrive, until it is stopped.
+
+    ``documents`` is a folder (see :func:`~twigcast.pipeline.sources.stream_documents`) or any
+    streaming DataFrame with a column of XML.  ``settings`` are those of :class:`StreamSettings`: at
+    least ``output``, and ``subscriptions`` or a ``network``.  Where these are files that change,
+    each batch goes by the newest version.  What cannot work is an error now, before any work.
+    """
+    format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
+    if format not in FORMATS:
+        raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
+    output = StreamOutput(spark, settings["output"], settings.get("checkpoint"))
+    found = _documents(spark, documents, output, settings)
+    (part,) = found.parts
+    versions = SubscriptionVersions(
+        spark,
+        settings.get("subscriptions"),
+        settings.get("network"),
+        at=settings.get("at"),
+        has_place=found.has_place,
+        skip_bad=settings.get("skip_bad", False),
+    )
+    writer = part.frame.writeStream.queryName(f"twigcast stream to {output.place.url}")
+    writer = _triggered(writer, settings.get("trigger"), settings.get("once", False))
+    writer = writer.option("checkpointLocation", output.checkpoint.url)
+    output.claim(format)
+    batches = StreamBatches(spark, found, output, versions, format, settings.get("on_batch"))
+    try:
+        return Stream(writer.foreachBatch(batches).start(), batches)
+    except PySparkException as error:
+        raise PipelineError(f"the stream does not start: {reason_of(error)}") from error
+
+
+def _documents(
+    spark: SparkSession, given: str | DataFrame, output: StreamOutput, settings: StreamSettings
+) -> Documents:
+    options, max_files = settings.get("options", SourceOptions()), settings.get("max_files")
+    if isinstance(given, str):
+        source = Location(spark, given).url.rstrip("/") + "/"
+        for place in (output.place, output.checkpoint):
+            if f"{place.url}/".startswith(source):
+                raise PipelineError(
+                    f"{place.url} is within {given}, so that the stream would read what it "
+                    "writes; choose a place outside"
+                )
+        return stream_documents(spark, given, options, max_files)
+    if not given.isStreaming:
+        raise PipelineError("the documents are no stream, but all there; route them instead")
+    if max_files is not None:
+        raise PipelineError("max_files is for a folder; a frame has limits of its own source")
+    return Documents.of(as_documents(given, options))
+
+
+def _triggered(writer: DataStreamWriter, every: str | None, once: bool) -> DataStreamWriter:
+    if once and every is not None:
+        raise PipelineError("once and trigger exclude each other; leave one out")
+    try:
+        if once:
+            return writer.trigger(availableNow=True)
+        return writer if every is None else writer.trigger(processingTime=every)
+    except (IllegalArgumentException, ValueError) as error:
+        raise PipelineError(
+            f"{every!r} is no span of time; say it as in '10 seconds': {reason_of(error)}"
+        ) from None

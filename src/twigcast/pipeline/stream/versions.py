@@ -1,0 +1,264 @@
+"""The newest subscriptions while a stream runs: which version, and what decides by it.
+
+    files ──size, times──► the same: go on as before
+                      └──► changed ──sha256──► other content ──► compiled ──► the next version
+                                                             └──► bad: told once, and the last
+                                                                  good version stays
+
+A version is named by the first digits of the SHA-256 of its content, as ``sha256sum`` prints it for
+a file: that of the subscriptions, then after a ``+`` that of the network where there is one.  A
+folder or a network that names other files has the sum of a list such as ``sha256sum`` prints, and
+what a program hands over as an object is just called ``given``.
+
+Invariants: a version is compiled from what its name says, since files that change meanwhile are
+read again at the next batch; what decides is always whole, never half of one version.
+
+Cost: one look at each file a batch; reading and compiling where the content changed.  Spark keeps
+what it has brought to workers until the session ends, because machines that join later ask for all
+of it; so each version takes its compiled size on disk, and a restart gives that back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from twigcast.errors import PipelineError
+from twigcast.pipeline.failures import reason_of
+from twigcast.pipeline.locations import Entry, Location
+from twigcast.pipeline.route.decisions import Decision, decide
+from twigcast.pipeline.subscriptions import Subscriptions
+from twigcast.routing import NetworkPlan
+
+_DIGITS: Final = 12
+_GIVEN: Final = "given"
+"""The name of what is no file."""
+_MOST_SKIPPED: Final = 5
+_UNFINISHED: Final = "_temporary"
+"""What Spark has in a folder until all files of a table are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Which subscriptions a batch was decided by."""
+
+    name: str
+    changed: str | None
+    """When the newest of its files was changed; None where they were given as objects."""
+    subscriptions: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What of a file changes when the file does."""
+
+    url: str
+    size: int
+    modified_ms: int
+    inode: tuple[int, int] = (0, 0)
+    """Of a local file the inode and the time of its last change, which no tool sets back."""
+
+
+class SubscriptionVersions:
+    """Watches the files of subscriptions and of a network, and compiles what is new.
+
+    Whatever is not a path is one version for ever.  What is bad at the beginning is an error then.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        subscriptions: Subscriptions | None,
+        network: str | NetworkPlan | None,
+        *,
+        at: str | None = None,
+        has_place: bool = False,
+        skip_bad: bool = False,
+    ) -> None:
+        if subscriptions == "-":
+            raise PipelineError(
+                "a stream looks at its subscriptions again and again, which standard input does "
+                "not allow; put them into a file"
+            )
+        self._spark = spark
+        if subscriptions is not None and not isinstance(subscriptions, str | DataFrame):
+            # They may be asked for again when the network changes.
+            subscriptions = tuple(subscriptions)
+        self._subscriptions = subscriptions
+        self._network = network
+        self._at = at
+        self._has_place = has_place
+        self._skip_bad = skip_bad
+        self._known = self._look()
+        """How the files looked whose content is that of the version, or was refused."""
+        self._refused: str | None = None
+        self._complaint: str | None = None
+        name = self._name()
+        self.decision = self._compile()
+        self.version = self._version(name, self._known)
+        if self._look() != self._known:
+            raise PipelineError("the subscriptions were changed while they were read; start again")
+        self.warnings = _warnings(self.decision)
+        """What is to be told of the first version."""
+
+    def renew(self) -> tuple[str, ...]:
+        """Take up the newest version; what is to be told of it, if anything."""
+        try:
+            seen = self._look()
+            if seen == self._known:
+                return ()
+            return self._take(seen)
+        except Exception as error:  # Whatever is wrong with it, the stream goes on with the last.
+            return self._keep(reason_of(error))
+
+    def _take(self, seen: tuple[_Stamp, ...]) -> tuple[str, ...]:
+        name = self._name()
+        if name in (self.version.name, self._refused):
+            self._known = seen
+            if name == self.version.name:
+                self._complaint = None
+            return ()
+        try:
+            decision = self._compile()
+        except ValueError as error:
+            # The content is bad, and looking at it again would not mend it.
+            if self._look() == seen:
+                self._known, self._refused = seen, name
+            return self._keep(reason_of(error))
+        if self._look() != seen:
+            return self._keep("they are being changed while they are read")
+        self._known, self.decision = seen, decision
+        self._complaint = self._refused = None
+        self.version = self._version(name, seen)
+        return _warnings(decision)
+
+    def _keep(self, problem: str) -> tuple[str, ...]:
+        if problem == self._complaint:
+            return ()
+        self._complaint = problem
+        return (
+            f"the new subscriptions are not used, version {self.version.name} stays: {problem}",
+        )
+
+    def _compile(self) -> Decision:
+        return decide(
+            self._spark,
+            self._subscriptions,
+            self._network,
+            at=self._at,
+            has_place=self._has_place,
+            skip_bad=self._skip_bad,
+        )
+
+    def _version(self, name: str, seen: tuple[_Stamp, ...]) -> Version:
+        changed = None
+        if seen:
+            newest = max(stamp.modified_ms for stamp in seen) / 1000
+            changed = datetime.fromtimestamp(newest, UTC).isoformat(timespec="milliseconds")
+        return Version(name, changed, self.decision.subscriptions)
+
+    def _look(self) -> tuple[_Stamp, ...]:
+        """All files, as they are now."""
+        return tuple(
+            _stamp(self._spark, entry)
+            for place in (*self._paths(self._subscriptions), *self._paths(self._network))
+            for entry in _entries(self._spark, place)
+        )
+
+    def _paths(self, given: object) -> list[str]:
+        """The paths of what is given, and those that a network file names."""
+        if not isinstance(given, str):
+            return []
+        if given is not self._network:
+            return [given]
+        # A network is read from this machine, wherever the session's Hadoop looks by default.
+        network = Path(given).absolute()
+        return [f"file:{path}" for path in (network, *_named_files(network))]
+
+    def _name(self) -> str:
+        """The name of what the files hold."""
+        given = [one for one in (self._subscriptions, self._network) if one is not None]
+        return "+".join(
+            self._sum(self._paths(one))[:_DIGITS] if isinstance(one, str) else _GIVEN
+            for one in given
+        )
+
+    def _sum(self, places: list[str]) -> str:
+        sums = [
+            (_sha256(self._spark, entry.url), entry.name)
+            for place in places
+            for entry in _entries(self._spark, place)
+        ]
+        if len(sums) == 1:
+            return sums[0][0]
+        listed = "".join(f"{digest}  {name}\n" for digest, name in sums)
+        return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def _warnings(decision: Decision) -> tuple[str, ...]:
+    told = [f"skipped: {error}" for error in decision.skipped[:_MOST_SKIPPED]]
+    if len(decision.skipped) > _MOST_SKIPPED:
+        told.append(f"… and {len(decision.skipped) - _MOST_SKIPPED:,} more were skipped")
+    if not decision.subscriptions:
+        told.append("there are no subscriptions, so nobody gets anything")
+    return (*told, *decision.warnings)
+
+
+def _entries(spark: SparkSession, path: str) -> Iterator[Entry]:
+    """The file, or the files of a folder that Spark would read."""
+    place = Location(spark, path)
+    if not place.exists():
+        raise PipelineError(f"{path}: there is no such file")
+    if not place.is_folder:
+        yield from place.entries()
+        return
+    entries = place.entries()
+    if any(entry.name == _UNFINISHED for entry in entries):
+        raise PipelineError(f"{path}: it is being written")
+    for entry in entries:
+        if not entry.name.startswith(("_", ".")):
+            if entry.is_folder:
+                yield from _entries(spark, entry.url)
+            else:
+                yield entry
+
+
+def _stamp(spark: SparkSession, entry: Entry) -> _Stamp:
+    local = Location(spark, entry.url).local_path
+    if local is None:
+        return _Stamp(entry.url, entry.size, entry.modified_ms)
+    status = Path(local).stat()
+    inode = status.st_ino, status.st_ctime_ns
+    return _Stamp(entry.url, status.st_size, status.st_mtime_ns // 1_000_000, inode)
+
+
+def _sha256(spark: SparkSession, url: str) -> str:
+    local = Location(spark, url).local_path
+    if local is not None:
+        with Path(local).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(url)
+    stream = path.getFileSystem(spark._jsc.hadoopConfiguration()).open(path)
+    try:
+        return str(jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+    finally:
+        stream.close()
+
+
+def _named_files(network: Path) -> list[Path]:
+    """The files that a network file names; one that cannot be read names none."""
+    try:
+        clients = tomllib.loads(network.read_text(encoding="utf-8"))["clients"]
+        found = [client.get("subscriptions_file") for client in clients]
+        found += [one.get("dtd") for client in clients for one in client.get("advertises", ())]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+    return [network.parent / name for name in dict.fromkeys(found) if isinstance(name, str)]

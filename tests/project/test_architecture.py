@@ -1,0 +1,161 @@
+"""Which package may import which, and that the real imports keep to it.
+
+A package may import the packages in its row and nothing else of Twigcast; ``errors`` is open to
+all.  The table is read bottom-up: a lower box never imports a higher one.
+"""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from folders import ROOT
+
+import twigcast
+
+SOURCE = ROOT / "src" / "twigcast"
+
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "language": set(),
+    "documents": {"language"},
+    "schema": {"language"},
+    "workload": {"language", "schema"},
+    "matching": {"language", "documents"},
+    "covering": {"language", "schema"},
+    "routing": {"language", "documents", "schema", "matching", "covering"},
+    "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
+    "simulation": {"language", "documents", "schema", "matching", "covering", "routing"},
+    "wire": set(),
+    "client": {"language", "documents", "schema", "wire", "hierarchy"},
+    "broker": {
+        "wire",
+        "language",
+        "documents",
+        "schema",
+        "matching",
+        "covering",
+        "routing",
+        "hierarchy",
+    },
+    "pipeline": {
+        "client",
+        "language",
+        "documents",
+        "schema",
+        "matching",
+        "covering",
+        "routing",
+        "workload",
+    },
+    "dashboard": {"language", "routing", "hierarchy", "broker"},
+}
+EVERYTHING = set(ALLOWED)
+ALLOWED["experiments"] = set(EVERYTHING)
+ALLOWED["cli"] = EVERYTHING | {"experiments"}
+
+UPWARD = {
+    ("language", "matching"): "Pattern.matches is a convenience, imported when called",
+    ("language", "documents"): "the type of that method's limits, for type checkers only",
+}
+
+OUTSIDE = {
+    "pyspark": {"pipeline"},
+    "grpc": {"broker", "client", "experiments"},
+    "google": {"broker", "client", "wire"},
+    "fastapi": {"broker"},
+    "uvicorn": {"broker"},
+    "prometheus_client": {"broker"},
+    "nicegui": {"dashboard"},
+    "lxml": {"schema", "experiments"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+}
+"""Libraries that only some packages may import, so that the others stay light."""
+
+
+def modules() -> list[Path]:
+    return sorted([*SOURCE.rglob("*.py"), *SOURCE.rglob("*.pyx")])
+
+
+def package_of(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Every module that the file imports, wherever in it the statement stands."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".pyx":
+        for line in text.splitlines():
+            words = line.split()
+            if len(words) > 1 and words[0] in ("from", "import"):
+                yield words[1]
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield node.module or ""
+
+
+def test_the_table_has_no_cycles() -> None:
+    order = list(graphlib.TopologicalSorter(ALLOWED).static_order())
+    assert order.index("language") < order.index("matching") < order.index("cli")
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_keep_to_the_table(path: Path) -> None:
+    package = package_of(path)
+    for name in imported_names(path):
+        top, _, rest = name.partition(".")
+        if top in OUTSIDE:
+            assert package in OUTSIDE[top], f"{package} imports {top}"
+        if top != "twigcast" or not rest or package == "__init__":
+            continue
+        target = rest.partition(".")[0]
+        allowed = ALLOWED[package] | {package, "errors"}
+        assert target in allowed or (package, target) in UPWARD, f"{package} imports {target}"
+
+
+def test_compiled_code_is_reached_through_its_package() -> None:
+    for path in modules():
+        for name in imported_names(path):
+            package, _, module = name.removeprefix("twigcast.").rpartition(".")
+            if name.startswith("twigcast.") and module.startswith("_"):
+                assert package_of(path) == package, f"{path} reaches past the door to {name}"
+
+
+def test_every_package_is_in_the_table() -> None:
+    packages = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
+    assert packages <= set(ALLOWED)
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(twigcast.__all__) <= set(dir(twigcast))
+    for name in twigcast.__all__:
+        assert getattr(twigcast, name).__module__.startswith("twigcast.")
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = twigcast.nonsense
+
+
+def test_the_package_imports_quickly_and_alone() -> None:
+    script = (
+        "import sys, time; start = time.process_time(); import twigcast; "
+        "print(time.process_time() - start); "
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for _ in range(3)
+    ]
+    assert min(float(run[0]) for run in runs) < 0.1
+    assert not {"pyspark", "lxml", "typer", "rich", "pyarrow"} & set(runs[0][1].split())
