@@ -9,7 +9,7 @@ from math import inf, nextafter
 import pytest
 
 from twigcast.covering.regions import representatives
-from twigcast.covering.values import contradict, other_is_implied, with_consequences
+from twigcast.covering.values import OtherImplied, contradict, with_consequences
 from twigcast.language import (
     Condition,
     Either,
@@ -96,7 +96,7 @@ def test_nothing_that_a_text_passes_is_called_impossible() -> None:
         for asked in pool:
             if any(value_implies(known, asked) for known in together):
                 assert all(passes(text, asked) for text in left), (tests, asked)
-            if other_is_implied(together, (), Negation(asked)):
+            if OtherImplied(together, ()).visit(Negation(asked)):
                 assert not any(passes(text, asked) for text in left), (tests, asked)
 
 
@@ -179,16 +179,16 @@ def test_what_comparisons_say_about_other_conditions(
 ) -> None:
     known = with_consequences(comparisons(values))
     assert known is not None
-    assert other_is_implied(known, (), condition_of(asked)) is expected
+    assert OtherImplied(known, ()).visit(condition_of(asked)) is expected
 
 
 def test_negations_are_implied_by_wider_ones() -> None:
     known = condition_of("not(b)")
-    assert other_is_implied((), (known,), condition_of("not(b/c)"))
-    assert not other_is_implied((), (condition_of("not(b/c)"),), known)
+    assert OtherImplied((), (known,)).visit(condition_of("not(b/c)"))
+    assert not OtherImplied((), (condition_of("not(b/c)"),)).visit(known)
     both = condition_of("not(b) and not(.<5) or c")
     assert isinstance(both, Either)
-    assert other_is_implied(comparisons("[.>7]"), (known,), both)
+    assert OtherImplied(comparisons("[.>7]"), (known,)).visit(both)
 
 
 def test_a_condition_and_its_negation_contradict() -> None:

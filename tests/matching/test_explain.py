@@ -122,7 +122,7 @@ def test_remembered_answers_are_those_of_the_definitions(
     remembered, definitions = RememberedDefinitions(count), Definitions()
     for step in parse(expression, NAMESPACES).steps():
         for node in nodes:
-            assert remembered.holds(step, node) is definitions.holds(step, node)
+            assert remembered.visit(step, node) is definitions.visit(step, node)
             assert remembered.first((step, step), node) is definitions.first((step, step), node)
 
 

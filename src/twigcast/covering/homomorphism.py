@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twigcast.covering.twigs import Given, TwigNode, asks_for_depth, leaves
-from twigcast.covering.values import other_is_implied
+from twigcast.covering.values import OtherImplied
 from twigcast.language import Kind, NodeTest, position_implies, value_implies
 
 
@@ -139,7 +139,7 @@ def _passes(node: TwigNode, known: TwigNode) -> bool:
     return (
         position_implies(known.position, known.test, node.position, node.test)
         and all(any(value_implies(have, want) for have in known.values) for want in node.values)
-        and all(other_is_implied(known.values, known.others, want) for want in node.others)
+        and all(map(OtherImplied(known.values, known.others).visit, node.others))
     )
 
 

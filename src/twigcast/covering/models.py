@@ -21,9 +21,9 @@ from collections.abc import Iterable
 from twigcast.language import (
     Axis,
     Both,
-    Condition,
     Either,
     FirstNode,
+    Fold,
     Kind,
     Negation,
     Step,
@@ -39,7 +39,7 @@ DOCUMENT = 0
 _NO_NAME = ("", "")
 
 
-class Model:
+class Model(Fold[[int], int]):
     """A document that is built in document order and then asked."""
 
     __slots__ = ("above", "kinds", "names", "parents", "values")
@@ -110,37 +110,36 @@ class Model:
         for condition in step.conditions:
             if not found:
                 break
-            found = self._holding(condition, found)
+            found = self.visit(condition, found)
         return found
 
-    def _holding(self, condition: Condition, among: int) -> int:
-        """The nodes of a set at which a condition holds."""
-        if isinstance(condition, Step):
-            return among & self._having(condition)
-        if isinstance(condition, ValueTest):
-            return self._passing(condition, among)
-        if isinstance(condition, Negation):
-            return among & ~self._holding(condition.condition, among)
-        if isinstance(condition, Either):
-            found = 0
-            for member in condition.members:
-                found |= self._holding(member, among)
-            return found
-        if isinstance(condition, Both):
-            for member in condition.members:
-                among = self._holding(member, among)
-            return among
-        assert isinstance(condition, FirstNode)
-        return self._first_passing(condition, among)
+    # As a fold, a model says at which nodes of a set a condition holds.
 
-    def _passing(self, test: ValueTest, among: int) -> int:
+    def step(self, step: Step, among: int) -> int:
+        return among & self._having(step)
+
+    def either(self, condition: Either, among: int) -> int:
+        nodes = 0
+        for member in condition.members:
+            nodes |= self.visit(member, among)
+        return nodes
+
+    def both(self, condition: Both, among: int) -> int:
+        for member in condition.members:
+            among = self.visit(member, among)
+        return among
+
+    def negation(self, condition: Negation, among: int) -> int:
+        return among & ~self.visit(condition.condition, among)
+
+    def value_test(self, test: ValueTest, among: int) -> int:
         found = 0
         for node in bits(among):
             if passes(self.values[node], test):
                 found |= 1 << node
         return found
 
-    def _first_passing(self, condition: FirstNode, among: int) -> int:
+    def first_node(self, condition: FirstNode, among: int) -> int:
         fitting = [(step.axis, self._fitting(step)) for step in condition.path]
         found = 0
         for start in bits(among):
@@ -148,7 +147,7 @@ class Model:
             for axis, candidates in fitting:
                 selected = self._reached(axis, candidates, selected)
             # Document order is the order of the numbers.
-            if selected and self._passing(condition.test, selected & -selected):
+            if selected and self.value_test(condition.test, selected & -selected):
                 found |= 1 << start
         return found
 

@@ -7,15 +7,15 @@ from functools import cached_property
 
 from twigcast.language import (
     Axis,
-    Both,
     Condition,
-    Either,
     FirstNode,
     Kind,
     Negation,
     NodeTest,
     Step,
     ValueTest,
+    walk,
+    walk_within,
 )
 
 
@@ -24,7 +24,7 @@ class Survey:
 
     def __init__(self, twigs: Sequence[Step]) -> None:
         self.twigs = twigs
-        self.conditions = [c for twig in twigs for c in _walk(twig)]
+        self.conditions = list(walk(*reversed(twigs)))
         self.steps = [c for c in self.conditions if isinstance(c, Step)]
 
     @cached_property
@@ -91,44 +91,14 @@ class Survey:
 
 def tests_at(step: Step) -> tuple[ValueTest, ...]:
     """The comparisons of the step's own node, in ``or`` and ``not()`` too."""
-    found: list[ValueTest] = []
-    waiting: list[Condition] = list(step.conditions)
-    while waiting:
-        condition = waiting.pop()
-        if isinstance(condition, ValueTest):
-            found.append(condition)
-        elif not isinstance(condition, Step):
-            waiting.extend(_parts(condition))
-    return tuple(found)
-
-
-def _walk(top: Step) -> Iterator[Condition]:
-    """Every condition, each before those within it."""
-    waiting: list[Condition] = [top]
-    while waiting:
-        condition = waiting.pop()
-        yield condition
-        waiting.extend(_parts(condition))
-        if isinstance(condition, FirstNode):
-            waiting.extend(condition.path)
+    return tuple(each for each in _at_node(step) if isinstance(each, ValueTest))
 
 
 def _branches(step: Step) -> Iterator[Step]:
     """The steps right below a step, in ``or`` and ``not()`` too."""
-    waiting: list[Condition] = list(step.conditions)
-    while waiting:
-        condition = waiting.pop()
-        if isinstance(condition, Step):
-            yield condition
-        else:
-            waiting.extend(_parts(condition))
+    return (each for each in _at_node(step) if isinstance(each, Step))
 
 
-def _parts(condition: Condition) -> Sequence[Condition]:
-    if isinstance(condition, Step):
-        return condition.conditions
-    if isinstance(condition, (Either, Both)):
-        return condition.members
-    if isinstance(condition, Negation):
-        return (condition.condition,)
-    return ()
+def _at_node(step: Step) -> Iterator[Condition]:
+    """The conditions at the step's own node: what is below another node stays out."""
+    return walk_within(step.conditions, lambda each: not isinstance(each, (Step, FirstNode)))

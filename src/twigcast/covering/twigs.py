@@ -24,6 +24,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
+from typing import Final, TypeAlias
 
 from twigcast.covering.tidying import is_one_attribute, tidy
 from twigcast.covering.values import with_consequences
@@ -33,7 +35,9 @@ from twigcast.language import (
     Condition,
     Either,
     FirstNode,
+    Fold,
     Kind,
+    Negation,
     NodeTest,
     Pattern,
     Position,
@@ -88,23 +92,36 @@ def _split_step(step: Step, most: int) -> list[Step]:
     ]
 
 
-def _split_condition(condition: Condition, most: int) -> list[tuple[Condition, ...]]:
-    """The choices that a condition leaves, each a conjunction."""
-    if isinstance(condition, Step):
-        return [(step,) for step in _split_step(condition, most)]
-    if isinstance(condition, Either):
-        parts = [_split_condition(member, most) for member in condition.members]
-        choices = [choice for part in parts for choice in part]
+_Choices: TypeAlias = list[tuple[Condition, ...]]
+
+
+class _Split(Fold[[int], _Choices]):
+    """The choices that a condition leaves, each a conjunction; at most so many."""
+
+    def step(self, step: Step, most: int) -> _Choices:
+        return [(chosen,) for chosen in _split_step(step, most)]
+
+    def value_test(self, test: ValueTest, most: int) -> _Choices:
+        return [(test,)]
+
+    def first_node(self, condition: FirstNode, most: int) -> _Choices:
+        return [(condition,)]
+
+    def either(self, condition: Either, most: int) -> _Choices:
+        choices = [choice for member in condition.members for choice in self.visit(member, most)]
         return choices if len(choices) <= most else [(condition,)]
-    if isinstance(condition, Both):
-        count = 1
-        members = [_split_condition(member, most) for member in condition.members]
-        for member in members:
-            count *= len(member)
-        if count > most:
+
+    def both(self, condition: Both, most: int) -> _Choices:
+        members = [self.visit(member, most) for member in condition.members]
+        if prod(map(len, members)) > most:
             return [(condition,)]
         return [tuple(c for part in chosen for c in part) for chosen in product(*members)]
-    return [(condition,)]
+
+    def negation(self, condition: Negation, most: int) -> _Choices:
+        return [(condition,)]
+
+
+_split_condition: Final = _Split().visit
 
 
 @dataclass(slots=True)

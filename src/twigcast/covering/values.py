@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from math import inf, isfinite, nextafter
 
 from twigcast.language import (
-    Both,
     Condition,
-    Either,
+    FirstNode,
     Negation,
+    Question,
     Step,
     ValueTest,
     implies,
@@ -100,35 +100,41 @@ def _may_hold_of_a_number(test: ValueTest) -> bool:
     return not test.is_function or not value_implies(test, _NOT_ZERO)
 
 
-def other_is_implied(
-    values: Sequence[ValueTest], others: Sequence[Condition], asked: Condition
-) -> bool:
+class OtherImplied(Question[[]]):
     """Whether a condition that is no branch is known to hold at a node.
 
     ``values`` are the node's comparisons with their consequences, ``others`` what else is known
     that is no branch.
     """
-    if isinstance(asked, ValueTest):
-        return any(implies(known, asked) for known in values)
-    if any(implies(known, asked) for known in others):
-        return True
-    if isinstance(asked, Negation):
+
+    def __init__(self, values: Sequence[ValueTest], others: Sequence[Condition]) -> None:
+        self._values = values
+        self._others = others
+
+    def visit(self, condition: Condition) -> bool:
+        return any(implies(known, condition) for known in self._others) or super().visit(condition)
+
+    def step(self, step: Step) -> bool:
+        return False
+
+    def value_test(self, test: ValueTest) -> bool:
+        return any(implies(known, test) for known in self._values)
+
+    def first_node(self, condition: FirstNode) -> bool:
+        return False
+
+    def negation(self, condition: Negation) -> bool:
         # What contradicts a known comparison does not hold, be it of the node or an attribute.
-        denied = asked.condition
+        denied = condition.condition
         if isinstance(denied, ValueTest):
-            return with_consequences((*values, denied)) is None
+            return with_consequences((*self._values, denied)) is None
         return isinstance(denied, Step) and any(
             isinstance(known, Step)
             and (known.axis, known.test, known.position)
             == (denied.axis, denied.test, denied.position)
             and with_consequences(_comparisons(known) + _comparisons(denied)) is None
-            for known in others
+            for known in self._others
         )
-    if isinstance(asked, Either):
-        return any(other_is_implied(values, others, member) for member in asked.members)
-    if isinstance(asked, Both):
-        return all(other_is_implied(values, others, member) for member in asked.members)
-    return False
 
 
 def _comparisons(step: Step) -> list[ValueTest]:

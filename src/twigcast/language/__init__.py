@@ -57,6 +57,7 @@ from twigcast.language.subscription_file import (
     subscriptions_of_rows,
 )
 from twigcast.language.tokens import NAME
+from twigcast.language.visiting import Fold, Question, Rewrite, parts, walk, walk_within
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -67,6 +68,7 @@ __all__ = [
     "Condition",
     "Either",
     "FirstNode",
+    "Fold",
     "Kind",
     "LanguageLimits",
     "Negation",
@@ -74,6 +76,8 @@ __all__ = [
     "OnBad",
     "Pattern",
     "Position",
+    "Question",
+    "Rewrite",
     "Step",
     "Subscription",
     "ValueTest",
@@ -86,6 +90,7 @@ __all__ = [
     "node_test",
     "number_text",
     "parse",
+    "parts",
     "passes",
     "position_implies",
     "read_subscriptions",
@@ -96,4 +101,6 @@ __all__ = [
     "subscriptions_of_rows",
     "to_number",
     "value_implies",
+    "walk",
+    "walk_within",
 ]

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 from twigcast.language import normal
 from twigcast.language.limits import LanguageLimits
 from twigcast.language.linear import linear_branch
-from twigcast.language.nodes import (
-    DESCENDANT,
-    ELEMENT,
-    Both,
-    Condition,
-    Either,
-    FirstNode,
-    Negation,
-    Step,
-)
+from twigcast.language.nodes import DESCENDANT, ELEMENT, Either, Step
 from twigcast.language.tokens import NAME
+from twigcast.language.visiting import walk
 
 if TYPE_CHECKING:
     from twigcast.documents import DocumentLimits, Source
@@ -127,18 +119,7 @@ class Pattern:
 
     def steps(self) -> Iterator[Step]:
         """Every step of the tree, those within ``or`` and ``not`` included."""
-        waiting: list[Condition] = list(self.alternatives)
-        while waiting:
-            condition = waiting.pop()
-            if isinstance(condition, Step):
-                yield condition
-                waiting.extend(condition.conditions)
-            elif isinstance(condition, (Either, Both)):
-                waiting.extend(condition.members)
-            elif isinstance(condition, Negation):
-                waiting.append(condition.condition)
-            elif isinstance(condition, FirstNode):
-                waiting.extend(condition.path)
+        return (each for each in walk(*self.alternatives) if isinstance(each, Step))
 
     def __str__(self) -> str:
         return self._text

@@ -31,9 +31,11 @@ from twigcast.language.nodes import (
     FirstNode,
     Negation,
     Step,
+    ValueTest,
     node_test,
 )
 from twigcast.language.pattern import Pattern
+from twigcast.language.visiting import Question, Rewrite
 
 
 def relaxed(pattern: Pattern) -> Pattern:
@@ -53,19 +55,23 @@ def decided_by_paths(pattern: Pattern) -> bool:
     return all(_step_decided(branch, at_document=True) for branch in pattern.alternatives)
 
 
-def _relax(condition: Condition, at_root: bool) -> Condition:
+class _Relax(Rewrite[[bool]]):
     """A condition that holds at the skeleton's node wherever the given one holds at a node."""
-    if isinstance(condition, Step):
-        return _relax_step(condition)
-    if isinstance(condition, FirstNode):
+
+    def step(self, step: Step, at_root: bool) -> Condition:
+        return _relax_step(step)
+
+    def value_test(self, test: ValueTest, at_root: bool) -> Condition:
+        return ALWAYS
+
+    def first_node(self, condition: FirstNode, at_root: bool) -> Condition:
         return _relax_step(condition.as_branch())
-    if isinstance(condition, Either):
-        return normal.either(_relax(member, at_root) for member in condition.members)
-    if isinstance(condition, Both):
-        return normal.both(_relax(member, at_root) for member in condition.members)
-    if isinstance(condition, Negation) and _decided(condition, at_root):
-        return condition
-    return ALWAYS
+
+    def negation(self, condition: Negation, at_root: bool) -> Condition:
+        return condition if _decided(condition, at_root) else ALWAYS
+
+
+_relax = _Relax().visit
 
 
 def _relax_step(step: Step, *, at_document: bool = False) -> Condition:
@@ -76,17 +82,29 @@ def _relax_step(step: Step, *, at_document: bool = False) -> Condition:
     return normal.branch(step.axis, step.test, None, conditions)
 
 
-def _decided(condition: Condition, at_root: bool) -> bool:
+class _Decided(Question[[bool]]):
     """Whether the condition holds at one of the nodes of a path exactly if at the skeleton's."""
-    if isinstance(condition, Step):
-        return _step_decided(condition)
-    if isinstance(condition, Either):
-        return all(_decided(member, at_root) for member in condition.members)
-    if isinstance(condition, Both):
-        return at_root and all(_decided(member, at_root) for member in condition.members)
-    if isinstance(condition, Negation):
-        return at_root and _decided(condition.condition, at_root)
-    return False
+
+    def step(self, step: Step, at_root: bool) -> bool:
+        return _step_decided(step)
+
+    def value_test(self, test: ValueTest, at_root: bool) -> bool:
+        return False
+
+    def first_node(self, condition: FirstNode, at_root: bool) -> bool:
+        return False
+
+    def either(self, condition: Either, at_root: bool) -> bool:
+        return all(self.visit(member, at_root) for member in condition.members)
+
+    def both(self, condition: Both, at_root: bool) -> bool:
+        return at_root and super().both(condition, at_root)
+
+    def negation(self, condition: Negation, at_root: bool) -> bool:
+        return at_root and self.visit(condition.condition, at_root)
+
+
+_decided = _Decided().visit
 
 
 def _step_decided(step: Step, *, at_document: bool = False) -> bool:

@@ -28,13 +28,12 @@ from twigcast.language import (
     Axis,
     Both,
     Condition,
-    Either,
     FirstNode,
     Kind,
-    Negation,
     Pattern,
     Step,
     ValueTest,
+    parts,
     require_pattern,
 )
 from twigcast.matching.explanation import (
@@ -97,23 +96,18 @@ class _Explainer:
         """The finding on a condition at nodes where it has the same verdict."""
         if isinstance(condition, Step):
             return self._path(condition, nodes, spell(condition))
-        holds = self._definitions.holds(condition, nodes[0])
+        holds = self._definitions.visit(condition, nodes[0])
         nodes = nodes[:1] if holds else nodes
         finding = Finding(kind_of(condition), spell(condition), _verdict(holds), asked=len(nodes))
         if isinstance(condition, ValueTest):
             return self._with_texts(finding, nodes, condition)
         if isinstance(condition, FirstNode):
             return self._with_first_node(finding, nodes, condition)
-        if isinstance(condition, Negation):
-            parts = self._explain_all([condition.condition], nodes)
-        elif isinstance(condition, Either):
-            parts = self._explain_all(condition.members, nodes)
-        else:
-            assert isinstance(condition, Both)
-            nearest, _ = self._nearest(condition.members, nodes)
-            parts = self._explain_all(condition.members, nearest)
+        asked = nodes
+        if isinstance(condition, Both):
+            asked, _ = self._nearest(condition.members, nodes)
         detail = f"at each of {len(nodes):,} nodes" if len(nodes) > 1 else ""
-        return replace(finding, detail=detail, parts=parts)
+        return replace(finding, detail=detail, parts=self._explain_all(parts(condition), asked))
 
     def _explain_all(
         self, conditions: Iterable[Condition], nodes: list[Node]
@@ -121,7 +115,7 @@ class _Explainer:
         return tuple(self._explain(condition, nodes) for condition in conditions)
 
     def _path(self, step: Step, nodes: list[Node], text: str) -> Finding:
-        holds = self._definitions.holds(step, nodes[0])
+        holds = self._definitions.visit(step, nodes[0])
         nodes = nodes[:1] if holds else nodes
         finding = Finding(ConditionKind.PATH, text, _verdict(holds), asked=len(nodes))
         if holds:
@@ -187,7 +181,7 @@ class _Explainer:
         best: tuple[int, int, list[bool]] = (-1, -1, [])
         nearest: list[Node] = []
         for node in nodes:
-            fulfilled = [self._definitions.holds(condition, node) for condition in ranked]
+            fulfilled = [self._definitions.visit(condition, node) for condition in ranked]
             score = (sum(fulfilled[:equalities]), sum(fulfilled), fulfilled)
             if score > best:
                 best, nearest = score, []

@@ -29,6 +29,7 @@ from twigcast.language import (
     Condition,
     Either,
     FirstNode,
+    Fold,
     Negation,
     Step,
     ValueTest,
@@ -202,25 +203,33 @@ def spell_step(step: Step) -> str:
     return step.test.text + ("" if step.position is None else f"[{step.position.text}]")
 
 
-def _spell(condition: Condition) -> str:
-    if isinstance(condition, Step):
-        path = _spell_path(chain(condition), ".")
-        return path[2:] if condition.axis is Axis.CHILD else path
-    if isinstance(condition, ValueTest):
-        return _spell_test(condition, ".")
-    if isinstance(condition, FirstNode):
+class _Spell(Fold[[], str]):
+    def step(self, step: Step) -> str:
+        path = _spell_path(chain(step), ".")
+        return path[2:] if step.axis is Axis.CHILD else path
+
+    def value_test(self, test: ValueTest) -> str:
+        return _spell_test(test, ".")
+
+    def first_node(self, condition: FirstNode) -> str:
         path = "".join(step.bracketed_text for step in condition.path)
         path = f".{path}" if condition.path[0].axis is Axis.DESCENDANT else path[1:]
         return _spell_test(condition.test, path)
-    if isinstance(condition, Negation):
-        return f"not({_spell(condition.condition)})"
-    if isinstance(condition, Either):
-        return " or ".join(map(_spell, condition.members))
-    assert isinstance(condition, Both)
-    return " and ".join(
-        f"({_spell(member)})" if isinstance(member, Either) else _spell(member)
-        for member in condition.members
-    )
+
+    def either(self, condition: Either) -> str:
+        return " or ".join(map(self.visit, condition.members))
+
+    def both(self, condition: Both) -> str:
+        return " and ".join(
+            f"({self.visit(member)})" if isinstance(member, Either) else self.visit(member)
+            for member in condition.members
+        )
+
+    def negation(self, condition: Negation) -> str:
+        return f"not({self.visit(condition.condition)})"
+
+
+_spell: Final = _Spell().visit
 
 
 def _spell_path(steps: list[Step], start: str) -> str:

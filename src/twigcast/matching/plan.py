@@ -26,6 +26,7 @@ from twigcast.language import (
     Condition,
     Either,
     FirstNode,
+    Fold,
     Negation,
     Pattern,
     Step,
@@ -126,24 +127,30 @@ def _joined(first: _Demand, second: _Demand) -> _Demand:
     )
 
 
-def _demands(condition: Condition, path: str) -> list[_Demand]:
-    """The ways in which a condition can hold at the end of a path; together, the only ones."""
-    if isinstance(condition, ValueTest):
-        return [_Demand(tests=(condition,))]
-    if isinstance(condition, Step):
-        return [_Demand(below=(twig,)) for twig in _twigs(condition, path)]
-    if isinstance(condition, Either):
-        return [demand for member in condition.members for demand in _demands(member, path)]
-    if isinstance(condition, Both):
-        return _all_of(condition.members, path)
-    if isinstance(condition, FirstNode):
+class _Demands(Fold[[str], list[_Demand]]):
+    """All cases in which a condition can hold at the end of a path."""
+
+    def step(self, step: Step, path: str) -> list[_Demand]:
+        return [_Demand(below=(twig,)) for twig in _twigs(step, path)]
+
+    def value_test(self, test: ValueTest, path: str) -> list[_Demand]:
+        return [_Demand(tests=(test,))]
+
+    def first_node(self, condition: FirstNode, path: str) -> list[_Demand]:
         # The first node passes, so some node does.
-        last: Condition = condition.test
-        for step in reversed(condition.path):
-            last = Step(step.axis, step.test, step.position, (*step.conditions, last))
-        return [_joined(_LEFT_OUT, demand) for demand in _demands(last, path)]
-    assert isinstance(condition, Negation)
-    return [_LEFT_OUT]
+        return [_joined(_LEFT_OUT, demand) for demand in self.visit(condition.as_branch(), path)]
+
+    def either(self, condition: Either, path: str) -> list[_Demand]:
+        return [demand for member in condition.members for demand in self.visit(member, path)]
+
+    def both(self, condition: Both, path: str) -> list[_Demand]:
+        return _all_of(condition.members, path)
+
+    def negation(self, condition: Negation, path: str) -> list[_Demand]:
+        return [_LEFT_OUT]
+
+
+_demands: Final = _Demands().visit
 
 
 def _unit(twig: _Twig) -> Unit:

@@ -22,6 +22,7 @@ from twigcast.language import (
     Condition,
     Either,
     FirstNode,
+    Fold,
     Kind,
     Negation,
     NodeTest,
@@ -31,7 +32,7 @@ from twigcast.language import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from twigcast.language import Pattern
 
@@ -97,50 +98,50 @@ def make_program(pattern: Pattern) -> Program:
     return Program(tuple(compiler.tests), tuple(compiler.instructions), alternatives)
 
 
-class _Compiler:
+class _Compiler(Fold[[], Instruction]):
+    """The instruction of a condition; those of the conditions below it are appended first."""
+
     def __init__(self) -> None:
         self.tests: dict[KindAndName, int] = {}
         self.instructions: list[Instruction] = []
 
     def add(self, condition: Condition) -> int:
         """Lay out a condition and all below it; the number of its instruction."""
-        instruction = self._instruction(condition)
+        instruction = self.visit(condition)
         self.instructions.append(instruction)
         return len(self.instructions) - 1
 
-    def _instruction(self, condition: Condition) -> Instruction:
-        if isinstance(condition, Step):
-            return self._step(condition)
-        if isinstance(condition, ValueTest):
-            comparison, operand = comparison_of(condition)
-            return Instruction(Operation.VALUE, comparison=comparison, operand=operand)
-        if isinstance(condition, FirstNode):
-            path = self._add_all(condition.path)
-            comparison, operand = comparison_of(condition.test)
-            return Instruction(Operation.FIRST_NODE, path, comparison=comparison, operand=operand)
-        if isinstance(condition, Either):
-            return Instruction(Operation.EITHER, self._add_all(condition.members))
-        if isinstance(condition, Both):
-            return Instruction(Operation.BOTH, self._add_all(condition.members))
-        assert isinstance(condition, Negation)
-        return Instruction(Operation.NEGATION, (self.add(condition.condition),))
-
-    def _add_all(self, conditions: Iterable[Condition]) -> tuple[int, ...]:
-        return tuple(map(self.add, conditions))
-
-    def _step(self, step: Step) -> Instruction:
+    def step(self, step: Step) -> Instruction:
         conditions: Sequence[Condition] = step.conditions
         if len(conditions) > 1:
             conditions = sorted(conditions, key=_cost)
         ordinal, position = _ordinal(step.position)
         return Instruction(
             Operation.STEP,
-            self._add_all(conditions),
+            tuple(map(self.add, conditions)),
             descendant=step.axis is Axis.DESCENDANT,
             test=self._test(step.test),
             ordinal=ordinal,
             position=position,
         )
+
+    def value_test(self, test: ValueTest) -> Instruction:
+        comparison, operand = comparison_of(test)
+        return Instruction(Operation.VALUE, comparison=comparison, operand=operand)
+
+    def first_node(self, condition: FirstNode) -> Instruction:
+        path = tuple(map(self.add, condition.path))
+        comparison, operand = comparison_of(condition.test)
+        return Instruction(Operation.FIRST_NODE, path, comparison=comparison, operand=operand)
+
+    def either(self, condition: Either) -> Instruction:
+        return Instruction(Operation.EITHER, tuple(map(self.add, condition.members)))
+
+    def both(self, condition: Both) -> Instruction:
+        return Instruction(Operation.BOTH, tuple(map(self.add, condition.members)))
+
+    def negation(self, condition: Negation) -> Instruction:
+        return Instruction(Operation.NEGATION, (self.add(condition.condition),))
 
     def _test(self, test: NodeTest) -> int:
         key = KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))

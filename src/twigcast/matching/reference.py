@@ -14,14 +14,12 @@ from itertools import chain
 from twigcast.documents import Document, Element
 from twigcast.language import (
     Axis,
-    Both,
-    Condition,
-    Either,
     FirstNode,
     Kind,
     Negation,
     NodeTest,
     Pattern,
+    Question,
     Step,
     ValueTest,
     compare_numbers,
@@ -32,8 +30,8 @@ from twigcast.language import (
 def reference_matches(pattern: Pattern, document: Document) -> bool:
     """Whether one of the pattern's alternatives is in the document."""
     top, _ = build_nodes(document)
-    definitions = Definitions()
-    return any(definitions.holds(alternative, top) for alternative in pattern.alternatives)
+    holds = Definitions().visit
+    return any(holds(alternative, top) for alternative in pattern.alternatives)
 
 
 class Node:
@@ -116,27 +114,24 @@ def passing(test: NodeTest, owner: Node) -> list[Node]:
     ]
 
 
-class Definitions:
+class Definitions(Question[[Node]]):
     """When a condition holds, and which nodes a step selects.
 
     The definitions refer to each other through ``self``, so that a subclass can look on.
     """
 
-    def holds(self, condition: Condition, node: Node) -> bool:
-        """Whether the condition holds at the node."""
-        if isinstance(condition, Step):
-            return next(self.select(condition, node), None) is not None
-        if isinstance(condition, ValueTest):
-            return compare(node.string_value(), condition)
-        if isinstance(condition, Either):
-            return any(self.holds(member, node) for member in condition.members)
-        if isinstance(condition, Both):
-            return all(self.holds(member, node) for member in condition.members)
-        if isinstance(condition, Negation):
-            return not self.holds(condition.condition, node)
-        assert isinstance(condition, FirstNode)
+    def step(self, step: Step, node: Node) -> bool:
+        return next(self.select(step, node), None) is not None
+
+    def value_test(self, test: ValueTest, node: Node) -> bool:
+        return compare(node.string_value(), test)
+
+    def first_node(self, condition: FirstNode, node: Node) -> bool:
         first = self.first(condition.path, node)
         return first is not None and compare(first.string_value(), condition.test)
+
+    def negation(self, condition: Negation, node: Node) -> bool:
+        return not self.visit(condition.condition, node)
 
     def select(self, step: Step, node: Node) -> Iterator[Node]:
         """The nodes that the step leads to from ``node``."""
@@ -147,7 +142,7 @@ class Definitions:
         """The children or attributes of ``owner`` that pass all that the step asks."""
         for index, candidate in enumerate(passing(step.test, owner), start=1):
             if (step.position is None or step.position.accepts(index)) and all(
-                self.holds(condition, candidate) for condition in step.conditions
+                self.visit(condition, candidate) for condition in step.conditions
             ):
                 yield candidate
 

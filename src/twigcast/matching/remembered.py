@@ -44,7 +44,7 @@ class RememberedDefinitions(Definitions):
         self._nodes = nodes
         self._answers: dict[Condition, bytearray] = {}
 
-    def holds(self, condition: Condition, node: Node) -> bool:
+    def visit(self, condition: Condition, node: Node) -> bool:
         answers = self._answers.get(condition)
         if answers is None:
             answers = self._answers[condition] = bytearray(self._nodes)
@@ -55,7 +55,7 @@ class RememberedDefinitions(Definitions):
                 for other in _alike(condition.axis, node, found):
                     answers[other.number] = self._HOLDS if holds else self._FAILS
             else:
-                holds = super().holds(condition, node)
+                holds = super().visit(condition, node)
             answers[node.number] = self._HOLDS if holds else self._FAILS
         return answers[node.number] == self._HOLDS
 

@@ -23,9 +23,11 @@ from twigcast.language import (
     Condition,
     Either,
     FirstNode,
+    Fold,
     Kind,
     Negation,
     Pattern,
+    Question,
     Step,
     ValueTest,
     passes,
@@ -38,41 +40,65 @@ from twigcast.schema.values import may_be_anything, may_be_blank, may_hold, may_
 
 def path_overlaps(automaton: PathAutomaton, pattern: Pattern) -> bool:
     """Whether a branch of ``pattern``, from the root to its last element, can lie along a path."""
-    return any(_lies_along(automaton, None, step) for step in pattern.alternatives)
+    lies_along = _LiesAlong(automaton).visit
+    return any(lies_along(step, None) for step in pattern.alternatives)
 
 
-def _lies_along(automaton: PathAutomaton, positions: int | None, condition: Condition) -> bool:
-    """Whether a branch of a condition that asks for elements goes on from ``positions``."""
-    if isinstance(condition, Step):
-        if condition.test.kind is not Kind.ELEMENT:
-            return positions is not None or condition.axis is Axis.DESCENDANT
-        reached = automaton.advance(positions, condition)
-        return bool(reached) and _any_lies_along(automaton, reached, condition.conditions)
-    if isinstance(condition, FirstNode):
-        return _lies_along(automaton, positions, condition.as_branch())
-    if isinstance(condition, Either):
-        return any(_lies_along(automaton, positions, member) for member in condition.members)
-    assert isinstance(condition, Both)
-    assert positions is not None
-    return _any_lies_along(automaton, positions, condition.members)
+class _LiesAlong(Question[[int | None]]):
+    """Whether a branch of a condition goes on from positions of the automaton.
+
+    A condition that asks for no element holds no branch up; None are the positions before the root.
+    """
+
+    def __init__(self, automaton: PathAutomaton) -> None:
+        self._automaton = automaton
+
+    def step(self, step: Step, positions: int | None) -> bool:
+        if step.test.kind is not Kind.ELEMENT:
+            return positions is not None or step.axis is Axis.DESCENDANT
+        reached = self._automaton.advance(positions, step)
+        return bool(reached) and self._any(step.conditions, reached)
+
+    def value_test(self, test: ValueTest, positions: int | None) -> bool:
+        return True
+
+    def first_node(self, condition: FirstNode, positions: int | None) -> bool:
+        return self.visit(condition.as_branch(), positions)
+
+    def both(self, condition: Both, positions: int | None) -> bool:
+        return self._any(condition.members, positions)
+
+    def negation(self, condition: Negation, positions: int | None) -> bool:
+        return True
+
+    def _any(self, conditions: Sequence[Condition], positions: int | None) -> bool:
+        asking = [condition for condition in conditions if _asks_for_element(condition)]
+        return not asking or any(self.visit(each, positions) for each in asking)
 
 
-def _any_lies_along(
-    automaton: PathAutomaton, positions: int, conditions: Sequence[Condition]
-) -> bool:
-    asking = [condition for condition in conditions if _asks_for_element(condition)]
-    return not asking or any(_lies_along(automaton, positions, each) for each in asking)
+class _AsksForElement(Question[[]]):
+    """Whether a condition holds only where there is an element below."""
+
+    def step(self, step: Step) -> bool:
+        return step.test.kind is Kind.ELEMENT
+
+    def value_test(self, test: ValueTest) -> bool:
+        return False
+
+    def first_node(self, condition: FirstNode) -> bool:
+        return self.visit(condition.path[0])
+
+    def either(self, condition: Either) -> bool:
+        return all(map(self.visit, condition.members))
+
+    def both(self, condition: Both) -> bool:
+        return any(map(self.visit, condition.members))
+
+    def negation(self, condition: Negation) -> bool:
+        return False
 
 
-def _asks_for_element(condition: Condition) -> bool:
-    """Whether the condition holds only where there is an element below."""
-    if isinstance(condition, Step):
-        return condition.test.kind is Kind.ELEMENT
-    if isinstance(condition, FirstNode):
-        return condition.path[0].test.kind is Kind.ELEMENT
-    if isinstance(condition, Either):
-        return all(map(_asks_for_element, condition.members))
-    return isinstance(condition, Both) and any(map(_asks_for_element, condition.members))
+_asks_for_element = _AsksForElement().visit
 
 
 class SchemaOverlap:
@@ -88,12 +114,12 @@ class SchemaOverlap:
         names: Sequence[str],
         elements: Mapping[str, ElementDeclaration],
     ) -> None:
-        self._automaton = automaton
+        self.automaton = automaton
         self._index = {name: index for index, name in enumerate(names)}
         self._declarations = tuple(elements.get(name) for name in names)
         self._companions: dict[int, dict[int, int] | None] = {}
         self._attributes: dict[str, list[tuple[int, Attribute]]] = {}
-        self._undeclared = self._empty = self._texts = 0
+        self._undeclared = self.empty = self._texts = 0
         for index, declaration in enumerate(self._declarations):
             if declaration is None:
                 self._undeclared |= 1 << index
@@ -101,66 +127,30 @@ class SchemaOverlap:
             if holds_text(declaration.content):
                 self._texts |= 1 << index
             elif isinstance(declaration.content, Empty):
-                self._empty |= 1 << index
+                self.empty |= 1 << index
             for attribute in declaration.attributes:
                 if not attribute.is_namespace_declaration:
                     same = self._attributes.setdefault(attribute.name.rpartition(":")[2], [])
                     same.append((index, attribute))
         self._texts |= self._undeclared
         # Elements whose string-value may be more than white space.
-        self._worded = self._texts | automaton.far_above(self._texts)
+        self.worded = self._texts | automaton.far_above(self._texts)
 
     def overlaps(self, pattern: Pattern) -> bool:
         """Whether some valid document may match."""
         steps = pattern.linear_steps
         if steps is not None:
-            return self._automaton.overlaps_linear(steps)
-        known: dict[Condition, int] = {}
-        return any(self._at_document(step, known) for step in pattern.alternatives)
+            return self.automaton.overlaps_linear(steps)
+        where = _Where(self)
+        return any(self._at_document(step, where) for step in pattern.alternatives)
 
-    def _at_document(self, step: Step, known: dict[Condition, int]) -> bool:
+    def _at_document(self, step: Step, where: _Where) -> bool:
         if step.axis is Axis.CHILD and step.test.kind is not Kind.ELEMENT:
             return False
-        found = self._find(step, known)
-        return bool(found & self._automaton.first if step.axis is Axis.CHILD else found)
+        found = self.find(step, where)
+        return bool(found & self.automaton.first if step.axis is Axis.CHILD else found)
 
-    def _where(self, condition: Condition, known: dict[Condition, int]) -> int:
-        """The elements at which the condition may hold."""
-        found = known.get(condition)
-        if found is None:
-            found = known[condition] = self._decide(condition, known)
-        return found
-
-    def _decide(self, condition: Condition, known: dict[Condition, int]) -> int:
-        automaton = self._automaton
-        if isinstance(condition, Step):
-            found = self._find(condition, known)
-            if condition.test.kind is Kind.ELEMENT:
-                if condition.axis is Axis.CHILD:
-                    return automaton.above(found)
-                return automaton.far_above(found)
-            # XPath's `.//@x` and `.//text()` include those of the element itself.
-            return found if condition.axis is Axis.CHILD else found | automaton.far_above(found)
-        if isinstance(condition, ValueTest):
-            found = self._worded
-            if passes("", condition):
-                found |= self._empty
-            if may_be_blank(condition):
-                found |= automaton.everywhere & ~self._empty
-            return found
-        if isinstance(condition, FirstNode):
-            return self._where(condition.as_branch(), known)
-        if isinstance(condition, Either):
-            found = 0
-            for member in condition.members:
-                found |= self._where(member, known)
-            return found
-        if isinstance(condition, Both):
-            return self._where_all(automaton.everywhere, condition.members, known)
-        assert isinstance(condition, Negation)
-        return automaton.everywhere
-
-    def _find(self, step: Step, known: dict[Condition, int]) -> int:
+    def find(self, step: Step, where: _Where) -> int:
         """The elements that the step may find, or those with such an attribute or text in them."""
         if step.test.kind is Kind.ATTRIBUTE:
             return self._find_attribute(step)
@@ -169,10 +159,10 @@ class SchemaOverlap:
             if all(may_hold(each, may_be_anything) for each in step.conditions):
                 found |= self._texts
             if all(may_hold(each, may_be_blank) for each in step.conditions):
-                found |= self._automaton.everywhere & ~self._empty
+                found |= self.automaton.everywhere & ~self.empty
             return found
-        named = self._automaton.positions(step.test.namespace, step.test.local)
-        return self._where_all(named, step.conditions, known)
+        named = self.automaton.positions(step.test.namespace, step.test.local)
+        return self.all_of(named, step.conditions, where)
 
     def _find_attribute(self, step: Step) -> int:
         found = 0
@@ -186,14 +176,12 @@ class SchemaOverlap:
                     found |= 1 << index
         return found
 
-    def _where_all(
-        self, elements: int, conditions: Sequence[Condition], known: dict[Condition, int]
-    ) -> int:
+    def all_of(self, elements: int, conditions: Sequence[Condition], where: _Where) -> int:
         """Those of ``elements`` at which all the conditions may hold together."""
         for condition in conditions:
-            elements &= self._where(condition, known)
+            elements &= where.visit(condition)
         asked = [
-            self._children_asked(condition, known)
+            self._children_asked(condition, where)
             for condition in conditions
             if isinstance(condition, Step) and condition.test.kind is Kind.ELEMENT
         ]
@@ -203,10 +191,10 @@ class SchemaOverlap:
                     elements &= ~(1 << index)
         return elements
 
-    def _children_asked(self, step: Step, known: dict[Condition, int]) -> int:
+    def _children_asked(self, step: Step, where: _Where) -> int:
         """The elements one of which must be a child for the branch to be there."""
-        found = self._find(step, known)
-        return found if step.axis is Axis.CHILD else found | self._automaton.far_above(found)
+        found = self.find(step, where)
+        return found if step.axis is Axis.CHILD else found | self.automaton.far_above(found)
 
     def _go_together(self, index: int, asked: Sequence[int]) -> bool:
         """Whether, for any two of the sets, children from both can stand side by side."""
@@ -215,7 +203,7 @@ class SchemaOverlap:
             return True
         for place, one in enumerate(asked):
             reached = 0
-            for child in bits(one & self._automaton.follow[index]):
+            for child in bits(one & self.automaton.follow[index]):
                 reached |= beside[child]
             if not all(reached & other for other in asked[:place]):
                 return False
@@ -235,3 +223,51 @@ class SchemaOverlap:
                     for child, others in found.items()
                 }
         return self._companions[index]
+
+
+class _Where(Fold[[], int]):
+    """The elements at which a condition may hold, for the conditions of one pattern."""
+
+    def __init__(self, schema: SchemaOverlap) -> None:
+        self._schema = schema
+        self._known: dict[Condition, int] = {}
+
+    def visit(self, condition: Condition) -> int:
+        known = self._known.get(condition)
+        if known is None:
+            known = self._known[condition] = super().visit(condition)
+        return known
+
+    def step(self, step: Step) -> int:
+        automaton = self._schema.automaton
+        elements = self._schema.find(step, self)
+        if step.test.kind is Kind.ELEMENT:
+            return (automaton.above if step.axis is Axis.CHILD else automaton.far_above)(elements)
+        # XPath's `.//@x` and `.//text()` include those of the element itself.
+        if step.axis is Axis.CHILD:
+            return elements
+        return elements | automaton.far_above(elements)
+
+    def value_test(self, test: ValueTest) -> int:
+        schema = self._schema
+        elements = schema.worded
+        if passes("", test):
+            elements |= schema.empty
+        if may_be_blank(test):
+            elements |= schema.automaton.everywhere & ~schema.empty
+        return elements
+
+    def first_node(self, condition: FirstNode) -> int:
+        return self.visit(condition.as_branch())
+
+    def either(self, condition: Either) -> int:
+        elements = 0
+        for member in condition.members:
+            elements |= self.visit(member)
+        return elements
+
+    def both(self, condition: Both) -> int:
+        return self._schema.all_of(self._schema.automaton.everywhere, condition.members, self)
+
+    def negation(self, condition: Negation) -> int:
+        return self._schema.automaton.everywhere

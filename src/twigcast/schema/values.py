@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, ParamSpec
 
 from twigcast.language import (
     XML_NAMESPACE,
-    Both,
     Condition,
-    Either,
+    FirstNode,
     Negation,
     NodeTest,
+    Question,
     Step,
     ValueTest,
     passes,
+    walk,
 )
 from twigcast.schema.dtd import Attribute
 
+P = ParamSpec("P")
 _WHITE_SPACE = " \t\r\n"
 
 
@@ -32,15 +35,26 @@ def may_be_blank(test: ValueTest) -> bool:
     return test.operator == "!="  # white space is not a number, and that differs from all numbers
 
 
-def may_hold(condition: Condition, possible: Callable[[ValueTest], bool]) -> bool:
-    """Whether the condition may hold at an attribute or text whose value is not known."""
-    if isinstance(condition, ValueTest):
-        return possible(condition)
-    if isinstance(condition, Either):
-        return any(may_hold(member, possible) for member in condition.members)
-    if isinstance(condition, Both):
-        return all(may_hold(member, possible) for member in condition.members)
-    return isinstance(condition, Negation)  # branches do not go on from here
+class _AtLeaf(Question[P]):
+    """A question about an attribute or a text: no branch goes on from there."""
+
+    def step(self, step: Step, /, *args: P.args, **kwargs: P.kwargs) -> bool:
+        return False
+
+    def first_node(self, condition: FirstNode, /, *args: P.args, **kwargs: P.kwargs) -> bool:
+        return False
+
+
+class _MayHold(_AtLeaf[[Callable[[ValueTest], bool]]]):
+    def value_test(self, test: ValueTest, possible: Callable[[ValueTest], bool]) -> bool:
+        return possible(test)
+
+    def negation(self, condition: Negation, possible: Callable[[ValueTest], bool]) -> bool:
+        return True
+
+
+may_hold: Final = _MayHold().visit
+"""Whether a condition may hold at an attribute or text of which it is known what tests pass."""
 
 
 def may_pass(attribute: Attribute, step: Step) -> bool:
@@ -81,22 +95,24 @@ def _known_values(attribute: Attribute) -> tuple[str, ...] | None:
     return attribute.choices or None
 
 
-def _holds(condition: Condition, value: str) -> bool:
-    """Whether the condition holds at an attribute of that value: exact."""
-    if isinstance(condition, ValueTest):
-        return passes(value, condition)
-    if isinstance(condition, Either):
-        return any(_holds(member, value) for member in condition.members)
-    if isinstance(condition, Both):
-        return all(_holds(member, value) for member in condition.members)
-    return isinstance(condition, Negation) and not _holds(condition.condition, value)
+class _Holds(_AtLeaf[[str]]):
+    """Whether a condition holds at an attribute of that value: exact."""
+
+    def value_test(self, test: ValueTest, value: str) -> bool:
+        return passes(value, test)
+
+    def negation(self, condition: Negation, value: str) -> bool:
+        return not self.visit(condition.condition, value)
+
+
+_holds: Final = _Holds().visit
 
 
 def _looks_at_space(condition: Condition) -> bool:
     """Whether the condition compares with a text that holds white space."""
-    if isinstance(condition, ValueTest):
-        operand = condition.operand
-        return isinstance(operand, str) and any(space in operand for space in _WHITE_SPACE)
-    if isinstance(condition, Either | Both):
-        return any(map(_looks_at_space, condition.members))
-    return isinstance(condition, Negation) and _looks_at_space(condition.condition)
+    return any(
+        isinstance(each, ValueTest)
+        and isinstance(each.operand, str)
+        and any(space in each.operand for space in _WHITE_SPACE)
+        for each in walk(condition)
+    )
