@@ -1,6 +1,6 @@
 """Settings that all tests share.
 
-Hypothesis runs a few hundred cases by default and tens of thousands with
+Hypothesis runs 150 cases by default and tens of thousands with
 ``--hypothesis-profile=nightly`` (``make nightly``).  Both are derandomised or print their seed, so
 that a failure can be run again.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 settings.register_profile(
     "dev",
-    max_examples=300,
+    max_examples=150,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -66,9 +66,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with Spark run in one process, so that one session serves them all."""
+    """The tests of a file that uses Spark run in one process, which makes their fixtures once.
+
+    pytest-xdist reads the groups in the same hook, so they must be there before.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
