@@ -7,13 +7,18 @@ that a failure can be run again.
 
 from __future__ import annotations
 
+import os
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from folders import ROOT
 from hypothesis import HealthCheck, settings
+from quick_spark import submit_arguments
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +38,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("dev")
+
+os.environ["PYSPARK_SUBMIT_ARGS"] = submit_arguments()
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +66,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.default.parallelism": "2",
             "spark.local.dir": str(scratch / "local"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         },
     )
     yield session
@@ -68,11 +74,35 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file that uses Spark run in one process, which makes their fixtures once.
+    """Tests that share a costly fixture run in one process, which makes that fixture once.
 
-    pytest-xdist reads the groups in the same hook, so they must be there before.
+    Costly are the Spark session and whatever a module makes once for all its tests.  pytest-xdist
+    reads the groups in the same hook, so they must be there before.
     """
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        uses_spark = "spark" in getattr(item, "fixturenames", ())
+        if uses_spark:
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        if uses_spark or _has_module_fixture(item):
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+
+
+def _has_module_fixture(item: pytest.Item) -> bool:
+    information = getattr(item, "_fixtureinfo", None)
+    definitions = information.name2fixturedefs.values() if information else ()
+    return any(each.scope == "module" for group in definitions for each in group)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How long the tests of each folder took, all processes together."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    tests: Counter[str] = Counter()
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            folder = report.location[0].rpartition("/")[0]
+            seconds[folder] += report.duration
+            tests[folder] += report.when == "call"
+    if sum(seconds.values()) > 60:
+        terminalreporter.section("seconds of each folder")
+        for folder, taken in sorted(seconds.items(), key=itemgetter(1), reverse=True):
+            terminalreporter.write_line(f"{taken:6.0f} s {tests[folder]:6,} tests  {folder}")

@@ -26,8 +26,6 @@ from twigcast.errors import ConfigError, NetworkError
 from twigcast.routing import LinkTraits, Overlay
 from twigcast.simulation.topologies import chain
 
-pytestmark = pytest.mark.xdist_group("network-cli")  # one network serves many
-
 PATIENCE = 30.0
 
 

@@ -49,7 +49,6 @@ TINY = BrokerSizes(
     spread_brokers=2,
 )
 
-pytestmark = pytest.mark.xdist_group("broker-bench")  # one run of it serves all
 
 ROWS = {
     "broker-ephemeral": 5_000,

@@ -30,11 +30,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="the processes of a session are found in /proc"
 )
 COMMAND = "import typer; from twigcast.cli.stream import stream; typer.run(stream)"
-SETTINGS = (
-    "spark.ui.enabled=false",
-    "spark.sql.shuffle.partitions=2",
-    "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-)
+SETTINGS = ("spark.ui.enabled=false", "spark.sql.shuffle.partitions=2")
 PATIENCE = 180.0
 """Seconds after which a process is taken to hang; a busy machine takes many to start Spark."""
 MOST = 400

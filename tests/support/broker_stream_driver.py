@@ -90,7 +90,6 @@ def main(address: str, folder: str) -> None:
         master="local[2]",
         conf={
             "spark.ui.enabled": "false",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             # So that what comes before the halt is published.
             "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
         },

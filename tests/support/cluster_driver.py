@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
+from quick_spark import QUICK_JAVA
 
 from twigcast.language import Subscription, parse
 from twigcast.pipeline import start_session
@@ -29,7 +30,6 @@ PARTITIONS = 8
 FAILING = (1, 5)
 """The partitions whose first try fails half-way, where that is asked for."""
 _DEADLINE = 180.0
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def document(number: int) -> bytes:
@@ -121,7 +121,6 @@ def main(master: str, folder: str) -> None:
             "spark.driver.memory": "512m",
             "spark.executor.memory": "512m",
             "spark.sql.shuffle.partitions": "2",
-            "spark.driver.extraJavaOptions": QUICK_JAVA,
             "spark.executor.extraJavaOptions": QUICK_JAVA,
         },
     )

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import pyspark
 import pytest
+from quick_spark import QUICK_JAVA
 
 from twigcast.pipeline.session import _find_java
 
@@ -122,7 +123,7 @@ def _environment(folder: Path) -> dict[str, str]:
         # Executors get what workers have, and import the functions of tests.
         "PYTHONPATH": str(Path(__file__).parent),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
 
 
