@@ -25,12 +25,13 @@ ALLOWED: dict[str, set[str]] = {
     "language": set(),
     "documents": {"language"},
     "schema": {"language"},
+    "drawing": {"language"},
     "workload": {"language", "schema"},
     "matching": {"language", "documents"},
-    "covering": {"language", "schema"},
-    "routing": {"language", "documents", "schema", "matching", "covering"},
+    "covering": {"language", "schema", "drawing"},
+    "routing": {"language", "documents", "schema", "matching", "covering", "drawing"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
-    "simulation": {"language", "documents", "schema", "matching", "covering", "routing"},
+    "simulation": {"language", "documents", "schema", "matching", "covering", "routing", "drawing"},
     "wire": set(),
     "client": {"language", "documents", "schema", "wire", "hierarchy"},
     "broker": {
@@ -61,6 +62,7 @@ ALLOWED["cli"] = EVERYTHING | {"experiments"}
 
 UPWARD = {
     ("language", "matching"): "Pattern.matches is a convenience, imported when called",
+    ("language", "drawing"): "Pattern._repr_svg_ is one for notebooks, imported when called",
     ("language", "documents"): "the type of that method's limits, for type checkers only",
 }
 

@@ -24,7 +24,7 @@ from twigcast.covering import (
     SubscriptionTree,
     replaced_patterns,
 )
-from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
+from twigcast.drawing import Diagram, DiagramNode, to_dot, to_svg
 from twigcast.language import Pattern, read_subscriptions
 
 _MOST_ROWS: Final = 40

@@ -40,6 +40,7 @@ from twigcast.cli.workload_options import (
     WildcardByShape,
     pattern_parameters,
 )
+from twigcast.drawing import draw_overlay
 from twigcast.errors import OverlayError
 from twigcast.routing import (
     PAPER_STRATEGIES,
@@ -48,8 +49,7 @@ from twigcast.routing import (
     Strategy,
     read_network,
 )
-from twigcast.simulation.drawing import draw_overlay
-from twigcast.simulation.topologies import parse_topology
+from twigcast.simulation import parse_topology
 from twigcast.workload import ValueParameters
 
 _ALL: Final = "all"

@@ -40,11 +40,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
-from twigcast.covering.drawing_labels import shorten
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared
 from twigcast.covering.subscribers import SubscriptionSet
+from twigcast.drawing import Diagram, DiagramNode, shorten, to_dot, to_svg
 from twigcast.language import Pattern, as_pattern, parse, require_pattern
 
 _LINES = 100

@@ -32,6 +32,7 @@ from typing import Any, Final, NamedTuple
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, NetworkError
 from twigcast.matching import BatchMatches, Matcher
+from twigcast.routing.overlay import Link, Overlay
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import Towards
@@ -215,6 +216,19 @@ class FrozenNetwork:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenNetwork, (self._matcher, self._tables)
+
+    def _repr_svg_(self) -> str:
+        from twigcast.drawing import draw_overlay  # for notebooks only
+
+        tables = self._tables.brokers
+        pairs = {
+            Link.between(name, other)
+            for name, broker in tables.items()
+            for neighbours in broker.hops.values()
+            for other in neighbours
+        }
+        clients = {name: len(broker.clients) for name, broker in tables.items()}
+        return draw_overlay(Overlay(tables, sorted(pairs)), clients=clients)
 
     def __repr__(self) -> str:
         return (

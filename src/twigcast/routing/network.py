@@ -458,6 +458,12 @@ class Network:
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a Network is not copied; pass on what freeze() gives")
 
+    def _repr_svg_(self) -> str:
+        from twigcast.drawing import draw_overlay  # for notebooks only
+
+        clients = Counter(client.broker for client in self._clients.values())
+        return draw_overlay(self.overlay, clients=clients)
+
     def __repr__(self) -> str:
         return (
             f"<Network of {len(self._routers)} brokers and {len(self._clients)} clients, "

@@ -13,8 +13,8 @@ latency, and waits while the broker is busy with others; a link that loses, doub
 frames (:class:`Conditions`) has sessions at both ends, as a live one has.  :class:`Traffic` looks
 on and counts what the papers' tables count.  A :class:`Fault` happens at its time;
 :func:`random_faults` makes schedules of them.  Overlays come from a call such as
-:func:`balanced_tree` or from a text (:func:`parse_topology`); :func:`draw_overlay` draws one with
-its traffic.
+:func:`balanced_tree` or from a text (:func:`parse_topology`);
+:func:`twigcast.drawing.draw_overlay` draws one with its traffic.
 
 Invariant: the same seed and the same calls give the same :class:`Summary`, as long as the time that
 a broker takes is fixed (:class:`FixedTime`, the default).  Whatever the seed, latencies, losses and
@@ -30,7 +30,6 @@ from __future__ import annotations
 from twigcast.simulation.conditions import Conditions, FixedTime, MeasuredTime, ProcessingTime
 from twigcast.simulation.counts import Counts
 from twigcast.simulation.delays import Delays
-from twigcast.simulation.drawing import draw_overlay
 from twigcast.simulation.faults import (
     Crash,
     Cut,
@@ -87,7 +86,6 @@ __all__ = [
     "balanced_tree",
     "chain",
     "draft_tree",
-    "draw_overlay",
     "parse_topology",
     "random_connected",
     "random_faults",
