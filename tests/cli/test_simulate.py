@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,7 @@ from twigcast.cli import app
 from twigcast.documents import Source, decompose
 from twigcast.routing import PAPER_STRATEGIES
 from twigcast.simulation import Simulation
-
-RUN = sys.modules["twigcast.cli.simulated_run"]
+from twigcast.simulation.scenario import run as scenario_run
 
 OFFICES = """\
 strategy = "covering"
@@ -415,7 +413,7 @@ class Stuttering(Simulation):
 def test_a_network_that_delivers_wrongly_is_an_error(
     kind: type[Simulation], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RUN, "Simulation", kind)
+    monkeypatch.setattr(scenario_run, "Simulation", kind)
     result = CliRunner().invoke(app, ["simulate", *SMALL, "--strategy", "covering"])
     assert result.exit_code == 1
     assert "covering: subscriber-" in result.stderr

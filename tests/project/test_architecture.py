@@ -32,7 +32,16 @@ ALLOWED: dict[str, set[str]] = {
     "covering": {"language", "schema", "drawing"},
     "routing": {"language", "documents", "schema", "matching", "covering", "drawing"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
-    "simulation": {"language", "documents", "schema", "matching", "covering", "routing", "drawing"},
+    "simulation": {
+        "language",
+        "documents",
+        "schema",
+        "matching",
+        "covering",
+        "routing",
+        "drawing",
+        "workload",
+    },
     "wire": set(),
     "client": {"language", "documents", "schema", "wire", "hierarchy"},
     "broker": {

@@ -41,6 +41,7 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
+from twigcast.routing.checked_table import CheckedTable, load_toml, show
 from twigcast.routing.document_ways import Deliveries, DocumentWays, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
@@ -91,6 +92,7 @@ __all__ = [
     "AdvertisementEntry",
     "AdvertisementKey",
     "Anything",
+    "CheckedTable",
     "ClientDelivery",
     "ClientPlan",
     "Counters",
@@ -136,7 +138,9 @@ __all__ = [
     "Update",
     "Wanting",
     "freeze",
+    "load_toml",
     "path_document",
     "read_network",
+    "show",
     "write_network",
 ]

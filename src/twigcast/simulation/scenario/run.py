@@ -18,26 +18,26 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from time import process_time
-from typing import Final
+from typing import Final, Protocol
 
-from twigcast.cli.console import WorkShown
-from twigcast.cli.simulated_workload import Expected, SimulatedDocument, SimulatedWorkload
 from twigcast.errors import NetworkError
 from twigcast.routing import ClientPlan, DocumentId, Link, Strategy
-from twigcast.simulation import (
-    Crash,
-    Fault,
-    FixedTime,
-    MeasuredTime,
-    Simulation,
-    Summary,
-    random_faults,
-)
+from twigcast.simulation.conditions import FixedTime, MeasuredTime
+from twigcast.simulation.faults import Crash, Fault, random_faults
+from twigcast.simulation.scenario.workload import Expected, SimulatedDocument, SimulatedWorkload
+from twigcast.simulation.simulation import Simulation
+from twigcast.simulation.summary import Summary
 
 _BETWEEN: Final = 0.1
 """The seconds between two documents while there are faults, at least."""
 _LATENCIES: Final = 20
 """And so many times the longest latency, that a document can arrive before the next one leaves."""
+
+
+class Progress(Protocol):
+    """Called with the work that is being done and, where that is known, how much of it."""
+
+    def __call__(self, work: str, done: int = 0, total: int = 0) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def run_strategy(
     expected: Expected,
     strategy: Strategy,
     setting: Setting,
-    show: WorkShown,
+    show: Progress,
 ) -> StrategyRun:
     """Simulate a strategy from an empty network on."""
     run = _Run(workload, strategy, setting, show)
@@ -147,7 +147,7 @@ class _Run:
     """A simulation on its way."""
 
     def __init__(
-        self, workload: SimulatedWorkload, strategy: Strategy, setting: Setting, show: WorkShown
+        self, workload: SimulatedWorkload, strategy: Strategy, setting: Setting, show: Progress
     ) -> None:
         self._workload = workload
         self._strategy = strategy
