@@ -69,7 +69,7 @@ def test_clients_that_no_way_leads_to_are_counted_and_told_of(offices: Path) -> 
     assert "no link leads from the largest to: oslo;" in result.stderr
     assert "right" not in result.stdout
     assert result.stdout.endswith(
-        "not all can be reached: no way leads to 3 wanted deliveries; every document went once to "
+        "not all can be reached: no path leads to 3 wanted deliveries; every document went once to "
         "exactly the others who want it, 3 deliveries\n"
     )
     (row,) = rows(result.stdout)

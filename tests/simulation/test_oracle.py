@@ -292,7 +292,7 @@ def outlive_a_cut(self: FramedLink) -> None:
 @instead_of(TimedTransport, "cut")
 def drop_nothing(self: TimedTransport, one: str, other: str) -> None:
     for ends in ((one, other), (other, one)):
-        self._ways.pop(ends, None)
+        self._directions.pop(ends, None)
 
 
 @instead_of(Network, "_attach_again")

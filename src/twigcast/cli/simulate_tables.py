@@ -76,7 +76,7 @@ def _about(workload: SimulatedWorkload, setting: Setting) -> str:
 
 
 def about_parts(parts: Sequence[Sequence[str]]) -> str:
-    """That no way leads to some brokers, of which the first few are named."""
+    """That no path leads to some brokers, of which the first few are named."""
     named = []
     for part in parts[1 : 1 + _MOST_PARTS]:
         more = len(part) - _MOST_BROKERS
@@ -101,7 +101,7 @@ def _praise(setting: Setting, runs: Sequence[StrategyRun]) -> str:
     if not unreachable:
         return f"right: {said}"
     wanted = _count(unreachable, "wanted delivery", "wanted deliveries")
-    return f"not all can be reached: no way leads to {wanted}; {said}"
+    return f"not all can be reached: no path leads to {wanted}; {said}"
 
 
 def _groups(setting: Setting, runs: Sequence[StrategyRun]) -> list[list[_Column]]:

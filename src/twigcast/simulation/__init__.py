@@ -23,7 +23,7 @@ processing times are, routers get the messages of a link once each and in order,
 delivered of a document that is published at rest is always the same.
 
 Cost: some microseconds for each message on top of what the router takes.  Memory: the routers'
-tables, what is on its way, and what clients got.
+tables, what is in transit, and what clients got.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
                    └── tick, as long as something is open ──► frames ◄──┘
 
 Ticks are planned only while a session is not idle, so a link comes to rest.  They are as far apart
-as a frame can be on its way there and back (:mod:`twigcast.routing.link_sessions`).
+as a frame takes there and back (:mod:`twigcast.routing.link_sessions`).
 
 Invariant: messages come out in the order in which they went in, each once, until the link is
 closed; then none.

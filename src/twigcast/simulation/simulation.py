@@ -29,7 +29,7 @@ from twigcast.simulation.transport import TimedTransport
 
 
 class _Observers(Observer):
-    """Tells the transport when a broker is done, before anybody looks at what it has done."""
+    """Reports to the transport when a broker is done, before others see what it has done."""
 
     def __init__(self, transport: TimedTransport, *observers: Observer) -> None:
         self._transport = transport
@@ -136,7 +136,7 @@ class Simulation:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is on its way, and nothing was asked for at a later time."""
+        """Whether nothing is in transit, and nothing was asked for at a later time."""
         return self._transport.is_at_rest
 
     # --- clients ----------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Simulation:
         self.network.publish(client, content, by_paths=by_paths)
 
     def merge(self) -> None:
-        """Let every broker merge what it tells, one after the other.
+        """Let every broker merge what it sends, one after the other.
 
         Between one and the next the network comes to rest, so what was asked for at later times
         happens too, up to the time until which the simulation runs if it does.
@@ -190,7 +190,7 @@ class Simulation:
     # --- faults -----------------------------------------------------------------------------------
 
     def cut(self, one: str, other: str) -> None:
-        """Cut a link; what is on its way over it is lost."""
+        """Cut a link; what is in transit over it is lost."""
         self.network.cut(one, other)
 
     def heal(self, one: str, other: str) -> None:
@@ -198,7 +198,7 @@ class Simulation:
         self.network.heal(one, other)
 
     def crash(self, broker: str) -> None:
-        """Let a broker lose everything it knows, and what is on its way to it and from it."""
+        """Let a broker lose everything it knows, and what is in transit to it and from it."""
         self.network.crash(broker)
 
     def restart(self, broker: str) -> None:

@@ -104,7 +104,7 @@ class Summary:
 
     @property
     def mean_hops(self) -> float:
-        """The mean number of links between brokers on the way of a delivery."""
+        """The mean number of links between brokers that a delivery crossed."""
         hops = sum(hops * each.count for hops, each in self.delay_by_hops.items())
         return hops / self.delay.count if self.delay.count else 0.0
 
@@ -155,22 +155,22 @@ def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: floa
 
 def _by_broker(network: Network, traffic: Traffic) -> tuple[BrokerSummary, ...]:
     received = traffic.by_broker
-    found = []
+    brokers = []
     for broker in network.overlay:
         counts = received.get(broker, Counts())
         router = network.routers.get(broker)
         patterns = 0 if router is None else router.table_size
         entries = 0 if router is None else len(router.subscriptions())
-        found.append(BrokerSummary(broker, counts.messages, counts, patterns, entries))
-    return tuple(found)
+        brokers.append(BrokerSummary(broker, counts.messages, counts, patterns, entries))
+    return tuple(brokers)
 
 
 def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:
-    found = []
+    links = []
     for link in overlay.links:
         counts = traffic.on_link(link)
         if counts.envelopes:
-            found.append(
+            links.append(
                 LinkSummary(
                     link,
                     counts.messages,
@@ -179,7 +179,7 @@ def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:
                     counts.wasted,
                 )
             )
-    return tuple(found)
+    return tuple(links)
 
 
 def _delay(delays: Delays) -> DelaySummary:

@@ -48,19 +48,17 @@ def place_clients(
     brokers = overlay.brokers
     sources = [brokers[0], *(random.choice(brokers) for _ in range(clients.producers - 1))]
     if clients.subscribers is None:
-        places: Sequence[str] = overlay.leaves or brokers
+        at: Sequence[str] = overlay.leaves or brokers
     else:
-        places = [random.choice(brokers) for _ in range(clients.subscribers)]
-    found = [
+        at = [random.choice(brokers) for _ in range(clients.subscribers)]
+    made = [
         ClientPlan(name, broker, advertisements={"feed": schema})
         for name, broker in zip(_names("producer", len(sources)), sources, strict=True)
     ]
-    for number, (name, broker) in enumerate(
-        zip(_names("subscriber", len(places)), places, strict=True)
-    ):
+    for number, (name, broker) in enumerate(zip(_names("subscriber", len(at)), at, strict=True)):
         drawn = _draw_subscriptions(schema, clients, derived_seed(seed, number))
-        found.append(ClientPlan(name, broker, drawn))
-    return tuple(found)
+        made.append(ClientPlan(name, broker, drawn))
+    return tuple(made)
 
 
 def _draw_subscriptions(schema: Schema, clients: Clients, seed: int) -> dict[str, Pattern]:

@@ -54,7 +54,7 @@ def read_documents(clients: Iterable[ClientPlan], names: Sequence[str]) -> list[
             "no client advertises anything, so none may publish; give one an advertisement, as in "
             'advertises = [{ id = "all", anything = true }]'
         )
-    found = []
+    documents = []
     turn = 0
     for name in _files(names):
         content = Path(name).read_bytes()
@@ -65,7 +65,7 @@ def read_documents(clients: Iterable[ClientPlan], names: Sequence[str]) -> list[
         for offset in range(len(producers)):
             client = producers[(turn + offset) % len(producers)]
             if any(_keeps(promise, paths) for promise in client.advertisements.values()):
-                found.append(SimulatedDocument(name, client.name, content))
+                documents.append(SimulatedDocument(name, client.name, content))
                 turn += offset + 1
                 break
         else:
@@ -73,9 +73,9 @@ def read_documents(clients: Iterable[ClientPlan], names: Sequence[str]) -> list[
                 f"{name}: no client advertises such documents; leave it out, or let one advertise "
                 "its DTD, or anything"
             )
-    if not found:
+    if not documents:
         raise WorkloadError(f"no .xml file in {', '.join(names)}; name others")
-    return found
+    return documents
 
 
 def _files(names: Sequence[str]) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _files(names: Sequence[str]) -> Iterator[str]:
 
 
 def _keeps(promise: Promise, paths: Iterable[Sequence[tuple[str, str]]]) -> bool:
-    """Whether a document with these paths is one that was promised, as far as paths tell."""
+    """Whether a document with these paths is one that was promised, as far as its paths show."""
     if isinstance(promise, Anything):
         return True
     return all(promise.automaton.matches_path(path) for path in paths)

@@ -137,8 +137,8 @@ class Scenario:
     def from_file(cls, path: str | os.PathLike[str], **changes: Any) -> Self:
         """The scenario of a TOML file, with fields that win over those of the file.
 
-        ``network`` also takes the place of the fields for clients that are made, and ``files`` and
-        ``documents`` take the place of each other.
+        ``network`` also replaces the fields for clients that are made.  ``files`` and ``documents``
+        replace each other.
         """
         values = read_fields(Path(path), cls)
         replaced = {"network": _MADE, "files": ("documents",), "documents": ("files",)}

@@ -1,7 +1,7 @@
 """Scenario files: the fields of a scenario, written in TOML.
 
 topology = "tree:levels=3,fanout=2"
-dtd = "protein.dtd"                      # files are found from where the scenario file is
+dtd = "protein.dtd"                      # a path starts at the folder of the scenario file
 strategy = ["covering", "advertisements-covering"]
 subscriptions = 20
 """

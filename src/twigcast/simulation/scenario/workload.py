@@ -76,7 +76,7 @@ class SimulatedWorkload:
     @cached_property
     def parts(self) -> tuple[tuple[str, ...], ...]:
         """The brokers that links connect with each other, the most first; usually that is all."""
-        found: list[tuple[str, ...]] = []
+        parts: list[tuple[str, ...]] = []
         seen: set[str] = set()
         for start in self.overlay:
             if start not in seen:
@@ -89,11 +89,11 @@ class SimulatedWorkload:
                     waiting += further
                     part |= dict.fromkeys(further)
                 seen.update(part)
-                found.append(tuple(part))
-        return tuple(sorted(found, key=len, reverse=True))
+                parts.append(tuple(part))
+        return tuple(sorted(parts, key=len, reverse=True))
 
     def expected(self) -> Expected:
-        """Who is to get what, found with one matcher for all subscriptions and without a router.
+        """Who is to get what, by one matcher for all subscriptions and without a router.
 
         Where the overlay is in several parts, nothing gets from one to the other.
         """
@@ -101,10 +101,10 @@ class SimulatedWorkload:
         holders: dict[str, list[tuple[str, str]]] = {}
         for client in self.subscribers:
             for key, pattern in client.subscriptions.items():
-                found = holders.setdefault(str(pattern), [])
-                if not found:
+                holder = holders.setdefault(str(pattern), [])
+                if not holder:
                     matcher.add(str(pattern), pattern)
-                found.append((client.name, key))
+                holder.append((client.name, key))
         parts = {broker: number for number, part in enumerate(self.parts) for broker in part}
         part_of = {client.name: parts[client.broker] for client in self.plan.clients}
         matches = matcher.match_batch([document.content for document in self.documents])
