@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from simulate_calls import PROTEIN, SMALL, by_strategy, refused, rows, shown, to
 from typer.testing import CliRunner
 
 from twigcast.cli import app
+from twigcast.cli.simulate import simulate
 from twigcast.documents import Source, decompose
 from twigcast.routing import PAPER_STRATEGIES
-from twigcast.simulation import Simulation
+from twigcast.simulation import Scenario, Simulation
 from twigcast.simulation.scenario import run as scenario_run
 
 OFFICES = """\
@@ -293,6 +295,13 @@ def test_what_faults_lose_is_counted_and_afterwards_all_is_right(strategy: str) 
         "right: once everything was whole again, every document went once to exactly those who "
         "want it\n"
     )
+
+
+def test_every_option_of_the_command_is_a_field() -> None:
+    options = set(simulate.__annotations__) - {"context", "return", "svg", "json"}
+    assert {"strategy" if name == "strategies" else name for name in options} == {
+        each.name for each in fields(Scenario)
+    }
 
 
 # --- what is wrong --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from twigcast.covering.subscription_tree import SubscriptionTree
+from twigcast.covering import SubscriptionTree
 from twigcast.drawing import Diagram, DiagramNode, to_dot, to_svg
 from twigcast.drawing.forest import Forest
 from twigcast.drawing.labels import columns, shorten

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from folders import EXAMPLES
 from simulate_calls import refused, rows, shown, told
 
-from twigcast.cli.simulate import simulate
 from twigcast.errors import OverlayError, ScenarioError
 from twigcast.routing import Strategy
 from twigcast.simulation import Scenario, ScenarioResult
@@ -83,13 +82,6 @@ def test_files_are_found_from_where_the_scenario_is(tmp_path: Path) -> None:
     assert scenario.files == (str(tmp_path / "a.xml"), str(tmp_path / "more"))
     scenario = Scenario.from_file(write(tmp_path, 'topology = "net.toml"\ndtd = "/x/a.dtd"\n'))
     assert (scenario.topology, scenario.dtd) == (str(tmp_path / "net.toml"), "/x/a.dtd")
-
-
-def test_every_option_of_the_command_is_a_field() -> None:
-    options = set(simulate.__annotations__) - {"context", "return", "svg", "json"}
-    assert {"strategy" if name == "strategies" else name for name in options} == {
-        each.name for each in fields(Scenario)
-    }
 
 
 @pytest.mark.parametrize(
