@@ -59,7 +59,7 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a document goes."""
+    """Where one document goes: the deliveries, and the links it crosses."""
 
     deliveries: tuple[ClientDelivery, ...]
     crossings: tuple[Crossing, ...]

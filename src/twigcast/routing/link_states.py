@@ -60,7 +60,7 @@ class LinkStates:
 
     @property
     def all(self) -> tuple[LinkState, ...]:
-        """Everything that is known."""
+        """The link states of all known brokers."""
         return tuple(self._states.values())
 
     @property

@@ -55,7 +55,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribe:
-    """An end to subscriptions."""
+    """A client ends subscriptions, by their ids."""
 
     ids: tuple[str, ...]
 

@@ -100,7 +100,7 @@ class Neighbour:
         self._with_news[self.name] = None
 
     def send_states(self, states: Iterable[LinkState]) -> None:
-        """Pass on link states."""
+        """Put link states into the next update to the neighbour."""
         self.begin()
         self._states.extend(states)
 

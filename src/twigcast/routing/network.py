@@ -241,7 +241,7 @@ class Network:
         self._say(client, Subscribe(added))
 
     def unsubscribe(self, client: str, *ids: str) -> None:
-        """End subscriptions."""
+        """End subscriptions of a client, by their ids."""
         wanted = self.client(client).subscriptions
         for key, count in Counter(ids).items():
             if key not in wanted or count > 1:
@@ -261,7 +261,7 @@ class Network:
         self._say(client, Advertise(advertisement_id, promise))
 
     def unadvertise(self, client: str, advertisement_id: str) -> None:
-        """End a promise."""
+        """End an advertisement of a client."""
         if self.client(client).advertisements.pop(advertisement_id, None) is None:
             raise NetworkError(f"{client!r} has no advertisement {advertisement_id!r}")
         self._say(client, Unadvertise(advertisement_id))
@@ -275,7 +275,7 @@ class Network:
         self._say(client, Publish(content, by_paths))
 
     def client(self, name: str) -> NetworkClient:
-        """A client by name."""
+        """The client of that name; NetworkError if there is none."""
         client = self._clients.get(name)
         if client is None:
             raise NetworkError(f"there is no client {name!r}")
@@ -415,7 +415,7 @@ class Network:
             self._transport.put(Envelope(broker, link, message))
 
     def _receive(self, envelope: Envelope) -> None:
-        """Something for a client."""
+        """Hand a message to the client that it is for."""
         message = envelope.message
         client = self._clients.get(envelope.receiver)
         if isinstance(message, Refused):

@@ -21,7 +21,7 @@ class Link(NamedTuple):
         return Link(one, other) if one < other else Link(other, one)
 
     def other(self, broker: str) -> str:
-        """The other end."""
+        """The broker at the other end."""
         return self.second if broker == self.first else self.first
 
     def __str__(self) -> str:

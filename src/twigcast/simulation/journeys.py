@@ -36,7 +36,7 @@ class _Stop:
 
 
 class _Journey:
-    """A document in transit."""
+    """A document, and where its copies are in transit."""
 
     __slots__ = ("awaited", "notified", "published", "served", "stops")
 
@@ -68,7 +68,7 @@ class Journeys:
     def cross(
         self, sender: str, receiver: str, document: Document, counts: Counts, sends: list[Send]
     ) -> None:
-        """A document has come over a link, and that is what the broker sends because of it."""
+        """Note that a document came over a link, and what the broker sends because of it."""
         counts.wasted += 1
         journey = self._journeys.get(document.id)
         if journey is None:
@@ -102,11 +102,11 @@ class Journeys:
         return None if hops is None else (hops, journey.published)
 
     def forget(self) -> None:
-        """At rest, what has not arrived never will."""
+        """Forget all documents: at rest, a copy that has not arrived was lost."""
         self._journeys.clear()
 
     def _follow(self, journey: _Journey, broker: str, hops: int, sends: list[Send]) -> bool:
-        """Await what a broker sends; whether clients are among those who get it."""
+        """Await the copies that a broker sends; whether clients get any of them."""
         delivers = False
         for link, message in sends:
             if isinstance(message, Deliver):

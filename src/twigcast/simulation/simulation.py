@@ -114,7 +114,7 @@ class Simulation:
         return self._transport.now
 
     def at(self, time: float, action: Callable[[], object]) -> None:
-        """Do something at a time; what it raises, :meth:`run` raises."""
+        """Call a function at a simulated time; :meth:`run` raises what the function raises."""
         if not self.now <= time < float("inf"):
             raise NetworkError(
                 f"nothing can happen at {time} s, for it is {self.now:g} s; choose a later time"
@@ -122,7 +122,7 @@ class Simulation:
         self._transport.call_at(time, action)
 
     def run(self, until: float | None = None) -> None:
-        """Let everything happen that is left to happen, or what happens up to a time."""
+        """Let simulated time pass, until nothing is left to happen or up to a time."""
         if until is not None:
             self._transport.limit = until
         try:
@@ -164,7 +164,7 @@ class Simulation:
         self.network.subscribe_all(client, subscriptions)
 
     def unsubscribe(self, client: str, *ids: str) -> None:
-        """End subscriptions."""
+        """End subscriptions of a client, by their ids."""
         self.network.unsubscribe(client, *ids)
 
     def advertise(self, client: str, advertisement_id: str, promise: Promise) -> None:
@@ -172,7 +172,7 @@ class Simulation:
         self.network.advertise(client, advertisement_id, promise)
 
     def unadvertise(self, client: str, advertisement_id: str) -> None:
-        """End a promise."""
+        """End an advertisement of a client."""
         self.network.unadvertise(client, advertisement_id)
 
     def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
@@ -249,7 +249,7 @@ class Simulation:
     # --- to look at -------------------------------------------------------------------------------
 
     def summary(self) -> Summary:
-        """What has come of it up to now; false positives and table sizes are those at rest."""
+        """The figures up to now; false positives and table sizes are those at rest."""
         return summarise(self.network, self.traffic, self._transport.frames, self.now)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a simulation came to, as one value that can be written down."""
+"""The figures of a simulation, as one value that can be written as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BrokerSummary:
 
     broker: str
     messages: int
-    """Those that the paper counts."""
+    """The messages that the paper counts."""
     received: Counts
     """By kind."""
     patterns: int
@@ -56,7 +56,7 @@ class TableSizes:
     """The publication routing tables of the brokers that are up."""
 
     patterns: int
-    """Distinct ones at each broker, summed up: those that a document is matched with."""
+    """The distinct patterns of each broker, summed: a document is matched with these."""
     entries: int
     """With last hops: a pattern counts as often as links or channels want it."""
     greatest: int
@@ -83,9 +83,9 @@ class Summary:
     crossings: int
     """How often a document, or a path of one, crossed a link between brokers."""
     wasted: int
-    """Those of the crossings beyond which nobody got it."""
+    """Crossings beyond which no client got the document."""
     content_bytes: int
-    """The sizes of what crossed."""
+    """The sizes of the documents that crossed links, in bytes."""
     deliveries: int
     refusals: int
     delay: DelaySummary
@@ -118,7 +118,7 @@ class Summary:
 
 
 def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: float) -> Summary:
-    """What has come of a network."""
+    """The figures of a network in simulated time."""
     by_link = _by_link(network.overlay, traffic)
     by_broker = _by_broker(network, traffic)
     return Summary(

@@ -49,7 +49,7 @@ from twigcast.simulation.local_interests import LocalInterests
 
 
 class Clock(Protocol):
-    """Knows what time it is, and when the message that is handled now was sent."""
+    """A clock that also knows when the message that is handled now was sent."""
 
     @property
     def now(self) -> float:

@@ -86,7 +86,7 @@ class TimedTransport:
         self.sent = 0.0
         """When the message that was taken last had been put."""
         self.limit = float("inf")
-        """What comes later is not taken."""
+        """Messages that arrive later are not taken."""
         self.frames = FrameCounts()
         processing = FixedTime() if processing is None else processing
         self._seconds = processing.seconds if isinstance(processing, FixedTime) else None
@@ -209,7 +209,7 @@ class TimedTransport:
             self._done = station.busy_until
 
     def _call(self, station: _Station) -> None:
-        """Let a broker turn to what waits there, once it is done."""
+        """Let a broker handle the messages that wait for it, once it is done with the last."""
         if station.waiting and not station.is_called:
             station.is_called = True
             self._plan(max(self.now, station.busy_until), station)

@@ -48,7 +48,7 @@ class SimulatedWorkload:
 
     @property
     def overlay(self) -> Overlay:
-        """The brokers and links."""
+        """The overlay of the plan."""
         return self.plan.overlay
 
     @property
