@@ -159,6 +159,14 @@ class NetworkError(TwigcastError):
     """Something asked of a network that it cannot do now; says what to do instead."""
 
 
+class ScenarioError(TwigcastError, ValueError):
+    """A scenario that makes no sense.  In the message, fields of the scenario are in backquotes."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
 class PipelineError(TwigcastError):
     """Something asked of the pipeline that it cannot do: what, where, and the remedy."""
 

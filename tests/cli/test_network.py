@@ -24,7 +24,7 @@ from twigcast.cli.network_status import _shown
 from twigcast.client import connect_sync
 from twigcast.errors import ConfigError, NetworkError
 from twigcast.routing import LinkTraits, Overlay
-from twigcast.simulation.topologies import chain
+from twigcast.simulation import chain
 
 PATIENCE = 30.0
 

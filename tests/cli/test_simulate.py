@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,11 +12,11 @@ from simulate_calls import PROTEIN, SMALL, by_strategy, refused, rows, shown, to
 from typer.testing import CliRunner
 
 from twigcast.cli import app
+from twigcast.cli.simulate import simulate
 from twigcast.documents import Source, decompose
 from twigcast.routing import PAPER_STRATEGIES
-from twigcast.simulation import Simulation
-
-RUN = sys.modules["twigcast.cli.simulated_run"]
+from twigcast.simulation import Scenario, Simulation
+from twigcast.simulation.scenario import run as scenario_run
 
 OFFICES = """\
 strategy = "covering"
@@ -71,7 +71,7 @@ def test_clients_that_no_way_leads_to_are_counted_and_told_of(offices: Path) -> 
     assert "no link leads from the largest to: oslo;" in result.stderr
     assert "right" not in result.stdout
     assert result.stdout.endswith(
-        "not all can be reached: no way leads to 3 wanted deliveries; every document went once to "
+        "not all can be reached: no path leads to 3 wanted deliveries; every document went once to "
         "exactly the others who want it, 3 deliveries\n"
     )
     (row,) = rows(result.stdout)
@@ -297,6 +297,13 @@ def test_what_faults_lose_is_counted_and_afterwards_all_is_right(strategy: str) 
     )
 
 
+def test_every_option_of_the_command_is_a_field() -> None:
+    options = set(simulate.__annotations__) - {"context", "return", "svg", "json"}
+    assert {"strategy" if name == "strategies" else name for name in options} == {
+        each.name for each in fields(Scenario)
+    }
+
+
 # --- what is wrong --------------------------------------------------------------------------------
 
 
@@ -415,7 +422,7 @@ class Stuttering(Simulation):
 def test_a_network_that_delivers_wrongly_is_an_error(
     kind: type[Simulation], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RUN, "Simulation", kind)
+    monkeypatch.setattr(scenario_run, "Simulation", kind)
     result = CliRunner().invoke(app, ["simulate", *SMALL, "--strategy", "covering"])
     assert result.exit_code == 1
     assert "covering: subscriber-" in result.stderr

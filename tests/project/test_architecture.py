@@ -11,6 +11,7 @@ import graphlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,22 @@ ALLOWED: dict[str, set[str]] = {
     "language": set(),
     "documents": {"language"},
     "schema": {"language"},
+    "drawing": {"language"},
     "workload": {"language", "schema"},
     "matching": {"language", "documents"},
-    "covering": {"language", "schema"},
-    "routing": {"language", "documents", "schema", "matching", "covering"},
+    "covering": {"language", "schema", "drawing"},
+    "routing": {"language", "documents", "schema", "matching", "covering", "drawing"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
-    "simulation": {"language", "documents", "schema", "matching", "covering", "routing"},
+    "simulation": {
+        "language",
+        "documents",
+        "schema",
+        "matching",
+        "covering",
+        "routing",
+        "drawing",
+        "workload",
+    },
     "wire": set(),
     "client": {"language", "documents", "schema", "wire", "hierarchy"},
     "broker": {
@@ -61,6 +72,7 @@ ALLOWED["cli"] = EVERYTHING | {"experiments"}
 
 UPWARD = {
     ("language", "matching"): "Pattern.matches is a convenience, imported when called",
+    ("language", "drawing"): "Pattern._repr_svg_ is one for notebooks, imported when called",
     ("language", "documents"): "the type of that method's limits, for type checkers only",
 }
 
@@ -130,6 +142,43 @@ def test_compiled_code_is_reached_through_its_package() -> None:
             package, _, module = name.removeprefix("twigcast.").rpartition(".")
             if name.startswith("twigcast.") and module.startswith("_"):
                 assert package_of(path) == package, f"{path} reaches past the door to {name}"
+
+
+def past_doors() -> Iterator[str]:
+    """The imports of names that another package does not export."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        package = package_of(path)
+        if package == "experiments":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or node.module is None:
+                imported = node.names if isinstance(node, ast.Import) else ()
+                modules = [each.name for each in imported if each.name.count(".") > 1]
+                yield from (f"{path}: {name}" for name in modules if name.startswith("twigcast."))
+                continue
+            top, _, rest = node.module.partition(".")
+            target, _, behind = rest.partition(".")
+            if top != "twigcast" or target in ("", "errors", "experiments", package):
+                continue
+            for alias in node.names:
+                if behind or alias.name not in exported(target):
+                    yield f"{path.relative_to(SOURCE)}: {node.module} has no door for {alias.name}"
+
+
+@cache
+def exported(package: str) -> frozenset[str]:
+    """The names in the ``__all__`` of a package."""
+    tree = ast.parse((SOURCE / package / "__init__.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return frozenset(ast.literal_eval(node.value))
+    return frozenset()
+
+
+def test_other_packages_are_entered_by_their_doors() -> None:
+    """Others import what ``__init__`` exports, and nothing behind it."""
+    assert exported("language") >= {"parse", "Pattern"}
+    assert list(past_doors()) == []
 
 
 def test_every_package_is_in_the_table() -> None:

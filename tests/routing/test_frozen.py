@@ -28,7 +28,7 @@ from twigcast.routing import (
     freeze,
 )
 from twigcast.schema import Schema
-from twigcast.simulation.topologies import random_connected
+from twigcast.simulation import random_connected
 
 SCHEMA = Schema.from_dtd(
     "<!ELEMENT a (b*, c?)> <!ELEMENT b (#PCDATA | d)*> <!ELEMENT c (b?, d?)> <!ELEMENT d EMPTY>"

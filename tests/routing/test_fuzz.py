@@ -71,7 +71,7 @@ def test_histories_are_varied() -> None:
 
 @instead_of(Plain, "add")
 def tell_once(self: Plain, pattern: Pattern, is_first: bool) -> Change:
-    self._told[pattern] = self._told.get(pattern, 0) + 1
+    self._counts[pattern] = self._counts.get(pattern, 0) + 1
     return Change((pattern,) if is_first else ())
 
 
@@ -92,10 +92,10 @@ def forget_no_channel(self: Router, neighbour: Neighbour, numbers: Iterable[int]
     self._replan()
 
 
-@instead_of(Neighbour, "tell_advertised")
+@instead_of(Neighbour, "send_advertised")
 def withdraw_no_advertisement(self: Neighbour, origin: str, wanted: dict[Any, Any]) -> None:
-    told = {key: promise for key, promise in self._told.items() if key.origin == origin}
-    original(Neighbour, "tell_advertised")(self, origin, {**told, **wanted})
+    told = {key: promise for key, promise in self._sent.items() if key.origin == origin}
+    original(Neighbour, "send_advertised")(self, origin, {**told, **wanted})
 
 
 @instead_of(Planner, "_serving")

@@ -15,8 +15,8 @@ from hypothesis.stateful import (
     rule,
 )
 
+from twigcast.routing.link_sessions import Frame, LinkSession
 from twigcast.routing.messages import Message, Unsubscribe, Update
-from twigcast.routing.sessions import Frame, Session
 
 EXAMPLES = settings().max_examples
 TICKS_TO_HEAL = 4
@@ -41,7 +41,7 @@ class Line:
         self._begin()
 
     def _begin(self) -> None:
-        self.ends = (Session(self.number, self.window), Session(self.number, self.window))
+        self.ends = (LinkSession(self.number, self.window), LinkSession(self.number, self.window))
         self.said: tuple[list[Message], list[Message]] = ([], [])
         self.heard: tuple[list[Message], list[Message]] = ([], [])
         self.confirmed = [0, 0]
@@ -254,7 +254,7 @@ def test_where_nothing_is_lost_a_stream_of_many_windows_needs_no_tick(
 
 
 def test_where_nothing_is_lost_nothing_is_resent_and_one_frame_confirms_many() -> None:
-    here, there = Session(1, 64), Session(1, 64)
+    here, there = LinkSession(1, 64), LinkSession(1, 64)
     sent = confirming = 0
     for number in range(640):
         frames = here.send(numbered(number))
@@ -276,7 +276,7 @@ def test_where_nothing_is_lost_nothing_is_resent_and_one_frame_confirms_many() -
 
 
 def test_half_a_window_is_confirmed_at_once_and_less_at_the_tick() -> None:
-    here, there = Session(1, 6), Session(1, 6)
+    here, there = LinkSession(1, 6), LinkSession(1, 6)
     first, second, third, fourth, fifth = [
         frame for number in range(5) for frame in here.send(numbered(number))
     ]
@@ -294,7 +294,7 @@ def test_half_a_window_is_confirmed_at_once_and_less_at_the_tick() -> None:
 
 
 def test_a_message_that_goes_back_confirms_and_no_bare_frame_follows() -> None:
-    here, there = Session(1), Session(1)
+    here, there = LinkSession(1), LinkSession(1)
     [frame] = here.send(numbered(0))
     assert there.receive(frame) == ([numbered(0)], [])
     [back] = there.send(numbered(1))
@@ -305,7 +305,7 @@ def test_a_message_that_goes_back_confirms_and_no_bare_frame_follows() -> None:
 
 
 def test_messages_that_waited_leave_as_the_window_opens_and_confirm_on_the_way() -> None:
-    here, there = Session(1, 2), Session(1, 2)
+    here, there = LinkSession(1, 2), LinkSession(1, 2)
     assert [len(here.send(numbered(number))) for number in range(5)] == [1, 1, 0, 0, 0]
     assert here.unacknowledged == 5
     # A message and a confirmation in one frame: what leaves then confirms the message.
@@ -317,7 +317,7 @@ def test_messages_that_waited_leave_as_the_window_opens_and_confirm_on_the_way()
 
 
 def test_a_tick_resends_what_was_in_flight_at_the_tick_before_with_what_is_known_now() -> None:
-    session = Session(1)
+    session = LinkSession(1)
     session.send(numbered(0))
     assert session.tick() == []
     session.send(numbered(1))
@@ -330,7 +330,7 @@ def test_a_tick_resends_what_was_in_flight_at_the_tick_before_with_what_is_known
 
 
 def test_a_duplicate_is_confirmed_again_once_for_a_burst() -> None:
-    session = Session(1, 8)
+    session = LinkSession(1, 8)
     frames = [Frame(1, sequence, 0, numbered(sequence)) for sequence in (1, 2, 3)]
     for frame in frames:
         session.receive(frame)
@@ -341,7 +341,7 @@ def test_a_duplicate_is_confirmed_again_once_for_a_burst() -> None:
 
 
 def test_a_bare_acknowledgement_is_not_answered() -> None:
-    session = Session(1, 1)
+    session = LinkSession(1, 1)
     session.send(numbered(0))
     for _ in range(3):
         assert session.receive(Frame(1, 0, 1, None)) == ([], [])
@@ -350,7 +350,7 @@ def test_a_bare_acknowledgement_is_not_answered() -> None:
 
 
 def test_an_empty_message_is_a_message() -> None:
-    here, there = Session(1), Session(1)
+    here, there = LinkSession(1), LinkSession(1)
     [frame] = here.send(Update())
     assert there.receive(frame) == ([Update()], [])
     assert here.tick() == []
@@ -358,7 +358,7 @@ def test_an_empty_message_is_a_message() -> None:
 
 
 def test_what_is_early_is_kept_within_the_window_and_no_further() -> None:
-    session = Session(1, 4)
+    session = LinkSession(1, 4)
     for sequence in (4, 3, 2):
         assert session.receive(Frame(1, sequence, 0, numbered(sequence))) == ([], [])
     assert not session.is_idle
@@ -389,7 +389,7 @@ def test_what_is_early_is_kept_within_the_window_and_no_further() -> None:
     ids=lambda frame: f"{frame.sequence} {frame.acknowledged} {frame.message is not None}",
 )
 def test_an_impossible_frame_is_dropped_whole_and_counted(frame: Frame) -> None:
-    session = Session(1, 2)
+    session = LinkSession(1, 2)
     for number in range(3):
         session.send(numbered(number))
     # Two are in flight; the third waits, so that its confirmation is forged.
@@ -405,7 +405,7 @@ def test_an_impossible_frame_is_dropped_whole_and_counted(frame: Frame) -> None:
 
 
 def test_a_new_life_takes_no_frame_of_the_former() -> None:
-    former, here, there = Session(1), Session(2), Session(2)
+    former, here, there = LinkSession(1), LinkSession(2), LinkSession(2)
     [old] = former.send(numbered(0))
     [new] = here.send(numbered(1))
     assert there.receive(old) == ([], [])
@@ -435,7 +435,7 @@ def test_a_new_life_takes_no_frame_of_the_former() -> None:
 def test_frames_out_of_nowhere_never_raise_and_never_pass_the_window(
     window: int, frames: list[Frame]
 ) -> None:
-    session = Session(1, window)
+    session = LinkSession(1, window)
     for number in range(3):
         session.send(numbered(number))
     heard = 0
@@ -454,4 +454,4 @@ def test_frames_out_of_nowhere_never_raise_and_never_pass_the_window(
 @pytest.mark.parametrize("window", [0, -1])
 def test_a_window_without_room_is_refused(window: int) -> None:
     with pytest.raises(ValueError, match=f"the session 3: .* at least 1 message, not {window}"):
-        Session(3, window)
+        LinkSession(3, window)

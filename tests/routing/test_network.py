@@ -294,3 +294,18 @@ def test_a_network_shows_what_it_is() -> None:
     assert list(made.clients) == ["feed", "near", "far"]
     assert list(made.routers) == ["a", "b", "c"]
     assert repr(made.routers["b"]) == "<Router b: 2 neighbours, 1 clients, 1 patterns>"
+
+
+def test_a_notebook_shows_the_brokers_the_links_and_how_many_clients_each_broker_has() -> None:
+    network = Network(
+        Overlay(["london", "paris", "rome"], [("london", "paris"), ("paris", "rome")])
+    )
+    network.attach("feed", "london")
+    network.attach("desk", "rome")
+    network.advertise("feed", "all", ANYTHING)
+    network.subscribe("desk", "dear", "//Stock[Price > 15]")
+    network.settle()
+    for svg in (network._repr_svg_(), network.freeze()._repr_svg_()):
+        assert "paris – rome" in svg
+        assert "rome: 1 link, 1 client<" in svg
+        assert "3 brokers, 2 links, 2 clients<" in svg

@@ -123,7 +123,7 @@ def test_a_message_is_refused_once_whatever_is_wrong_with_it(count: int, last: s
             Update(serve=((7, frozenset("a")),), changes=((7, Change((), (WIDE,))),)),
             "does not want /a/* on channel 7",
         ),
-        (Update(unadvertise=(AT_A,)), "never told of the advertisement"),
+        (Update(unadvertise=(AT_A,)), "never sent the advertisement"),
     ],
 )
 def test_a_forged_update_is_refused(update: Update, reason: str) -> None:

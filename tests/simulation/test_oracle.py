@@ -39,7 +39,7 @@ from twigcast.routing import (
     Strategy,
 )
 from twigcast.routing.aggregates import Covered
-from twigcast.routing.sessions import Session
+from twigcast.routing.link_sessions import LinkSession
 from twigcast.simulation import Conditions, TimedTransport, random_faults
 from twigcast.simulation.frames import FramedLink
 from twigcast.simulation.histories import Draft, JudgedSimulation
@@ -271,16 +271,16 @@ def test_a_life_is_the_same_each_time() -> None:
 # --- what is made wrong on purpose ---------------------------------------------------------------
 
 
-@instead_of(Session, "_take")
-def hand_out_resent(self: Session, sequence: int, message: Message) -> list[Message]:
+@instead_of(LinkSession, "_take")
+def hand_out_resent(self: LinkSession, sequence: int, message: Message) -> list[Message]:
     is_old = sequence <= self._received
-    return original(Session, "_take")(self, sequence, message) or [message] * is_old
+    return original(LinkSession, "_take")(self, sequence, message) or [message] * is_old
 
 
-@instead_of(Session, "_take")
-def hand_out_early(self: Session, sequence: int, message: Message) -> list[Message]:
+@instead_of(LinkSession, "_take")
+def hand_out_early(self: LinkSession, sequence: int, message: Message) -> list[Message]:
     is_new = sequence > self._received and sequence not in self._early
-    original(Session, "_take")(self, sequence, message)
+    original(LinkSession, "_take")(self, sequence, message)
     return [message] * is_new
 
 
@@ -292,7 +292,7 @@ def outlive_a_cut(self: FramedLink) -> None:
 @instead_of(TimedTransport, "cut")
 def drop_nothing(self: TimedTransport, one: str, other: str) -> None:
     for ends in ((one, other), (other, one)):
-        self._ways.pop(ends, None)
+        self._directions.pop(ends, None)
 
 
 @instead_of(Network, "_attach_again")

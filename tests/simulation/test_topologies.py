@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twigcast.errors import OverlayError
-from twigcast.routing.overlay import Link, LinkTraits, Overlay
+from twigcast.routing import Link, LinkTraits, Overlay
 from twigcast.simulation.topologies import (
     MOST_BROKERS,
     balanced_tree,

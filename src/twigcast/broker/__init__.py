@@ -32,18 +32,24 @@ from twigcast.broker.access import Permission, new_token
 from twigcast.broker.config import (
     BrokerConfig,
     LinkConfig,
+    PrincipalConfig,
     StoreConfig,
+    cautions,
     check_safe,
     read_config,
 )
+from twigcast.broker.local_network import LocalNetwork
 from twigcast.broker.server import RunningBroker, run, start_server
 
 __all__ = [
     "BrokerConfig",
     "LinkConfig",
+    "LocalNetwork",
     "Permission",
+    "PrincipalConfig",
     "RunningBroker",
     "StoreConfig",
+    "cautions",
     "check_safe",
     "new_token",
     "read_config",

@@ -43,8 +43,7 @@ from twigcast.broker.config_sections import (
 )
 from twigcast.broker.schema_paths import strange_path
 from twigcast.broker.tokens import hash_token, new_token
-from twigcast.documents import DocumentLimits, ExpandedName
-from twigcast.documents.roots import root_of
+from twigcast.documents import DocumentLimits, ExpandedName, root_of
 from twigcast.errors import AccessError
 from twigcast.language import name_text
 from twigcast.schema import Schema

@@ -102,7 +102,7 @@ from twigcast.broker.config_sections import (
 )
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
-from twigcast.language.tokens import NAME
+from twigcast.language import NAME
 from twigcast.schema import Schema
 
 __all__ = [

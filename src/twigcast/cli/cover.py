@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.table import Table
@@ -24,8 +24,10 @@ from twigcast.covering import (
     SubscriptionTree,
     replaced_patterns,
 )
-from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
 from twigcast.language import Pattern, read_subscriptions
+
+if TYPE_CHECKING:
+    from twigcast.drawing import Diagram
 
 _MOST_ROWS: Final = 40
 _MOST_GROUPS: Final = 10
@@ -215,14 +217,20 @@ class _OneAbove:
         self._found = found
 
     def to_svg(self) -> str:
+        from twigcast.drawing import to_svg
+
         return to_svg(_diagram(self._found))
 
     def to_dot(self) -> str:
+        from twigcast.drawing import to_dot
+
         return to_dot(_diagram(self._found))
 
 
 def _diagram(found: _Found) -> Diagram:
     """Each pattern below one that covers it; the order has more than that."""
+    from twigcast.drawing import Diagram, DiagramNode
+
     table = found.table
     numbers = {pattern: number for number, pattern in enumerate(table.patterns)}
     edges = [(numbers[above], numbers[pattern]) for pattern, above in found.replaced.items()]

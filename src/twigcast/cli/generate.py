@@ -17,19 +17,19 @@ from twigcast.cli.workload_options import (
     DescendantOption,
     LengthOption,
     RootOption,
-    Shape,
     ShapeOption,
     SkewOption,
     ValuesOption,
     WildcardOption,
-    pattern_parameters,
 )
 from twigcast.workload import (
     DocumentParameters,
+    Shape,
     ValueParameters,
     Vocabulary,
     generate_documents,
     generate_subscriptions,
+    pattern_parameters,
 )
 
 generate = typer.Typer(

@@ -2,82 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import re
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from twigcast.cli.console import (
-    complain,
-    leaving_early,
-    print_json,
-    read_schema,
-    showing_work,
-    warn,
-)
-from twigcast.cli.simulated_run import Setting, StrategyRun, plan_faults, run_strategy
-from twigcast.cli.simulated_tables import about_parts, as_json, print_runs
-from twigcast.cli.simulated_workload import (
-    Clients,
-    SimulatedWorkload,
-    draw_documents,
-    place_clients,
-    read_documents,
-    require_linear,
-    with_latency,
-)
+from twigcast.cli.console import complain, leaving_early, print_json, showing_work, warn
+from twigcast.cli.simulate_tables import about_parts, print_result
 from twigcast.cli.workload_options import (
     BranchingOption,
     DescendantByShape,
     LengthOption,
     RootOption,
-    Shape,
     ShapeOption,
     SkewOption,
     ValuesOption,
     WildcardByShape,
-    pattern_parameters,
 )
-from twigcast.errors import OverlayError
-from twigcast.routing import (
-    PAPER_STRATEGIES,
-    Anything,
-    NetworkPlan,
-    Strategy,
-    read_network,
-)
-from twigcast.simulation.drawing import draw_overlay
-from twigcast.simulation.topologies import parse_topology
-from twigcast.workload import ValueParameters
+from twigcast.errors import ScenarioError
+from twigcast.workload import Shape
 
-_ALL: Final = "all"
-_TOPOLOGY: Final = "tree:levels=3,fanout=2"
-_MOST_TOLD: Final = 10
-_OF_GENERATED: Final = (
-    "topology",
-    "dtd",
-    "root",
-    "subscriptions",
-    "subscribers",
-    "producers",
-    "shape",
-    "length",
-    "wildcard",
-    "descendant",
-    "branching",
-    "skew",
-    "values",
-)
-"""Options for clients that are made, and for none that a network file has."""
+if TYPE_CHECKING:
+    from twigcast.simulation import ScenarioResult
+
+_MOST_SHOWN: Final = 10
+_NOT_FIELDS: Final = ("svg", "json")
 
 
 def simulate(
     context: typer.Context,
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="XML files and folders to publish, instead of documents of the DTD."),
+        typer.Argument(
+            help="A scenario file (.toml), whose fields are these options; options given beside "
+            "it win.  XML files and folders to publish, instead of documents of the DTD."
+        ),
     ] = None,
     topology: Annotated[
         str,
@@ -85,7 +45,7 @@ def simulate(
             help="The overlay: tree:levels=3,fanout=2, chain:count=5, star:count=9, draft, "
             "random:count=20,extra=5,seed=1 or a network file; latency=5 sets milliseconds."
         ),
-    ] = _TOPOLOGY,
+    ] = "tree:levels=3,fanout=2",
     network: Annotated[
         str | None,
         typer.Option(help="A network file (.toml) with overlay, strategy and clients."),
@@ -124,7 +84,7 @@ def simulate(
         typer.Option(
             "--one-by-one",
             help="Subscribe with a message for each subscription instead of one for all of a "
-            "subscriber.  Brokers then tell more, since what is told first may be covered later; "
+            "subscriber.  Brokers then send more, since what is sent first may be covered later; "
             "and it takes longer.",
         ),
     ] = False,
@@ -171,56 +131,40 @@ def simulate(
     ] = False,
 ) -> None:
     """Simulate a network of brokers, and compare strategies by messages, tables and delays."""
-    if files and _was_given(context, "documents"):
-        raise typer.BadParameter("--documents says how many to make; leave it out, or the files")
-    chosen = _choose(strategies)
-    with showing_work() as show:
-        show("preparing")
-        if network is not None:
-            plan = _read_plan(context, network)
-            chosen = chosen or [plan.strategy]
-        else:
-            clients = Clients(
-                subscriptions,
-                subscribers,
-                producers,
-                pattern_parameters(shape, length, wildcard, descendant, branching, skew),
-                ValueParameters(fraction=values) if values else None,
-            )
-            if by_paths and (shape is Shape.TREE or values):
-                raise typer.BadParameter(
-                    "--by-paths needs linear subscriptions: --shape path, without --values"
-                )
-            plan = _make_plan(topology, dtd, root, clients, seed)
-            chosen = chosen or _choose([_ALL])
-        if latency_ms is not None:
-            plan = replace(plan, overlay=with_latency(plan.overlay, latency_ms / 1000))
-        _require_schemas(chosen, plan)
-        if by_paths:
-            require_linear(plan.clients)
-        published = (
-            read_documents(plan.clients, files)
-            if files
-            else draw_documents(plan.clients, documents, seed)
-        )
-        workload = SimulatedWorkload(plan, published)
-        schedule = plan_faults(workload, faults, seed)
-        setting = Setting(seed, loss, schedule, measured, one_by_one, by_paths)
-        expected = workload.expected()
-        runs = [run_strategy(workload, expected, each, setting, show) for each in chosen]
+    from twigcast.simulation import Scenario  # which the help of other commands does not need
+
+    names = {"strategies": "strategy"}
+    given: dict[str, Any] = {
+        names.get(name, name): tuple(value) if isinstance(value, list) else value
+        for name, value in context.params.items()
+        if name not in _NOT_FIELDS and _was_given(context, name)
+    }
+    scenarios = [name for name in files or () if name.endswith(".toml")]
+    if len(scenarios) > 1:
+        raise typer.BadParameter(f"{scenarios[1]} is a second scenario; run one at a time")
+    if scenarios:
+        remaining = tuple(name for name in given.pop("files") if name not in scenarios)
+        given |= {"files": remaining} if remaining else {}
+    try:
+        with showing_work() as show:
+            scenario = Scenario.from_file(scenarios[0], **given) if scenarios else Scenario(**given)
+            result = scenario.run(show)
+    except ScenarioError as error:
+        reason = _with_options(str(error))
+        if error.field is None:
+            raise ScenarioError(reason) from None
+        option = _with_options(f"`{error.field}`")
+        raise typer.BadParameter(reason, param_hint=option) from None
     if svg is not None:
-        _draw(workload, runs, svg)
-    if len(workload.parts) > 1:
-        warn(about_parts(workload.parts))
+        _draw(result, svg)
+    if len(result.workload.parts) > 1:
+        warn(about_parts(result.workload.parts))
     with leaving_early():
         if json:
-            print_json(as_json(workload, setting, runs, _options(context, chosen)))
+            print_json(result.as_json())
         else:
-            print_runs(workload, setting, runs)
-    _exit_if_wrong(runs)
-
-
-# --- the workload ---------------------------------------------------------------------------------
+            print_result(result)
+    _exit_if_wrong(result)
 
 
 def _was_given(context: typer.Context, name: str) -> bool:
@@ -228,95 +172,20 @@ def _was_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _options(context: typer.Context, strategies: Sequence[Strategy]) -> dict[str, Any]:
-    """What was run, by the names of the options, those included that were left out."""
-    given = dict(context.params)
-    shape = Shape(given["shape"])
-    names = ("length", "wildcard", "descendant", "branching", "skew")
-    parameters = pattern_parameters(shape, *(given[name] for name in names))
-    given |= {"wildcard": parameters.wildcard, "descendant": parameters.descendant}
-    without = {"json", "svg", "strategies"}
-    without |= set(_OF_GENERATED) if given["network"] is not None else {"network"}
-    without |= {"documents"} if given["files"] else {"files"}
-    without |= {"branching"} if shape is Shape.PATH else set()
-    told = {name: value for name, value in given.items() if name not in without}
-    return told | {"strategy": [strategy.name for strategy in strategies]}
+def _with_options(message: str) -> str:
+    """The message, with options where it names fields: `by_paths` is --by-paths."""
+    return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", message)
 
 
-def _read_plan(context: typer.Context, network: str) -> NetworkPlan:
-    given = [name for name in _OF_GENERATED if _was_given(context, name)]
-    if given:
-        raise typer.BadParameter(
-            f"--{given[0]} is for clients that are made, and --network names a file that has them; "
-            f"leave one out, or use --topology {network} --dtd … with the overlay of the file"
-        )
-    plan = read_network(network)
-    for what, missing in (
-        ("advertises", not any(client.advertisements for client in plan.clients)),
-        ("subscribes to", not any(client.subscriptions for client in plan.clients)),
-    ):
-        if missing:
-            raise typer.BadParameter(
-                f"{network}: no client {what} anything; add one to the file, or let clients be "
-                f"made: --topology {network} --dtd …"
-            )
-    return plan
+def _draw(result: ScenarioResult, svg: Path) -> None:
+    from twigcast.drawing import draw_overlay
 
-
-def _make_plan(
-    topology: str, dtd: str | None, root: str | None, clients: Clients, seed: int
-) -> NetworkPlan:
-    try:
-        overlay = parse_topology(topology)
-    except OverlayError as error:
-        raise typer.BadParameter(str(error), param_hint="--topology") from None
-    if dtd is None:
-        raise typer.BadParameter(
-            "clients are made from a DTD; name one with --dtd, for example examples/news.dtd, or a "
-            "network file with --network"
-        )
-    if not Path(dtd).is_file():
-        raise typer.BadParameter(f"{dtd} is not here; name another DTD with --dtd")
-    schema = read_schema(dtd, root)
-    return NetworkPlan(overlay, clients=place_clients(overlay, schema, clients, seed))
-
-
-def _choose(names: list[str] | None) -> list[Strategy]:
-    """The strategies, each once, in the order in which they were named."""
-    found: dict[Strategy, None] = {}
-    for name in names or ():
-        try:
-            several = PAPER_STRATEGIES if name == _ALL else (name,)
-            found.update(dict.fromkeys(map(Strategy.named, several)))
-        except ValueError as error:
-            raise typer.BadParameter(
-                f"{error}; {_ALL} stands for the six of the paper, and --strategy can be repeated",
-                param_hint="--strategy",
-            ) from None
-    return list(found)
-
-
-def _require_schemas(strategies: Sequence[Strategy], plan: NetworkPlan) -> None:
-    promises = [each for client in plan.clients for each in client.advertisements.values()]
-    if all(isinstance(promise, Anything) for promise in promises):
-        for strategy in strategies:
-            if strategy.merging is not None:
-                raise typer.BadParameter(
-                    f"{strategy.name} counts the paths of what is advertised, and all clients "
-                    "advertise anything; let one advertise a dtd or a path, or choose "
-                    "--strategy advertisements-covering"
-                )
-
-
-# --- the outcome ----------------------------------------------------------------------------------
-
-
-def _draw(workload: SimulatedWorkload, runs: Sequence[StrategyRun], svg: Path) -> None:
+    workload = result.workload
     clients = workload.brokers_of(workload.plan.clients)
-    for run in runs:
+    for run in result.runs:
         name = run.summary.strategy
         path = svg
-        if len(runs) > 1:
+        if len(result.runs) > 1:
             path = svg.with_name(f"{svg.stem}-{name.replace(':', '-')}{svg.suffix or '.svg'}")
         drawing = draw_overlay(
             workload.overlay,
@@ -328,11 +197,11 @@ def _draw(workload: SimulatedWorkload, runs: Sequence[StrategyRun], svg: Path) -
         path.write_text(drawing, encoding="utf-8")
 
 
-def _exit_if_wrong(runs: Sequence[StrategyRun]) -> None:
-    wrong = [f"{run.summary.strategy}: {each}" for run in runs for each in run.wrong]
-    for each in wrong[:_MOST_TOLD]:
+def _exit_if_wrong(result: ScenarioResult) -> None:
+    wrong = [f"{run.summary.strategy}: {each}" for run in result.runs for each in run.wrong]
+    for each in wrong[:_MOST_SHOWN]:
         complain(each)
-    if len(wrong) > _MOST_TOLD:
-        complain(f"… and {len(wrong) - _MOST_TOLD:,} more")
+    if len(wrong) > _MOST_SHOWN:
+        complain(f"… and {len(wrong) - _MOST_SHOWN:,} more")
     if wrong:
         raise typer.Exit(1)

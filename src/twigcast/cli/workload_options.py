@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Final
 
 import typer
 
-from twigcast.workload import PathParameters, TreeParameters
+from twigcast.workload import PATHS, TREES, Shape
 
-PATHS: Final = PathParameters(wildcard=0.02, descendant=0.02)
-"""With as many as trees have, a few hundred contain ``/*``, and covering leaves nothing else."""
-TREES: Final = TreeParameters(wildcard=0.1, descendant=0.05)
-"""XNET's."""
 _WILDCARD: Final = "The probability of * at a step"
 _DESCENDANT: Final = "The probability of // at a step"
-
-
-class Shape(StrEnum):
-    """What subscriptions look like."""
-
-    PATH = "path"
-    TREE = "tree"
 
 
 RootOption = Annotated[
@@ -62,24 +50,3 @@ SkewOption = Annotated[
 ValuesOption = Annotated[
     float, typer.Option(min=0, max=1, help="The share of subscriptions that compare a value.")
 ]
-
-
-def pattern_parameters(
-    shape: Shape,
-    length: int,
-    wildcard: float | None,
-    descendant: float | None,
-    branching: float,
-    skew: float,
-    *,
-    distinct: bool = True,
-) -> TreeParameters | PathParameters:
-    """What the options say; chances that were left out are those usual for the shape."""
-    usual = TREES if shape is Shape.TREE else PATHS
-    wildcard = usual.wildcard if wildcard is None else wildcard
-    descendant = usual.descendant if descendant is None else descendant
-    if shape is Shape.TREE:
-        return TreeParameters(length, wildcard, descendant, branching, skew, distinct)
-    return PathParameters(
-        length=length, wildcard=wildcard, descendant=descendant, skew=skew, distinct=distinct
-    )

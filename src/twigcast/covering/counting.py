@@ -35,8 +35,7 @@ from twigcast.covering.observed_paths import ObservedPaths, Path
 from twigcast.covering.pairwise import require_budget
 from twigcast.errors import CountingBudgetError
 from twigcast.language import Axis, NodeTest, Pattern, Step, require_pattern
-from twigcast.schema import PathAutomaton, Schema
-from twigcast.schema.automaton import bits
+from twigcast.schema import PathAutomaton, Schema, bits
 
 DEFAULT_BUDGET = 5_000
 MOST_NUMBERS = 500_000

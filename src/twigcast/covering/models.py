@@ -30,7 +30,7 @@ from twigcast.language import (
     ValueTest,
     passes,
 )
-from twigcast.schema.automaton import bits
+from twigcast.schema import bits
 
 Name = tuple[str, str]
 """A namespace and a local name."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from twigcast.language import Axis, NodeTest, Step
-from twigcast.schema.automaton import PathName
+from twigcast.schema import PathName
 
 Path = TypeVar("Path", bound=tuple[PathName, ...])
 """A path of names, each a str or a pair of namespace and local name."""

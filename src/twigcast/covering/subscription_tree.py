@@ -39,13 +39,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
-from twigcast.covering.drawing import Diagram, DiagramNode, to_dot, to_svg
-from twigcast.covering.drawing_labels import shorten
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared
 from twigcast.covering.subscribers import SubscriptionSet
 from twigcast.language import Pattern, as_pattern, parse, require_pattern
+
+if TYPE_CHECKING:
+    from twigcast.drawing import Diagram
 
 _LINES = 100
 _LONGEST = 60
@@ -199,10 +201,14 @@ class SubscriptionTree(SubscriptionSet):
 
     def to_dot(self) -> str:
         """A description for Graphviz."""
+        from twigcast.drawing import to_dot  # loaded by those who want a picture only
+
         return to_dot(self._diagram())
 
     def to_svg(self, limit: int = 300) -> str:
         """A picture of the tree, of no more nodes than ``limit``."""
+        from twigcast.drawing import to_svg
+
         return to_svg(self._diagram(), limit)
 
     def _repr_svg_(self) -> str:
@@ -224,6 +230,8 @@ class SubscriptionTree(SubscriptionSet):
         return "\n".join(lines) or "(empty)"
 
     def _diagram(self) -> Diagram:
+        from twigcast.drawing import Diagram, DiagramNode
+
         numbers = {node: number for number, (_, node) in enumerate(self._walk())}
         return Diagram(
             nodes=[
@@ -401,6 +409,8 @@ def _keys(nodes: Iterable[_Node]) -> list[str]:
 
 
 def _line(depth: int, node: _Node) -> str:
+    from twigcast.drawing import shorten
+
     line = f"{'  ' * min(depth, _DEEPEST)}{shorten(str(node.pattern), _LONGEST)}"
     line += f"  ({_some(list(node.keys))})"
     if node.points_to:
@@ -410,6 +420,8 @@ def _line(depth: int, node: _Node) -> str:
 
 def _some(texts: Sequence[str]) -> str:
     """The first few of some texts, and how many more there are."""
+    from twigcast.drawing import shorten
+
     named = ", ".join(shorten(each, _LONGEST) for each in texts[:_NAMED])
     more = len(texts) - _NAMED
     return f"{named} and {more:,} more" if more > 0 else named

@@ -25,11 +25,13 @@ the entity check, and UTF-8 is not copied.
 
 from __future__ import annotations
 
+from twigcast.documents.charsets import UTF_8, codec_for
 from twigcast.documents.encoding import Source, to_parsable
 from twigcast.documents.entities import check_entities, has_document_type
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, limit_exceeded
 from twigcast.documents.publications import PathPublication, decompose
 from twigcast.documents.reader import read_document
+from twigcast.documents.roots import root_of
 from twigcast.documents.tags import LONG_TAG
 from twigcast.documents.tree import Document, Element, ExpandedName
 from twigcast.documents.verdicts import event_place, malformed, missing_entity
@@ -37,6 +39,7 @@ from twigcast.documents.verdicts import event_place, malformed, missing_entity
 __all__ = [
     "DEFAULT_LIMITS",
     "LONG_TAG",
+    "UTF_8",
     "Document",
     "DocumentLimits",
     "Element",
@@ -44,6 +47,7 @@ __all__ = [
     "PathPublication",
     "Source",
     "check_entities",
+    "codec_for",
     "decompose",
     "event_place",
     "has_document_type",
@@ -51,5 +55,6 @@ __all__ = [
     "malformed",
     "missing_entity",
     "read_document",
+    "root_of",
     "to_parsable",
 ]

@@ -45,6 +45,7 @@ from twigcast.language.nodes import (
     name_text,
     node_test,
 )
+from twigcast.language.normal import branch, value_test
 from twigcast.language.numbers import number_text, to_number
 from twigcast.language.parser import XML_NAMESPACE, as_pattern, parse
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
@@ -82,6 +83,7 @@ __all__ = [
     "Subscription",
     "ValueTest",
     "as_pattern",
+    "branch",
     "compare_numbers",
     "decided_by_paths",
     "implies",
@@ -101,6 +103,7 @@ __all__ = [
     "subscriptions_of_rows",
     "to_number",
     "value_implies",
+    "value_test",
     "walk",
     "walk_within",
 ]

@@ -73,7 +73,7 @@ class Pattern:
 
         Raises :class:`twigcast.errors.DocumentError` for a document that is not well-formed.
         """
-        # The one import upwards: a convenience that belongs on this class (see test_architecture).
+        # An import upwards: a convenience that belongs on this class (see test_architecture).
         from twigcast.matching import matches
 
         return matches(self, document, limits)
@@ -123,6 +123,11 @@ class Pattern:
 
     def __str__(self) -> str:
         return self._text
+
+    def _repr_svg_(self) -> str:
+        from twigcast.drawing import draw_pattern  # upwards too, for notebooks
+
+        return draw_pattern(self)
 
     def __repr__(self) -> str:
         return f"twigcast.parse({self._text!r})"

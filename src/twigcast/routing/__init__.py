@@ -1,4 +1,4 @@
-"""Routing: which broker tells which other one what, and where a document goes.
+"""Routing: what brokers send to each other, and where a document goes.
 
                          ┌──────────── Router, one for each broker ────────────┐
     LinkUp, LinkDown ──► │ link states ──► trees ──────┐                       │
@@ -10,24 +10,24 @@
 A :class:`Router` decides and does nothing else: a message and a link in, messages and links out.
 A :class:`Network` drives the routers of an overlay in one process; a simulation and a live broker
 drive them too.  A :class:`FrozenNetwork` is a snapshot of all tables, with which documents are
-routed by the million.  A :class:`Strategy` says how far subscriptions are told, and how aggregated.
+routed by the million.  A :class:`Strategy` says how far subscriptions are sent, and how aggregated.
 
 *Control.*  Every broker knows the overlay, since link states are flooded, and hence the
 shortest-path tree from each broker.  An advertisement goes down the tree of the broker where it was
-made.  Up that tree each broker tells its parent what its subtree wants of what is advertised, over
+made.  Up that tree each broker sends its parent what its subtree wants of what is advertised, over
 channels (:mod:`~twigcast.routing.channels`); without advertisements, over one tree that all share,
-in both directions.  What a broker has been told it keeps by link (:mod:`~twigcast.routing.
-interests`) until it is told otherwise or the link goes down.
+in both directions.  A broker keeps by link what a neighbour wants (:mod:`~twigcast.routing.
+interests`) until the neighbour withdraws it or the link goes down.
 
-*Documents* (:mod:`~twigcast.routing.document_ways`).  A document goes down the tree of the broker
+*Documents* (:mod:`~twigcast.routing.document_router`).  A document goes down the tree of the broker
 where it was published, over those links whose channels want it.  Each broker passes on a document
 once (:mod:`~twigcast.routing.recent`), so nothing goes round while brokers disagree about the
 trees.  The last broker asks the client's own subscriptions, so a client gets what it asked for and
-nothing else, whatever was merged on the way.
+nothing else, whatever was merged at brokers in between.
 
 Invariants, once all messages have arrived: every interested client gets a document once; it crosses
 a link only if somebody beyond wants it, unless imperfect mergers are allowed (or elements nest
-deeper than mergers are counted); what is told on a channel is a function of what is subscribed to
+deeper than mergers are counted); what is sent on a channel is a function of what is subscribed to
 below and advertised above, whatever happened before.  A document that is published while that
 changes may reach too few or too many brokers, but no client twice, unless the client's broker has
 crashed in between; one that is on a link or in a broker when that fails is lost there.
@@ -41,10 +41,12 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.document_ways import Deliveries, DocumentWays, Routed
+from twigcast.routing.checked_table import CheckedTable, load_toml, show
+from twigcast.routing.document_router import Deliveries, DocumentRouter, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
 from twigcast.routing.interests import Interests, Wanting
+from twigcast.routing.link_sessions import Frame, LinkSession
 from twigcast.routing.messages import (
     Advertise,
     AdvertisementKey,
@@ -79,7 +81,6 @@ from twigcast.routing.paths import path_document
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import Router
-from twigcast.routing.sessions import Frame, Session
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "AdvertisementEntry",
     "AdvertisementKey",
     "Anything",
+    "CheckedTable",
     "ClientDelivery",
     "ClientPlan",
     "Counters",
@@ -100,7 +102,7 @@ __all__ = [
     "Delivery",
     "Document",
     "DocumentId",
-    "DocumentWays",
+    "DocumentRouter",
     "Envelope",
     "Frame",
     "FrozenNetwork",
@@ -109,6 +111,7 @@ __all__ = [
     "Link",
     "LinkDown",
     "LinkKind",
+    "LinkSession",
     "LinkState",
     "LinkTraits",
     "LinkUp",
@@ -125,7 +128,6 @@ __all__ = [
     "Routed",
     "Router",
     "Send",
-    "Session",
     "Strategy",
     "Subscribe",
     "SubscriptionEntry",
@@ -136,7 +138,9 @@ __all__ = [
     "Update",
     "Wanting",
     "freeze",
+    "load_toml",
     "path_document",
     "read_network",
+    "show",
     "write_network",
 ]

@@ -1,7 +1,7 @@
-"""What is told upstream in place of all that is wanted, by strategy.
+"""The patterns that are forwarded for all that are wanted, by strategy.
 
-An aggregate takes patterns in and out and says with each what to tell: nothing aggregated, the
-maximal patterns under covering, or mergers of these.
+An aggregate takes patterns in and out and returns with each what to forward and what to withdraw:
+every pattern by itself, the maximal patterns under covering, or mergers of these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_COUNTERS = 16
 
 
 class Aggregate(Protocol):
-    """Patterns that are wanted, and those that are told for them."""
+    """Patterns that are wanted, and those that are forwarded for them."""
 
     def add(self, pattern: Pattern, is_first: bool) -> Change:
         """Take in a pattern; ``is_first`` unless somebody wants it already."""
@@ -28,39 +28,39 @@ class Aggregate(Protocol):
         """Take out a pattern; ``is_last`` unless somebody still wants it."""
 
     def merge(self) -> Change:
-        """Look for what may be told together."""
+        """Merge patterns where the strategy allows it."""
 
     @property
-    def told(self) -> tuple[Pattern, ...]:
-        """What is told at present; as often as it is told."""
+    def forwarded(self) -> tuple[Pattern, ...]:
+        """The patterns that are forwarded now, each as often as it is forwarded."""
 
 
 class Plain:
-    """Every subscription is told by itself, also where another one says the same."""
+    """Every subscription is forwarded by itself, also where another one is equal."""
 
     def __init__(self) -> None:
-        self._told: dict[Pattern, int] = {}
+        self._counts: dict[Pattern, int] = {}
 
     def add(self, pattern: Pattern, is_first: bool) -> Change:
-        self._told[pattern] = self._told.get(pattern, 0) + 1
+        self._counts[pattern] = self._counts.get(pattern, 0) + 1
         return Change((pattern,))
 
     def remove(self, pattern: Pattern, is_last: bool) -> Change:
-        count = self._told.pop(pattern)
+        count = self._counts.pop(pattern)
         if count > 1:
-            self._told[pattern] = count - 1
+            self._counts[pattern] = count - 1
         return Change((), (pattern,))
 
     def merge(self) -> Change:
         return _NOTHING
 
     @property
-    def told(self) -> tuple[Pattern, ...]:
-        return tuple(pattern for pattern, count in self._told.items() for _ in range(count))
+    def forwarded(self) -> tuple[Pattern, ...]:
+        return tuple(pattern for pattern, count in self._counts.items() for _ in range(count))
 
 
 class Covered:
-    """What others cover is not told."""
+    """Covered patterns are not forwarded."""
 
     def __init__(self) -> None:
         self._table = CoveringTable()
@@ -75,12 +75,12 @@ class Covered:
         return _NOTHING
 
     @property
-    def told(self) -> tuple[Pattern, ...]:
+    def forwarded(self) -> tuple[Pattern, ...]:
         return self._table.forwarded
 
 
 class Merged:
-    """What others cover is not told, and what is left is told in groups, where that is asked."""
+    """Covered patterns are not forwarded, and the others may be merged."""
 
     def __init__(self, counter: PathCounter, threshold: float) -> None:
         self._table = CoveringTable()
@@ -99,7 +99,7 @@ class Merged:
         return self._merged.merge()
 
     @property
-    def told(self) -> tuple[Pattern, ...]:
+    def forwarded(self) -> tuple[Pattern, ...]:
         return self._merged.forwarded
 
 
@@ -115,13 +115,13 @@ class Counters:
         schemas = [each for each in promises if not isinstance(each, Anything)]
         if not schemas or len(schemas) < len(promises):
             return None
-        found = self._counters.get(promises)
-        if found is None:
+        counter = self._counters.get(promises)
+        if counter is None:
             if len(self._counters) >= _MOST_COUNTERS:
                 del self._counters[next(iter(self._counters))]
             automaton = PathAutomaton.joined(each.automaton for each in schemas)
-            found = self._counters[promises] = PathCounter(automaton, self._depth)
-        return found
+            counter = self._counters[promises] = PathCounter(automaton, self._depth)
+        return counter
 
 
 def make_aggregate(

@@ -1,9 +1,9 @@
-"""Channels: what a broker tells a neighbour that it wants, and for which trees.
+"""Channels: what a broker sends to a neighbour that it wants, and for which trees.
 
-Towards the root of a tree a broker tells its parent what its subtree wants: what its own clients
-want, and what its children have told it.  Where trees run alike, that is the same for all of them,
-so it is told once: a channel has *inputs*, the children's channels, and serves all *trees* for
-which these are the same.
+Towards the root of a tree a broker sends its parent what its subtree wants: what its own clients
+want, and what its children have sent.  Where trees run alike, that is the same for all of them, so
+it is sent once: a channel has *inputs*, the children's channels, and serves all *trees* for which
+the inputs are the same.
 
         to the parent ▲  channel 1, for the trees of a and b
                       │
@@ -18,9 +18,9 @@ many producers there are.  With them there are as many as trees differ in what l
 Only what may match a document that is promised for one of its trees goes into a channel's
 aggregate.
 
-Invariant: what was told on a channel is, by then, what its aggregate says; and that is a function
-of what its inputs and clients want now.  When the trees change a channel goes on with other inputs
-and trees, and only the difference is told.
+Invariant: the patterns sent on a channel are those that its aggregate forwards, once changes are
+taken; and they are a function of what its inputs and clients want now.  When the trees change, a
+channel goes on with other inputs and trees, and sends only the difference.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Talk(Protocol):
     """The neighbour that a channel leads to, as far as the channel knows it."""
 
     def begin(self) -> None:
-        """Take note that there is something to tell."""
+        """Note that there is something to send."""
 
 
 class Course(NamedTuple):
@@ -54,7 +54,7 @@ class Course(NamedTuple):
 
 
 class Channel:
-    """One channel at the end that tells."""
+    """A channel at the end that sends."""
 
     def __init__(
         self,
@@ -71,12 +71,12 @@ class Channel:
         self._strategy = strategy
         self._counters = counters
         self._aggregate = make_aggregate(strategy, frozenset(), counters)
-        self._balance: dict[Pattern, int] = {}  # what is to be told: how often more, or less
+        self._balance: dict[Pattern, int] = {}  # what is to be sent: how often more, or less
 
     @property
-    def told(self) -> tuple[Pattern, ...]:
-        """What the neighbour knows once everything is told."""
-        return self._aggregate.told
+    def sent(self) -> tuple[Pattern, ...]:
+        """The patterns that the neighbour knows, once all changes are taken."""
+        return self._aggregate.forwarded
 
     def takes(self, source: int) -> bool:
         """Whether what a source wants flows into this channel; of a client, into all."""
@@ -101,7 +101,7 @@ class Channel:
             self._note(self._aggregate.remove(pattern, is_last))
 
     def merge(self) -> None:
-        """Tell several patterns as one where the strategy allows it."""
+        """Merge patterns where the strategy allows it."""
         self._note(self._aggregate.merge())
 
     def set_course(self, course: Course) -> None:
@@ -145,13 +145,13 @@ class Channel:
 
     def _begin_anew(self, promises: frozenset[Promise]) -> None:
         """How patterns may be merged depends on all promises together."""
-        told = self._aggregate.told
+        before = self._aggregate.forwarded
         self.course = self.course._replace(promises=promises)
         self._aggregate = make_aggregate(self._strategy, promises, self._counters)
         for pattern in self._wanted():
             if self.admits(pattern):
                 self._aggregate.add(pattern, is_first=True)
-        self._note(Change(self._aggregate.told, told))
+        self._note(Change(self._aggregate.forwarded, before))
 
     def _wanted(self) -> Counter[Pattern]:
         wanted: Counter[Pattern] = Counter()
@@ -169,11 +169,11 @@ class Channel:
 
     @property
     def has_news(self) -> bool:
-        """Whether there may be something to tell."""
+        """Whether there may be something to send."""
         return bool(self._balance)
 
     def take_change(self) -> Change:
-        """What has to be told since this was last asked."""
+        """The difference to what was sent when this was last called."""
         balance, self._balance = self._balance, {}
         forward: list[Pattern] = []
         withdraw: list[Pattern] = []
@@ -188,7 +188,7 @@ def continued(
 ) -> Iterator[tuple[Course, int | None]]:
     """For each course, the channel that goes on with it; None where it takes a new one.
 
-    A channel goes on where least is told anew: with the same inputs, or else with most of its
+    A channel goes on where least is sent anew: with the same inputs, or else with most of its
     trees.
     """
     free = dict(channels)

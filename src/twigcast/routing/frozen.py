@@ -4,7 +4,7 @@ At every broker a document would be matched with that broker's table.  But the t
 hold much the same patterns; so a snapshot has one matcher with each pattern once, and notes which
 tables it is in::
 
-    /news/body//p   ──►  tables 4 (what rome told london), 7 (client desk-7 at rome)
+    /news/body//p   ──►  tables 4 (what rome sent to london), 7 (client desk-7 at rome)
 
 A document is matched once, which says which tables want it.  Then it is followed from broker to
 broker: over each next link of its tree whose table wants it, and to the clients whose tables do.
@@ -32,6 +32,7 @@ from typing import Any, Final, NamedTuple
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, NetworkError
 from twigcast.matching import BatchMatches, Matcher
+from twigcast.routing.overlay import Link, Overlay
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import Towards
@@ -50,7 +51,7 @@ class ClientDelivery(NamedTuple):
 
 
 class Crossing(NamedTuple):
-    """A document's way over a link."""
+    """A document crossing a link."""
 
     sender: str
     receiver: str
@@ -58,7 +59,7 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a document goes."""
+    """Where one document goes: the deliveries, and the links it crosses."""
 
     deliveries: tuple[ClientDelivery, ...]
     crossings: tuple[Crossing, ...]
@@ -132,20 +133,20 @@ class FrozenNetwork:
         ``documents`` as for :meth:`twigcast.Matcher.match_batch`; a bad one gives its error.
         """
         matches = self._matcher.match_batch(documents)
-        places = [at] * len(matches) if isinstance(at, str) else list(at)
-        if len(places) != len(matches):
-            raise ValueError(f"{len(matches)} documents need as many brokers, not {len(places)}")
-        for place in set(places):
-            self._require(place)
-        return self._follow_all(matches, places)
+        brokers = [at] * len(matches) if isinstance(at, str) else list(at)
+        if len(brokers) != len(matches):
+            raise ValueError(f"{len(matches)} documents need as many brokers, not {len(brokers)}")
+        for broker in set(brokers):
+            self._require(broker)
+        return self._follow_all(matches, brokers)
 
     def _follow_all(
-        self, matches: BatchMatches, places: list[str]
+        self, matches: BatchMatches, brokers: list[str]
     ) -> Iterator[Route | DocumentError]:
         errors = matches.errors
-        for number, place in enumerate(places):
+        for number, broker in enumerate(brokers):
             error = errors.get(number)
-            yield self._follow(matches[number], place) if error is None else error
+            yield self._follow(matches[number], broker) if error is None else error
 
     def _require(self, broker: str) -> None:
         if broker not in self._tables.brokers:
@@ -216,6 +217,19 @@ class FrozenNetwork:
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenNetwork, (self._matcher, self._tables)
 
+    def _repr_svg_(self) -> str:
+        from twigcast.drawing import draw_overlay  # for notebooks only
+
+        tables = self._tables.brokers
+        pairs = {
+            Link.between(name, other)
+            for name, broker in tables.items()
+            for neighbours in broker.hops.values()
+            for other in neighbours
+        }
+        clients = {name: len(broker.clients) for name, broker in tables.items()}
+        return draw_overlay(Overlay(tables, sorted(pairs)), clients=clients)
+
     def __repr__(self) -> str:
         return (
             f"<FrozenNetwork of {len(self.brokers)} brokers, {len(self._tables.clients)} clients "
@@ -262,13 +276,13 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
     return FrozenNetwork(matcher, tables)
 
 
-def _read_tables(told: Mapping[str, Any]) -> _Tables:
+def _read_tables(content: Mapping[str, Any]) -> _Tables:
     """The tables from JSON, whose keys are all text."""
-    if told["version"] != _VERSION:
-        raise ValueError(f"its version is {told['version']}, not {_VERSION}")
+    if content["version"] != _VERSION:
+        raise ValueError(f"its version is {content['version']}, not {_VERSION}")
     clients = {
         int(table): (name, {int(pattern): list(keys) for pattern, keys in ids.items()})
-        for table, (name, ids) in told["clients"].items()
+        for table, (name, ids) in content["clients"].items()
     }
     brokers = {
         name: _Broker(
@@ -278,7 +292,7 @@ def _read_tables(told: Mapping[str, Any]) -> _Tables:
             },
             list(own),
         )
-        for name, (hops, own) in told["brokers"].items()
+        for name, (hops, own) in content["brokers"].items()
     }
-    holders = [[int(table) for table in tables] for tables in told["holders"]]
-    return _Tables(bool(told["by_origin"]), brokers, clients, holders)
+    holders = [[int(table) for table in tables] for tables in content["holders"]]
+    return _Tables(bool(content["by_origin"]), brokers, clients, holders)

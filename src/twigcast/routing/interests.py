@@ -1,6 +1,6 @@
 """Who wants what, as one broker sees it: the publication routing table.
 
-A *source* of patterns is a client, or a channel on which a neighbour tells what is wanted behind
+A *source* of patterns is a client, or a channel on which a neighbour sends what is wanted behind
 it.  Sources have numbers.  A pattern is kept once, with the sources that want it, however many
 there are::
 

@@ -41,7 +41,7 @@ class LinkStates:
         return True
 
     def set_link(self, neighbour: str, cost: float | None) -> LinkState:
-        """Note that a link of our own is up, at this cost, or down; the state to tell."""
+        """Note that a link of our own is up, at this cost, or down; the state to send."""
         if cost is None:
             self._own.pop(neighbour, None)
         else:
@@ -60,7 +60,7 @@ class LinkStates:
 
     @property
     def all(self) -> tuple[LinkState, ...]:
-        """Everything that is known."""
+        """The link states of all known brokers."""
         return tuple(self._states.values())
 
     @property

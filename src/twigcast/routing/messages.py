@@ -3,8 +3,8 @@
 Links are known by name: of the neighbouring broker, or of the client.  A link goes up and down at
 both ends alike and carries messages in order; whoever drives a router sees to that.
 
-What one broker tells another, it tells in one :class:`Update` for each message that it handles, so
-that the other one makes up its mind once, with all of it before its eyes.
+A broker sends a neighbour at most one :class:`Update` for each message that it handles, so that the
+neighbour decides once, with all changes at hand.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Unsubscribe:
-    """An end to subscriptions."""
+    """A client ends subscriptions, by their ids."""
 
     ids: tuple[str, ...]
 
@@ -136,7 +136,7 @@ class AdvertisementKey(NamedTuple):
 
 
 class Update(NamedTuple):
-    """What a broker tells a neighbour when something has changed; all of it at once."""
+    """All changes that a broker sends to a neighbour at once."""
 
     states: tuple[LinkState, ...] = ()
     advertise: tuple[tuple[AdvertisementKey, Promise], ...] = ()
@@ -149,7 +149,7 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document on its way, or one path of it, along a tree."""
+    """A document, or one path of it, sent along a tree."""
 
     id: DocumentId
     tree: str

@@ -1,7 +1,7 @@
 """What stands between a broker and one of its neighbours, at the broker's end.
 
-Everything here lives as long as the link is up, at both ends alike; when it comes up again, all is
-told anew.  What is to be told is collected while one message is handled and leaves in one
+Everything here lives as long as the link is up, at both ends alike; when the link comes up again,
+everything is sent anew.  Changes are collected while one message is handled, and leave in one
 :class:`~twigcast.routing.messages.Update`.
 """
 
@@ -20,7 +20,7 @@ Advertised: TypeAlias = Mapping[AdvertisementKey, Promise]
 
 @dataclass(slots=True)
 class Incoming:
-    """A channel at the end that is told."""
+    """A channel at the end that receives."""
 
     source: int
     trees: frozenset[str] = frozenset()
@@ -34,50 +34,50 @@ class Neighbour:
 
     def __init__(self, name: str, with_news: dict[str, None]) -> None:
         self.name = name
-        self._with_news = with_news  # neighbours to whom there is something to tell
+        self._with_news = with_news  # neighbours to whom there is something to send
         self.incoming: dict[int, Incoming] = {}
         self.outgoing: dict[int, Channel] = {}
         self._advertised: dict[str, dict[AdvertisementKey, Promise]] = {}  # by origin
         self._serving: dict[str, frozenset[int]] = {}
-        self._told: dict[AdvertisementKey, Promise] = {}
-        self._told_of: dict[str, set[AdvertisementKey]] = {}  # by origin
+        self._sent: dict[AdvertisementKey, Promise] = {}
+        self._sent_from: dict[str, set[AdvertisementKey]] = {}  # by origin
         self._next = 0
         self._states: list[LinkState] = []
         self._advertise: dict[AdvertisementKey, Promise] = {}
         self._unadvertise: dict[AdvertisementKey, None] = {}
         self._serve: dict[int, frozenset[str]] = {}
 
-    # --- what the neighbour has told --------------------------------------------------------------
+    # --- what the neighbour has sent --------------------------------------------------------------
 
     @property
     def advertised(self) -> Advertised:
-        """The advertisements that the neighbour has told of."""
-        return {key: each for told in self._advertised.values() for key, each in told.items()}
+        """The advertisements that the neighbour has sent."""
+        return {key: each for sent in self._advertised.values() for key, each in sent.items()}
 
     @property
     def origins(self) -> Iterable[str]:
-        """The brokers of whose advertisements the neighbour has told."""
+        """The brokers whose advertisements the neighbour has sent."""
         return self._advertised.keys()
 
     def advertised_from(self, origin: str) -> Advertised:
-        """What the neighbour has told of the advertisements at a broker."""
+        """The advertisements at a broker that the neighbour has sent."""
         return dict(self._advertised.get(origin, {}))
 
     def note_advertised(self, key: AdvertisementKey, promise: Promise) -> None:
-        """Note that the neighbour tells of an advertisement."""
+        """Note an advertisement that the neighbour sends."""
         self._advertised.setdefault(key.origin, {})[key] = promise
 
     def note_unadvertised(self, key: AdvertisementKey) -> bool:
-        """Note that the neighbour tells of an end; whether it had told of the beginning."""
-        told = self._advertised.get(key.origin, {})
-        if told.pop(key, None) is None:
+        """Note that an advertisement has ended; whether the neighbour had sent it."""
+        sent = self._advertised.get(key.origin, {})
+        if sent.pop(key, None) is None:
             return False
-        if not told:
+        if not sent:
             del self._advertised[key.origin]
         return True
 
     def serving(self, tree: str) -> frozenset[int]:
-        """The sources of the channels on which the neighbour tells what it wants of a tree."""
+        """The sources of the channels on which the neighbour sends what it wants of a tree."""
         return self._serving.get(tree, _NONE)
 
     def note_serving(self, channel: Incoming, trees: frozenset[str]) -> frozenset[str]:
@@ -93,31 +93,31 @@ class Neighbour:
         channel.trees = trees
         return news
 
-    # --- what the neighbour is told ---------------------------------------------------------------
+    # --- what is sent to the neighbour ------------------------------------------------------------
 
     def begin(self) -> None:
-        """Take note that there is something to tell."""
+        """Note that there is something to send."""
         self._with_news[self.name] = None
 
-    def tell_states(self, states: Iterable[LinkState]) -> None:
-        """Pass on link states."""
+    def send_states(self, states: Iterable[LinkState]) -> None:
+        """Put link states into the next update to the neighbour."""
         self.begin()
         self._states.extend(states)
 
-    def tell_advertised(self, origin: str, wanted: Advertised) -> None:
+    def send_advertised(self, origin: str, wanted: Advertised) -> None:
         """Let the neighbour know of these advertisements at a broker and of no others there."""
         self.begin()
-        for key in self._told_of.pop(origin, ()):
-            if wanted.get(key) != self._told[key]:
-                del self._told[key]
+        for key in self._sent_from.pop(origin, ()):
+            if wanted.get(key) != self._sent[key]:
+                del self._sent[key]
                 if self._advertise.pop(key, None) is None:
                     self._unadvertise[key] = None
         for key, promise in wanted.items():
-            if key not in self._told:
-                self._told[key] = promise
+            if key not in self._sent:
+                self._sent[key] = promise
                 self._advertise[key] = promise
         if wanted:
-            self._told_of[origin] = set(wanted)
+            self._sent_from[origin] = set(wanted)
 
     def arrange(self, courses: Iterable[Course], new_channel: Callable[[int], Channel]) -> None:
         """Let the channels to the neighbour take these courses, and be no others."""
@@ -140,7 +140,7 @@ class Neighbour:
             self._serve[number] = frozenset()
 
     def take_update(self) -> Update | None:
-        """What is to be told since this was last asked, if there is anything."""
+        """The changes since this was last called, if there are any."""
         changes = [
             (number, channel.take_change())
             for number, channel in self.outgoing.items()

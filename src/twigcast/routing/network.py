@@ -6,7 +6,7 @@
 
 What routers send is put into a :class:`Transport`, which hands it out again in an order of its own:
 the one here at once and in the order of sending, that of a simulation with delays and losses.
-:meth:`Network.settle` lets everything that is on its way arrive; then the network is quiet until
+:meth:`Network.settle` lets everything that is in transit arrive; then the network is quiet until
 something is asked of it.
 
 A client belongs to a broker.  While that is down the client keeps what it subscribes to and
@@ -50,7 +50,7 @@ from twigcast.routing.strategy import Strategy
 
 
 class Envelope(NamedTuple):
-    """A message on its way from one link end to another: brokers and clients, by name."""
+    """A message in transit from one link end to another: brokers and clients, by name."""
 
     sender: str
     receiver: str
@@ -61,13 +61,13 @@ class Transport(Protocol):
     """Carries messages; in order between two ends, and none that was on a link when it was cut."""
 
     def put(self, envelope: Envelope) -> None:
-        """Take a message on its way."""
+        """Take a message in transit."""
 
     def take(self) -> Envelope | None:
-        """The next message that arrives; None when nothing is on its way."""
+        """The next message that arrives; None when nothing is in transit."""
 
     def cut(self, one: str, other: str) -> None:
-        """Drop what is on its way between two ends."""
+        """Drop what is in transit between two ends."""
 
 
 class InstantTransport:
@@ -77,7 +77,7 @@ class InstantTransport:
         self._waiting: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Take a message on its way."""
+        """Take a message in transit."""
         self._waiting.append(envelope)
 
     def take(self) -> Envelope | None:
@@ -85,7 +85,7 @@ class InstantTransport:
         return self._waiting.popleft() if self._waiting else None
 
     def cut(self, one: str, other: str) -> None:
-        """Drop what is on its way between two ends."""
+        """Drop what is in transit between two ends."""
         ends = {one, other}
         self._waiting = deque(
             each for each in self._waiting if {each.sender, each.receiver} != ends
@@ -241,7 +241,7 @@ class Network:
         self._say(client, Subscribe(added))
 
     def unsubscribe(self, client: str, *ids: str) -> None:
-        """End subscriptions."""
+        """End subscriptions of a client, by their ids."""
         wanted = self.client(client).subscriptions
         for key, count in Counter(ids).items():
             if key not in wanted or count > 1:
@@ -261,7 +261,7 @@ class Network:
         self._say(client, Advertise(advertisement_id, promise))
 
     def unadvertise(self, client: str, advertisement_id: str) -> None:
-        """End a promise."""
+        """End an advertisement of a client."""
         if self.client(client).advertisements.pop(advertisement_id, None) is None:
             raise NetworkError(f"{client!r} has no advertisement {advertisement_id!r}")
         self._say(client, Unadvertise(advertisement_id))
@@ -275,11 +275,11 @@ class Network:
         self._say(client, Publish(content, by_paths))
 
     def client(self, name: str) -> NetworkClient:
-        """A client by name."""
-        found = self._clients.get(name)
-        if found is None:
+        """The client of that name; NetworkError if there is none."""
+        client = self._clients.get(name)
+        if client is None:
             raise NetworkError(f"there is no client {name!r}")
-        return found
+        return client
 
     def _say(self, client: str, message: Message) -> None:
         broker = self.client(client).broker
@@ -289,7 +289,7 @@ class Network:
     # --- faults -----------------------------------------------------------------------------------
 
     def cut(self, one: str, other: str) -> None:
-        """Cut a link; what is on its way over it is lost."""
+        """Cut a link; what is in transit over it is lost."""
         link = self._link(one, other)
         if link in self._cut:
             raise NetworkError(f"the link {link} is cut already")
@@ -305,7 +305,7 @@ class Network:
         self._bring_up(link)
 
     def crash(self, broker: str) -> None:
-        """Let a broker lose everything it knows, and what is on its way to it and from it."""
+        """Let a broker lose everything it knows, and what is in transit to it and from it."""
         if broker not in self.overlay or broker not in self._routers:
             raise NetworkError(f"there is no broker {broker!r} that is up")
         for link in self._links_of(broker):
@@ -365,21 +365,21 @@ class Network:
     # --- driving ----------------------------------------------------------------------------------
 
     def merge(self) -> None:
-        """Let every broker merge what it tells, where the strategy allows it, until all have.
+        """Let every broker merge what it sends, where the strategy allows it, until all have.
 
-        What one tells anew, its neighbours may merge again; so there are as many rounds as a
-        subscription has brokers on its way, or fewer.
+        What a broker sends anew, its neighbours may merge again; so there are at most as many
+        rounds as a subscription passes brokers.
         """
         self.settle()
-        has_told = True
-        while has_told:
-            has_told = False
+        has_sent = True
+        while has_sent:
+            has_sent = False
             for name in tuple(self._routers):
-                has_told |= self.merge_at(name)
+                has_sent |= self.merge_at(name)
                 self.settle()
 
     def merge_at(self, broker: str) -> bool:
-        """Let one broker merge what it tells; whether it tells anything."""
+        """Let one broker merge what it sends; whether it sends anything."""
         router = self._routers.get(broker)
         if router is None:
             raise NetworkError(f"there is no broker {broker!r} that is up")
@@ -388,7 +388,7 @@ class Network:
         return bool(sends)
 
     def settle(self) -> None:
-        """Let everything that is on its way arrive."""
+        """Let everything that is in transit arrive."""
         while self.step():
             pass
 
@@ -415,7 +415,7 @@ class Network:
             self._transport.put(Envelope(broker, link, message))
 
     def _receive(self, envelope: Envelope) -> None:
-        """Something for a client."""
+        """Hand a message to the client that it is for."""
         message = envelope.message
         client = self._clients.get(envelope.receiver)
         if isinstance(message, Refused):
@@ -425,7 +425,7 @@ class Network:
             self._observer.on_delivered(client.name, message)
 
     def freeze(self) -> FrozenNetwork:
-        """A snapshot of all tables, once everything that is on its way has arrived."""
+        """A snapshot of all tables, once everything that is in transit has arrived."""
         self.settle()
         return freeze(self._routers.values(), self._limits)
 
@@ -457,6 +457,12 @@ class Network:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a Network is not copied; pass on what freeze() gives")
+
+    def _repr_svg_(self) -> str:
+        from twigcast.drawing import draw_overlay  # for notebooks only
+
+        clients = Counter(client.broker for client in self._clients.values())
+        return draw_overlay(self.overlay, clients=clients)
 
     def __repr__(self) -> str:
         return (

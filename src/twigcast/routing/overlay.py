@@ -21,7 +21,7 @@ class Link(NamedTuple):
         return Link(one, other) if one < other else Link(other, one)
 
     def other(self, broker: str) -> str:
-        """The other end."""
+        """The broker at the other end."""
         return self.second if broker == self.first else self.first
 
     def __str__(self) -> str:
@@ -91,10 +91,10 @@ class Overlay:
 
     def neighbours(self, broker: str) -> Mapping[str, LinkTraits]:
         """The brokers that one is linked to."""
-        found = self._neighbours.get(broker)
-        if found is None:
+        neighbours = self._neighbours.get(broker)
+        if neighbours is None:
             raise OverlayError(f"there is no broker {broker!r}")
-        return MappingProxyType(found)
+        return MappingProxyType(neighbours)
 
     @property
     def leaves(self) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
-"""What a broker should tell its neighbours, from the trees and the advertisements.
+"""What a broker should send to its neighbours, from the trees and the advertisements.
 
-For each tree the planner knows whom the broker tells what is wanted of it, and from which channels
-that is known; and whom it tells of the advertisements that the tree is there for.  When something
-has changed that concerns some trees, these are planned anew, and the channels to those neighbours
-that they lead to; when the links have changed, all.
+For each tree the planner knows to which neighbours the broker sends what is wanted of the tree, and
+from which channels; and to which neighbours it sends the advertisements of the tree's root.  When
+something has changed that concerns some trees, the planner plans these trees anew, and the channels
+to the neighbours that they lead to; when the links have changed, all.
 
-What of this is different from what was told before, those find out who tell it
+Each neighbour and each channel computes the difference to what it last sent
 (:mod:`~twigcast.routing.neighbour`, :mod:`~twigcast.routing.channels`).
 
 Cost: for a tree, as many steps as the broker has neighbours in it; for a neighbour, as many as
@@ -31,9 +31,9 @@ SHARED_TREE: Final = ""
 
 class _TreePlan(NamedTuple):
     back: Mapping[str, frozenset[int]]
-    """Whom to tell what is wanted, and the sources from which that is known."""
+    """The neighbours to send what is wanted to, and the sources of it for each."""
     on: tuple[str, ...]
-    """Whom to tell what is advertised."""
+    """The neighbours to send advertisements to."""
     advertised: Advertised
 
 
@@ -41,7 +41,7 @@ _NO_PLAN = _TreePlan({}, (), {})
 
 
 class Plan(NamedTuple):
-    """What is to be told, where that may have changed."""
+    """What is to be sent, where that may have changed."""
 
     advertised: list[tuple[str, str, Advertised]]
     """A neighbour, an origin, and what the neighbour should know of it."""
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 
 class Planner:
-    """Knows what a broker should tell; looks at what the broker knows and changes nothing of it."""
+    """Says what a broker should send; it reads the broker's tables and changes none of them."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class Planner:
         return view.tree(tree).below(self._name)
 
     def plan(self, stale: Collection[str] | None) -> Plan:
-        """What is to be told, now that these trees are not what they were; None stands for all."""
+        """What is to be sent, now that these trees have changed; None stands for all."""
         trees = self._all_trees() if stale is None else sorted(stale)
         touched: dict[str, None] = {}
-        told: list[tuple[str, str, Advertised]] = []
+        sent: list[tuple[str, str, Advertised]] = []
         for tree in trees:
             before, now = self._plans.pop(tree, _NO_PLAN), self._plan_tree(tree)
             if now is not _NO_PLAN:
@@ -98,9 +98,9 @@ class Planner:
                 self._inputs.setdefault(name, {})[tree] = inputs
             touched.update(dict.fromkeys((*before.back, *now.back)))
             if before[1:] != now[1:]:
-                told += [(name, tree, now.advertised) for name in now.on]
-                told += [(name, tree, {}) for name in before.on if name not in now.on]
-        return Plan(told, {name: self._courses(name) for name in touched})
+                sent += [(name, tree, now.advertised) for name in now.on]
+                sent += [(name, tree, {}) for name in before.on if name not in now.on]
+        return Plan(sent, {name: self._courses(name) for name in touched})
 
     def _all_trees(self) -> list[str]:
         if self._towards is Towards.EVERYONE:

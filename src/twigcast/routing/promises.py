@@ -51,5 +51,5 @@ def require_promise(value: object) -> None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def may_match(promise: Promise, pattern: Pattern) -> bool:
-    """Whether a promised document may match; the same is asked at every broker on the way."""
+    """Whether a promised document may match; the same is asked at every broker on the path."""
     return promise.overlaps(pattern)

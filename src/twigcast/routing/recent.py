@@ -1,6 +1,6 @@
 """Which documents have been seen already, with bounded memory.
 
-Along a tree each document comes once.  While trees change it may come by the old way and by the
+Along a tree each document comes once.  While trees change it may come by the old path and by the
 new one, or go round; a broker that has seen it drops it then.
 """
 

@@ -7,13 +7,13 @@ the same order give the same answers.
 Everything follows from four kinds of knowledge, each kept by its own class::
 
     link states        LinkStates    which brokers there are, hence the trees
-    advertisements     Neighbour     who told of which producer (the subscription routing table)
+    advertisements     Neighbour     who sent which one          (the subscription routing table)
     interests          Interests     who wants what             (the publication routing table)
-    channels           Channel       what each neighbour has been told
+    channels           Channel       what was sent to each neighbour
 
 A message changes one of the first three.  If trees or advertisements have changed, the
 :class:`~twigcast.routing.planning.Planner` says which channels there should be; the channels say
-what has changed in what they tell; and that is sent, at most one update to a neighbour.
+the difference to what they last sent; and that is sent, at most one update to a neighbour.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from twigcast.language import Pattern
 from twigcast.routing.aggregates import Counters
 from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
-from twigcast.routing.document_ways import DocumentWays, Routed
+from twigcast.routing.document_router import DocumentRouter, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.interests import Interests
 from twigcast.routing.link_states import LinkStates
@@ -91,7 +91,7 @@ class Router:
         self._planner = Planner(
             name, self.strategy.towards, self._link_states, self._clients, self._neighbours
         )
-        self.documents = DocumentWays(
+        self.documents = DocumentRouter(
             self.strategy.towards,
             self._link_states,
             self._planner,
@@ -131,11 +131,11 @@ class Router:
 
     @property
     def overlay(self) -> Graph:
-        """The links of all brokers that are known, as both ends tell of them."""
+        """The links of all brokers that are known, as both ends report them."""
         return self._link_states.view.graph
 
     def merge(self) -> list[Send]:
-        """Tell several patterns as one, where the strategy allows it; to be done now and then."""
+        """Merge what is sent, where the strategy allows it; to be done now and then."""
         for channel in self._channels:
             channel.merge()
         return self._answer(None, "")
@@ -191,7 +191,7 @@ class Router:
         else:
             self._set_link(link, message.cost)
             neighbour = self._neighbours[link] = Neighbour(link, self._with_news)
-            neighbour.tell_states(self._link_states.all)
+            neighbour.send_states(self._link_states.all)
 
     def _on_link_down(self, message: LinkDown, link: str) -> None:
         client = self._clients.get(link)
@@ -210,7 +210,7 @@ class Router:
     def _set_link(self, link: str, cost: float | None) -> None:
         state = self._link_states.set_link(link, cost)
         for neighbour in self._neighbours.values():
-            neighbour.tell_states((state,))
+            neighbour.send_states((state,))
         self._stale = None
 
     def _on_subscribe(self, message: Subscribe, link: str) -> None:
@@ -300,10 +300,10 @@ class Router:
                 is_own = state.broker == self.name
                 for other in self._neighbours.values():
                     if is_own or other is not neighbour:
-                        other.tell_states((self._link_states.own if is_own else state,))
+                        other.send_states((self._link_states.own if is_own else state,))
         for key in update.unadvertise:
             if not neighbour.note_unadvertised(key):
-                self._refuse(f"{link!r} never told of the advertisement {key}")
+                self._refuse(f"{link!r} never sent the advertisement {key}")
         for key, promise in update.advertise:
             neighbour.note_advertised(key, promise)
         self._plan_anew(key.origin for key in update.unadvertise)
@@ -366,12 +366,12 @@ class Router:
             self._stale.update(trees)
 
     def _replan(self) -> None:
-        """Bring the advertisements told, and the channels, in line with what is known now."""
+        """Bring the advertisements sent, and the channels, in line with what is known now."""
         plan = self._planner.plan(self._stale)
         self._stale = set()
         for name, origin, advertised in plan.advertised:
             if name in self._neighbours:
-                self._neighbours[name].tell_advertised(origin, advertised)
+                self._neighbours[name].send_advertised(origin, advertised)
         for name, courses in plan.courses.items():
             if name in self._neighbours:
                 neighbour = self._neighbours[name]

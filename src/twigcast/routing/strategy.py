@@ -20,19 +20,19 @@ from typing import Final
 
 
 class Towards(Enum):
-    """Which brokers are told of a subscription."""
+    """To which brokers a subscription is sent."""
 
     EVERYONE = "everyone"
     """All of them; a document may come from anywhere."""
     PRODUCERS = "producers"
-    """Those on the way to a producer, whatever it publishes."""
+    """Those on the path to a producer, whatever it publishes."""
     ADVERTISEMENTS = "advertisements"
-    """Those on the way to a producer that advertises what may match."""
+    """Those on the path to a producer that advertises what may match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """Where subscriptions go, and how they are aggregated on the way.
+    """Where subscriptions go, and how brokers aggregate them.
 
     ``merging`` is the degree of imperfection that a merger may have (0: perfect ones only), or
     None for no merging.  Degrees are counted from the advertised schemas, over paths of at most
@@ -90,9 +90,9 @@ class Strategy:
     @staticmethod
     def named(name: str) -> Strategy:
         """The strategy of that name; ``imperfect-merging:0.2`` sets the degree."""
-        found = STRATEGIES.get(name)
-        if found is not None:
-            return found
+        strategy = STRATEGIES.get(name)
+        if strategy is not None:
+            return strategy
         if name.startswith(_DEGREE):
             degree = name.removeprefix(_DEGREE)
             try:

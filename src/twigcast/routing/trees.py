@@ -1,7 +1,7 @@
 """Shortest-path trees over the links that a broker knows of.
 
 Every broker computes the trees by itself.  Brokers that know the same links compute the same trees,
-for equal paths are told apart by names; that is all the agreement that routing needs.
+for paths of equal cost are ordered by names; that is all the agreement that routing needs.
 
 Cost: a tree takes one search by Dijkstra, some milliseconds for a thousand brokers.  It is made
 when it is first asked for, and brokers in one process that know the same share it.
@@ -28,11 +28,11 @@ class Tree(NamedTuple):
     children: Mapping[str, tuple[str, ...]]
 
     def parent(self, broker: str) -> str | None:
-        """The next broker on the way to the root; None for the root and what cannot be reached."""
+        """The next broker on the path to the root; None for the root and what cannot be reached."""
         return self.parents.get(broker)
 
     def below(self, broker: str) -> tuple[str, ...]:
-        """The next brokers on the ways from the root, in the order of their names."""
+        """The next brokers on the paths from the root, in the order of their names."""
         return self.children.get(broker, ())
 
     def around(self, broker: str) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ class Tree(NamedTuple):
 
 
 def shortest_path_tree(graph: Graph, root: str) -> Tree:
-    """The tree of least costs; of two ways that cost the same, the one by the lesser name."""
+    """The tree of least costs; of two paths that cost the same, the one by the lesser name."""
     distances = {root: 0.0}
     parents: dict[str, str] = {}
     waiting = [(0.0, root)]
@@ -91,12 +91,12 @@ class View:
 
     def tree(self, root: str) -> Tree:
         """The shortest-path tree from a broker; one that is not known stands alone."""
-        found = self._trees.get(root)
-        if found is None:
+        tree = self._trees.get(root)
+        if tree is None:
             if root not in self.graph:
                 return Tree(root, {}, {})
-            found = self._trees[root] = shortest_path_tree(self.graph, root)
-        return found
+            tree = self._trees[root] = shortest_path_tree(self.graph, root)
+        return tree
 
     def shared_tree(self, broker: str) -> Tree:
         """One tree for all brokers that can reach each other: from the one with the most links."""
@@ -113,7 +113,7 @@ _views: WeakValueDictionary[frozenset[LinkState], View] = WeakValueDictionary()
 
 def view_of(states: frozenset[LinkState]) -> View:
     """The view that these states give; the same object as long as it is in use."""
-    found = _views.get(states)
-    if found is None:
-        found = _views[states] = View(states)
-    return found
+    view = _views.get(states)
+    if view is None:
+        view = _views[states] = View(states)
+    return view

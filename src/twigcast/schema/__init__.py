@@ -22,7 +22,7 @@ operations on sets of bits, tens of microseconds there; nothing is enumerated un
 from __future__ import annotations
 
 from twigcast.schema.advertisement import Advertisement
-from twigcast.schema.automaton import PathAutomaton
+from twigcast.schema.automaton import PathAutomaton, PathName, bits
 from twigcast.schema.content import (
     Any,
     Choice,
@@ -57,10 +57,12 @@ __all__ = [
     "Mixed",
     "Name",
     "PathAutomaton",
+    "PathName",
     "Repeat",
     "Schema",
     "Sequence",
     "Text",
+    "bits",
     "names",
     "nullable",
     "useful_children",

@@ -7,14 +7,14 @@ from typing import Final, TypeAlias
 
 _WITHIN_A_LINK: Final = ("loss", "duplication", "reordering")
 LATE: Final = 3.0
-"""A frame that is overtaken is on its way for up to so many latencies more."""
+"""A frame that is overtaken is in transit for up to so many latencies longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What a link adds to its latency, and what it does to the frames on it.
 
-    ``delay`` and ``jitter`` are seconds: each message is on its way that much longer, by all of the
+    ``delay`` and ``jitter`` are seconds: each message is in transit that much longer, by all of the
     one and a random part of the other.  The rest are shares of the frames: from 0, and below 1 for
     losses, since on a link that loses everything nothing ever comes to rest: cut it instead.
     """
@@ -48,7 +48,7 @@ class Conditions:
         )
 
     def longest(self, latency: float) -> float:
-        """How long a frame can be on its way."""
+        """How long a frame can be in transit."""
         return latency * (1 + LATE * bool(self.reordering)) + self.delay + self.jitter
 
 

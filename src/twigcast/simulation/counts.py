@@ -1,4 +1,4 @@
-"""What has come over a link, by kind."""
+"""Counts of the messages that came over a link, by kind."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Counts:
     content_bytes: int = 0
     """The sizes of the documents or paths."""
     wasted: int = 0
-    """Those of ``publish`` between brokers that nobody beyond got."""
+    """Documents between brokers that no client beyond the link got."""
 
     @property
     def messages(self) -> int:
-        """Those that the paper counts."""
+        """The messages that the paper counts."""
         return self.advertise + self.unadvertise + self.subscribe + self.unsubscribe + self.publish
 
     @staticmethod
     def joined(several: Iterable[Counts]) -> Counts:
-        """The sums of several."""
+        """Counts that are the sums of several others."""
         whole = Counts()
         for each in several:
             for name in _NAMES:

@@ -13,11 +13,11 @@ from typing import Final
 
 _WIDTH: Final = log1p(0.01)
 _NONE: Final = -(2**31)
-"""The bucket of what took no time."""
+"""The bucket of durations of 0."""
 
 
 class Delays:
-    """Durations in seconds."""
+    """A histogram of durations in seconds."""
 
     __slots__ = ("_buckets", "count", "greatest", "least", "total")
 
@@ -29,7 +29,7 @@ class Delays:
         self._buckets: Counter[int] = Counter()
 
     def add(self, seconds: float) -> None:
-        """Take in a duration."""
+        """Count a duration."""
         self.count += 1
         self.total += seconds
         if seconds < self.least:
@@ -44,7 +44,7 @@ class Delays:
         return self.total / self.count if self.count else 0.0
 
     def quantile(self, share: float) -> float:
-        """What this share of them do not exceed, within 1 %; 0 where there are none."""
+        """The duration that this share of all does not exceed, within 1 %; 0 if there are none."""
         wanted = max(1, ceil(share * self.count))
         for bucket in sorted(self._buckets):
             wanted -= self._buckets[bucket]
@@ -55,7 +55,7 @@ class Delays:
 
     @staticmethod
     def joined(several: Iterable[Delays]) -> Delays:
-        """All of several together."""
+        """The histogram of all durations in several others."""
         whole = Delays()
         for each in several:
             whole.count += each.count

@@ -26,7 +26,7 @@ class Target(Protocol):
         """Let a broker lose everything."""
 
     def restart(self, broker: str) -> None:
-        """Let it begin anew."""
+        """Start a broker that has crashed, with empty tables."""
 
     def cut(self, one: str, other: str) -> None:
         """Let a link carry nothing."""
@@ -57,7 +57,7 @@ class Crash:
     broker: str
 
     def apply(self, target: Target) -> None:
-        """Let it happen."""
+        """Do this to a simulation, now."""
         target.crash(self.broker)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Restart:
     broker: str
 
     def apply(self, target: Target) -> None:
-        """Let it happen."""
+        """Do this to a simulation, now."""
         target.restart(self.broker)
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class Cut:
     link: Link
 
     def apply(self, target: Target) -> None:
-        """Let it happen."""
+        """Do this to a simulation, now."""
         target.cut(*self.link)
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Heal:
     link: Link
 
     def apply(self, target: Target) -> None:
-        """Let it happen."""
+        """Do this to a simulation, now."""
         target.heal(*self.link)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Slow:
     seconds: float
 
     def apply(self, target: Target) -> None:
-        """Let it happen."""
+        """Do this to a simulation, now."""
         target.slow(*self.link, self.seconds)
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ class Disturb:
     reordering: float = field(default=0.0, kw_only=True)
 
     def apply(self, target: Target) -> None:
-        """Let it happen."""
+        """Do this to a simulation, now."""
         target.disturb(
             *self.link,
             loss=self.loss,

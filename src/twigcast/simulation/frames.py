@@ -1,11 +1,11 @@
 """A link that loses, duplicates and reorders, with a session at each end that makes up for it.
 
-    broker ──► Session.send ──► frames ──► lost, doubled, late ──► Session.receive ──► broker
+    broker ──► session.send ──► frames ──► lost, doubled, late ──► session.receive ──► broker
                    ▲                                                    │
                    └── tick, as long as something is open ──► frames ◄──┘
 
 Ticks are planned only while a session is not idle, so a link comes to rest.  They are as far apart
-as a frame can be on its way there and back (:mod:`twigcast.routing.sessions`).
+as a frame takes there and back (:mod:`twigcast.routing.link_sessions`).
 
 Invariant: messages come out in the order in which they went in, each once, until the link is
 closed; then none.
@@ -19,7 +19,7 @@ from functools import partial
 from random import Random
 from typing import Final, Protocol
 
-from twigcast.routing import Envelope, Frame, Link, Message, Session
+from twigcast.routing import Envelope, Frame, Link, LinkSession, Message
 from twigcast.simulation.conditions import LATE, Conditions
 
 _SHORTEST_TICK: Final = 0.001
@@ -66,7 +66,7 @@ class FramedLink:
         not_before: float,
     ) -> None:
         self._link = link
-        self._sessions = {end: Session(number) for end in link}
+        self._sessions = {end: LinkSession(number) for end in link}
         self._latency = latency
         self.conditions = Conditions()
         self._timer = timer

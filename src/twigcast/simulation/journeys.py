@@ -1,4 +1,4 @@
-"""Which way documents went, and which of their steps were in vain.
+"""Which links documents crossed, and which crossings were in vain.
 
 The crossings of a document form a tree; so do those of each path where paths are routed::
 
@@ -12,7 +12,7 @@ A crossing counts as wasted when it is made.  A delivery takes that back for the
 there, up to the first for which it was done before; so this is one step for each crossing that was
 of use.
 
-Invariant: a document is kept as long as a copy of it is on its way to a broker or a client.  One
+Invariant: a document is kept as long as a copy of it is in transit to a broker or a client.  One
 that was lost on a link or in a broker would be kept for ever; it is forgotten at rest.
 """
 
@@ -36,20 +36,20 @@ class _Stop:
 
 
 class _Journey:
-    """A document on its way."""
+    """A document, and where its copies are in transit."""
 
     __slots__ = ("awaited", "notified", "published", "served", "stops")
 
     def __init__(self, published: float) -> None:
         self.published = published
-        self.awaited = 0  # copies on their way
+        self.awaited = 0  # copies in transit
         self.stops: dict[tuple[str, int | None], _Stop] = {}
         self.served: set[str] = set()  # brokers with a client that got it
         self.notified: dict[str, int] = {}  # clients that are about to get it: hops
 
 
 class Journeys:
-    """The documents that are on their way."""
+    """The documents that are in transit."""
 
     def __init__(self, interests: LocalInterests) -> None:
         self._journeys: dict[DocumentId, _Journey] = {}
@@ -68,7 +68,7 @@ class Journeys:
     def cross(
         self, sender: str, receiver: str, document: Document, counts: Counts, sends: list[Send]
     ) -> None:
-        """A document has come over a link, and that is what the broker sends because of it."""
+        """Note that a document came over a link, and what the broker sends because of it."""
         counts.wasted += 1
         journey = self._journeys.get(document.id)
         if journey is None:
@@ -102,11 +102,11 @@ class Journeys:
         return None if hops is None else (hops, journey.published)
 
     def forget(self) -> None:
-        """At rest, what has not arrived never will."""
+        """Forget all documents: at rest, a copy that has not arrived was lost."""
         self._journeys.clear()
 
     def _follow(self, journey: _Journey, broker: str, hops: int, sends: list[Send]) -> bool:
-        """Await what a broker sends; whether clients are among those who get it."""
+        """Await the copies that a broker sends; whether clients get any of them."""
         delivers = False
         for link, message in sends:
             if isinstance(message, Deliver):
@@ -119,7 +119,7 @@ class Journeys:
         return delivers
 
     def __len__(self) -> int:
-        """The number of documents on their way."""
+        """The number of documents in transit."""
         return len(self._journeys)
 
 

@@ -42,7 +42,7 @@ class LocalInterests:
         self._brokers: dict[str, _Clients] = {}
 
     def add(self, broker: str, client: str, subscriptions: Mapping[str, Pattern]) -> None:
-        """Note subscriptions; where there is one under an id already, that one stays."""
+        """Note subscriptions; a subscription under an id that is in use is ignored."""
         clients = self._brokers.setdefault(broker, _Clients())
         wanted = clients.wanted.setdefault(client, {})
         for key, pattern in subscriptions.items():

@@ -29,7 +29,7 @@ from twigcast.simulation.transport import TimedTransport
 
 
 class _Observers(Observer):
-    """Tells the transport when a broker is done, before anybody looks at what it has done."""
+    """Reports to the transport when a broker is done, before others see what it has done."""
 
     def __init__(self, transport: TimedTransport, *observers: Observer) -> None:
         self._transport = transport
@@ -114,7 +114,7 @@ class Simulation:
         return self._transport.now
 
     def at(self, time: float, action: Callable[[], object]) -> None:
-        """Do something at a time; what it raises, :meth:`run` raises."""
+        """Call a function at a simulated time; :meth:`run` raises what the function raises."""
         if not self.now <= time < float("inf"):
             raise NetworkError(
                 f"nothing can happen at {time} s, for it is {self.now:g} s; choose a later time"
@@ -122,7 +122,7 @@ class Simulation:
         self._transport.call_at(time, action)
 
     def run(self, until: float | None = None) -> None:
-        """Let everything happen that is left to happen, or what happens up to a time."""
+        """Let simulated time pass, until nothing is left to happen or up to a time."""
         if until is not None:
             self._transport.limit = until
         try:
@@ -136,7 +136,7 @@ class Simulation:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing is on its way, and nothing was asked for at a later time."""
+        """Whether nothing is in transit, and nothing was asked for at a later time."""
         return self._transport.is_at_rest
 
     # --- clients ----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class Simulation:
         self.network.subscribe_all(client, subscriptions)
 
     def unsubscribe(self, client: str, *ids: str) -> None:
-        """End subscriptions."""
+        """End subscriptions of a client, by their ids."""
         self.network.unsubscribe(client, *ids)
 
     def advertise(self, client: str, advertisement_id: str, promise: Promise) -> None:
@@ -172,7 +172,7 @@ class Simulation:
         self.network.advertise(client, advertisement_id, promise)
 
     def unadvertise(self, client: str, advertisement_id: str) -> None:
-        """End a promise."""
+        """End an advertisement of a client."""
         self.network.unadvertise(client, advertisement_id)
 
     def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
@@ -180,7 +180,7 @@ class Simulation:
         self.network.publish(client, content, by_paths=by_paths)
 
     def merge(self) -> None:
-        """Let every broker merge what it tells, one after the other.
+        """Let every broker merge what it sends, one after the other.
 
         Between one and the next the network comes to rest, so what was asked for at later times
         happens too, up to the time until which the simulation runs if it does.
@@ -190,7 +190,7 @@ class Simulation:
     # --- faults -----------------------------------------------------------------------------------
 
     def cut(self, one: str, other: str) -> None:
-        """Cut a link; what is on its way over it is lost."""
+        """Cut a link; what is in transit over it is lost."""
         self.network.cut(one, other)
 
     def heal(self, one: str, other: str) -> None:
@@ -198,7 +198,7 @@ class Simulation:
         self.network.heal(one, other)
 
     def crash(self, broker: str) -> None:
-        """Let a broker lose everything it knows, and what is on its way to it and from it."""
+        """Let a broker lose everything it knows, and what is in transit to it and from it."""
         self.network.crash(broker)
 
     def restart(self, broker: str) -> None:
@@ -249,7 +249,7 @@ class Simulation:
     # --- to look at -------------------------------------------------------------------------------
 
     def summary(self) -> Summary:
-        """What has come of it up to now; false positives and table sizes are those at rest."""
+        """The figures up to now; false positives and table sizes are those at rest."""
         return summarise(self.network, self.traffic, self._transport.frames, self.now)
 
     def __repr__(self) -> str:

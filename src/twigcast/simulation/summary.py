@@ -1,4 +1,4 @@
-"""What a simulation came to, as one value that can be written down."""
+"""The figures of a simulation, as one value that can be written as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BrokerSummary:
 
     broker: str
     messages: int
-    """Those that the paper counts."""
+    """The messages that the paper counts."""
     received: Counts
     """By kind."""
     patterns: int
@@ -56,7 +56,7 @@ class TableSizes:
     """The publication routing tables of the brokers that are up."""
 
     patterns: int
-    """Distinct ones at each broker, summed up: those that a document is matched with."""
+    """The distinct patterns of each broker, summed: a document is matched with these."""
     entries: int
     """With last hops: a pattern counts as often as links or channels want it."""
     greatest: int
@@ -83,9 +83,9 @@ class Summary:
     crossings: int
     """How often a document, or a path of one, crossed a link between brokers."""
     wasted: int
-    """Those of the crossings beyond which nobody got it."""
+    """Crossings beyond which no client got the document."""
     content_bytes: int
-    """The sizes of what crossed."""
+    """The sizes of the documents that crossed links, in bytes."""
     deliveries: int
     refusals: int
     delay: DelaySummary
@@ -104,7 +104,7 @@ class Summary:
 
     @property
     def mean_hops(self) -> float:
-        """The mean number of links between brokers on the way of a delivery."""
+        """The mean number of links between brokers that a delivery crossed."""
         hops = sum(hops * each.count for hops, each in self.delay_by_hops.items())
         return hops / self.delay.count if self.delay.count else 0.0
 
@@ -118,7 +118,7 @@ class Summary:
 
 
 def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: float) -> Summary:
-    """What has come of a network."""
+    """The figures of a network in simulated time."""
     by_link = _by_link(network.overlay, traffic)
     by_broker = _by_broker(network, traffic)
     return Summary(
@@ -155,22 +155,22 @@ def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: floa
 
 def _by_broker(network: Network, traffic: Traffic) -> tuple[BrokerSummary, ...]:
     received = traffic.by_broker
-    found = []
+    brokers = []
     for broker in network.overlay:
         counts = received.get(broker, Counts())
         router = network.routers.get(broker)
         patterns = 0 if router is None else router.table_size
         entries = 0 if router is None else len(router.subscriptions())
-        found.append(BrokerSummary(broker, counts.messages, counts, patterns, entries))
-    return tuple(found)
+        brokers.append(BrokerSummary(broker, counts.messages, counts, patterns, entries))
+    return tuple(brokers)
 
 
 def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:
-    found = []
+    links = []
     for link in overlay.links:
         counts = traffic.on_link(link)
         if counts.envelopes:
-            found.append(
+            links.append(
                 LinkSummary(
                     link,
                     counts.messages,
@@ -179,7 +179,7 @@ def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:
                     counts.wasted,
                 )
             )
-    return tuple(found)
+    return tuple(links)
 
 
 def _delay(delays: Delays) -> DelaySummary:

@@ -62,7 +62,7 @@ def balanced_tree(levels: int, fanout: int, *, latency: float = _LATENCY) -> Ove
 
 
 def draft_tree(*, latency: float = _LATENCY) -> Overlay:
-    """The 8 brokers of the draft of Li, Hou and Jacobsen, as far as its text tells.
+    """The 8 brokers of the draft of Li, Hou and Jacobsen, as far as its text says.
 
     ::
 
@@ -77,8 +77,8 @@ def draft_tree(*, latency: float = _LATENCY) -> Overlay:
     there are four leaves at most; with three, the 58,138 messages of flooding would hold more
     publications than 8 brokers can get.  Flooding takes the subscriptions of the four to 8 brokers
     each, 32 in all; advertisements save 18,289 messages, so to 13.7 at most, if no subscription is
-    without an advertiser.  There are 13 on the four ways to this root, and more in every other tree
-    that the sentence allows.
+    without an advertiser.  There are 13 on the four paths to this root, and more in every other
+    tree that the sentence allows.
     """
     return _overlay(8, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (3, 7)], latency)
 
@@ -127,10 +127,10 @@ def random_connected(
     )
 
 
-def _pair(place: int) -> tuple[int, int]:
-    """The pair at a place of the list (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) and so on."""
-    second = (1 + isqrt(1 + 8 * place)) // 2
-    return place - second * (second - 1) // 2, second
+def _pair(index: int) -> tuple[int, int]:
+    """The pair at an index of the list (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) and so on."""
+    second = (1 + isqrt(1 + 8 * index)) // 2
+    return index - second * (second - 1) // 2, second
 
 
 def broker_names(count: int) -> list[str]:
@@ -275,9 +275,9 @@ _NUMBER = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
 
 
 def _bounds(text: str, name: str, value: str, *, may_differ: bool) -> _Range:
-    found = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER}))?", value)
-    if found is None or (found[2] and not may_differ):
+    match = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER}))?", value)
+    if match is None or (match[2] and not may_differ):
         form = "a number (12.5) or a range (5..20)" if may_differ else "a number (12.5)"
         unit = "milliseconds, " if name == "latency" else ""
         raise OverlayError(f"the topology {text!r}: {name} is {unit}{form}, not {value!r}")
-    return float(found[1]), float(found[2] or found[1])
+    return float(match[1]), float(match[2] or match[1])

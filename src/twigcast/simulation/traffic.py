@@ -11,7 +11,7 @@ of these.  Paths are extracted from a document "before the publisher submits" it
 where paths are routed a client's document counts as many publications as it has distinct paths.
 
 Nothing here changes the network, and nothing grows with the number of messages: a counter for each
-direction of a link, a histogram for each number of hops, and the documents that are on their way.
+direction of a link, a histogram for each number of hops, and the documents that are in transit.
 Cost: about a microsecond for each message.
 """
 
@@ -49,7 +49,7 @@ from twigcast.simulation.local_interests import LocalInterests
 
 
 class Clock(Protocol):
-    """Knows what time it is, and when the message that is handled now was sent."""
+    """A clock that also knows when the message that is handled now was sent."""
 
     @property
     def now(self) -> float:
@@ -97,7 +97,7 @@ class Traffic(Observer):
         """How many clients have published."""
         self.deliveries = 0
         self.refusals = 0
-        """What clients were told that it cannot be followed; also what is no fault of theirs."""
+        """Messages of clients that brokers refused; also where the client is not at fault."""
 
     # --- as an observer ---------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Traffic(Observer):
         self.refusals += 1
 
     def on_rest(self) -> None:
-        """Nothing is on its way any more."""
+        """Nothing is in transit any more."""
         self._journeys.forget()
 
     # --- by kind ----------------------------------------------------------------------------------
@@ -214,15 +214,15 @@ class Traffic(Observer):
     @property
     def by_broker(self) -> Mapping[str, Counts]:
         """What each broker received, for those that received anything."""
-        found: defaultdict[str, list[Counts]] = defaultdict(list)
+        by_broker: defaultdict[str, list[Counts]] = defaultdict(list)
         for (_, receiver), counts in self._counts.items():
-            found[receiver].append(counts)
-        return {broker: Counts.joined(several) for broker, several in found.items()}
+            by_broker[receiver].append(counts)
+        return {broker: Counts.joined(several) for broker, several in by_broker.items()}
 
     def on_link(self, link: Link) -> Counts:
         """What came over a link between brokers, in both directions."""
-        ways = ((link.first, link.second), (link.second, link.first))
-        return Counts.joined(self._counts[way] for way in ways if way in self._counts)
+        directions = ((link.first, link.second), (link.second, link.first))
+        return Counts.joined(self._counts[each] for each in directions if each in self._counts)
 
     @property
     def delays(self) -> Delays:

@@ -14,7 +14,7 @@ down it notices at once, whatever it is doing; what it then says leaves when it 
 
 Invariant: between two ends messages are handed out in the order in which they were put, whatever
 the latency does meanwhile; after a cut none of those that were put before it.  Cost: a heap
-operation or two for each message.  Memory: what is on its way.
+operation or two for each message.  Memory: what is in transit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Station:
         self.is_called = False  # whether it stands in the heap
 
 
-class _Way:
+class _Direction:
     """One direction of one life of a link."""
 
     __slots__ = ("arrival", "delay", "framed", "is_cut", "jitter", "receiver", "sender")
@@ -59,7 +59,7 @@ class _Way:
 
 
 class _Parcel(NamedTuple):
-    way: _Way
+    direction: _Direction
     envelope: Envelope
     sent: float
 
@@ -86,7 +86,7 @@ class TimedTransport:
         self.sent = 0.0
         """When the message that was taken last had been put."""
         self.limit = float("inf")
-        """What comes later is not taken."""
+        """Messages that arrive later are not taken."""
         self.frames = FrameCounts()
         processing = FixedTime() if processing is None else processing
         self._seconds = processing.seconds if isinstance(processing, FixedTime) else None
@@ -97,7 +97,7 @@ class TimedTransport:
         self._client_latency = client_latency
         self._random = Random(seed)
         self._stations = {broker: _Station() for broker in overlay}
-        self._ways: dict[tuple[str, str], _Way] = {}
+        self._directions: dict[tuple[str, str], _Direction] = {}
         self._lives = 0
         self._heap: list[tuple[float, int, _Parcel | _Station | Callable[[], object]]] = []
         self._planned = 0
@@ -106,23 +106,23 @@ class TimedTransport:
     # --- as a transport ---------------------------------------------------------------------------
 
     def put(self, envelope: Envelope) -> None:
-        """Take a message on its way."""
-        way = self._ways.get(envelope[:2])
-        if way is None:
-            way = self._open(envelope.sender, envelope.receiver)
+        """Take a message in transit."""
+        direction = self._directions.get(envelope[:2])
+        if direction is None:
+            direction = self._open(envelope.sender, envelope.receiver)
         leaves = self.now
-        if way.sender is not None and way.sender.busy_until > leaves:
-            leaves = way.sender.busy_until
-        if way.framed is not None:
-            self.call_at(leaves, partial(way.framed.send, envelope.sender, envelope.message))
+        if direction.sender is not None and direction.sender.busy_until > leaves:
+            leaves = direction.sender.busy_until
+        if direction.framed is not None:
+            self.call_at(leaves, partial(direction.framed.send, envelope.sender, envelope.message))
             return
-        arrival = leaves + way.delay
-        if way.jitter:
-            arrival += way.jitter * self._random.random()
-        if arrival < way.arrival:
-            arrival = way.arrival
-        way.arrival = arrival
-        self._plan(arrival, _Parcel(way, envelope, self.now))
+        arrival = leaves + direction.delay
+        if direction.jitter:
+            arrival += direction.jitter * self._random.random()
+        if arrival < direction.arrival:
+            arrival = direction.arrival
+        direction.arrival = arrival
+        self._plan(arrival, _Parcel(direction, envelope, self.now))
 
     def take(self) -> Envelope | None:
         """The next message that is handled; None when nothing is left to happen until the limit."""
@@ -133,10 +133,10 @@ class TimedTransport:
         while heap and heap[0][0] <= self.limit:
             time, _, thing = heappop(heap)
             if isinstance(thing, _Parcel):
-                if thing.way.is_cut:
+                if thing.direction.is_cut:
                     continue
                 self.now = time
-                station = thing.way.receiver
+                station = thing.direction.receiver
                 if station is None:
                     self.sent = thing.sent
                     return thing.envelope
@@ -157,17 +157,19 @@ class TimedTransport:
         return None
 
     def cut(self, one: str, other: str) -> None:
-        """Drop what is on its way between two ends."""
+        """Drop what is in transit between two ends."""
         for sender, receiver in ((one, other), (other, one)):
-            way = self._ways.pop((sender, receiver), None)
-            if way is None:
+            direction = self._directions.pop((sender, receiver), None)
+            if direction is None:
                 continue
-            way.is_cut = True
-            if way.framed is not None:
-                way.framed.close()
-            if way.receiver is not None and way.receiver.waiting:
-                left = [each for each in way.receiver.waiting if each.way is not way]
-                way.receiver.waiting = deque(left)
+            direction.is_cut = True
+            if direction.framed is not None:
+                direction.framed.close()
+            if direction.receiver is not None and direction.receiver.waiting:
+                left = [
+                    each for each in direction.receiver.waiting if each.direction is not direction
+                ]
+                direction.receiver.waiting = deque(left)
 
     # --- as a clock -------------------------------------------------------------------------------
 
@@ -207,7 +209,7 @@ class TimedTransport:
             self._done = station.busy_until
 
     def _call(self, station: _Station) -> None:
-        """Let a broker turn to what waits there, once it is done."""
+        """Let a broker handle the messages that wait for it, once it is done with the last."""
         if station.waiting and not station.is_called:
             station.is_called = True
             self._plan(max(self.now, station.busy_until), station)
@@ -218,40 +220,40 @@ class TimedTransport:
         """Let a link be like that from now on."""
         self._conditions[link] = conditions
         for pair in ((link.first, link.second), (link.second, link.first)):
-            way = self._ways.get(pair)
-            if way is not None:
-                self._apply(link, way, conditions)
+            direction = self._directions.get(pair)
+            if direction is not None:
+                self._apply(link, direction, conditions)
 
-    def _open(self, sender: str, receiver: str) -> _Way:
+    def _open(self, sender: str, receiver: str) -> _Direction:
         """Begin a life of a link, in both directions."""
         ends = (self._stations.get(sender), self._stations.get(receiver))
-        way = self._ways[sender, receiver] = _Way(*ends)
-        back = self._ways[receiver, sender] = _Way(*reversed(ends))
+        direction = self._directions[sender, receiver] = _Direction(*ends)
+        back = self._directions[receiver, sender] = _Direction(*reversed(ends))
         link = Link.between(sender, receiver)
         if link in self._links:
-            for each in (way, back):
+            for each in (direction, back):
                 self._apply(link, each, self._conditions[link])
         else:
-            way.delay = back.delay = self._client_latency
-        return way
+            direction.delay = back.delay = self._client_latency
+        return direction
 
-    def _apply(self, link: Link, way: _Way, conditions: Conditions) -> None:
-        way.delay = self._links[link].latency + conditions.delay
-        way.jitter = conditions.jitter
-        if conditions.needs_sessions and way.framed is None:
+    def _apply(self, link: Link, direction: _Direction, conditions: Conditions) -> None:
+        direction.delay = self._links[link].latency + conditions.delay
+        direction.jitter = conditions.jitter
+        if conditions.needs_sessions and direction.framed is None:
             self._begin_sessions(link)
-        if way.framed is not None:
-            way.framed.conditions = conditions
+        if direction.framed is not None:
+            direction.framed.conditions = conditions
 
     def _begin_sessions(self, link: Link) -> None:
         """Go on with sessions, for as long as this life of the link lasts."""
-        ways = {end: self._ways[link.other(end), end] for end in link}  # by receiver
+        directions = {end: self._directions[link.other(end), end] for end in link}  # by receiver
 
         def hand_out(envelope: Envelope) -> None:
-            way = ways[envelope.receiver]
-            station = way.receiver
+            direction = directions[envelope.receiver]
+            station = direction.receiver
             assert station is not None, "sessions are between brokers"
-            station.waiting.append(_Parcel(way, envelope, self.now))
+            station.waiting.append(_Parcel(direction, envelope, self.now))
             self._call(station)
 
         self._lives += 1
@@ -263,7 +265,7 @@ class TimedTransport:
             self._random,
             self.frames,
             hand_out,
-            max(way.arrival for way in ways.values()),
+            max(direction.arrival for direction in directions.values()),
         )
-        for way in ways.values():
-            way.framed = framed
+        for direction in directions.values():
+            direction.framed = framed

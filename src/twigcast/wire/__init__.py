@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from twigcast.wire import raw
 from twigcast.wire import twigcast_pb2 as messages
 
 PROTOCOL: Final = 1
@@ -41,4 +42,4 @@ def channel_options(message_bytes: int) -> list[tuple[str, int]]:
 MESSAGE_SLACK: Final = 256 * 1024
 """What a message may have beside the contents of its documents."""
 
-__all__ = ["MESSAGE_SLACK", "PROTOCOL", "SERVICE", "channel_options", "messages", "method"]
+__all__ = ["MESSAGE_SLACK", "PROTOCOL", "SERVICE", "channel_options", "messages", "method", "raw"]

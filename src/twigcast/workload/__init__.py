@@ -29,18 +29,29 @@ from __future__ import annotations
 
 from twigcast.workload.documents import DocumentParameters, DocumentPlan, generate_documents
 from twigcast.workload.predicates import ValueParameters
-from twigcast.workload.shapes import PathParameters, TreeParameters
+from twigcast.workload.shapes import (
+    PATHS,
+    TREES,
+    PathParameters,
+    Shape,
+    TreeParameters,
+    pattern_parameters,
+)
 from twigcast.workload.subscriptions import SubscriptionPlan, generate_subscriptions
 from twigcast.workload.vocabulary import Vocabulary
 
 __all__ = [
+    "PATHS",
+    "TREES",
     "DocumentParameters",
     "DocumentPlan",
     "PathParameters",
+    "Shape",
     "SubscriptionPlan",
     "TreeParameters",
     "ValueParameters",
     "Vocabulary",
     "generate_documents",
     "generate_subscriptions",
+    "pattern_parameters",
 ]

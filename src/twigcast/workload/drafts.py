@@ -27,8 +27,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, pairwise
 
-from twigcast.language import Axis, Condition, Kind, NodeTest, node_test
-from twigcast.language.normal import branch
+from twigcast.language import Axis, Condition, Kind, NodeTest, branch, node_test
 from twigcast.workload.chance import Draw, shuffled, zipf_bounds
 from twigcast.workload.elements import UsableElements
 

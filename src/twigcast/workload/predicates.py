@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twigcast.errors import WorkloadError
-from twigcast.language import XML_NAMESPACE, Axis, Condition, Kind, NodeTest, node_test
-from twigcast.language.normal import branch
+from twigcast.language import XML_NAMESPACE, Axis, Condition, Kind, NodeTest, branch, node_test
 from twigcast.schema import Any, Attribute, Mixed, Text
 from twigcast.workload.chance import Draw, below
 from twigcast.workload.drafts import Draft

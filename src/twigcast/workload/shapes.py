@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 from twigcast.errors import WorkloadError
 
@@ -79,3 +81,37 @@ def _check_chance(name: str, value: float) -> None:
 def _check_skew(value: float) -> None:
     if not 0 <= value <= 10:
         raise WorkloadError(f"skew must be from 0 to 10, not {value}")
+
+
+PATHS: Final = PathParameters(wildcard=0.02, descendant=0.02)
+"""With as many as trees have, a few hundred contain ``/*``, and covering leaves nothing else."""
+TREES: Final = TreeParameters(wildcard=0.1, descendant=0.05)
+"""XNET's."""
+
+
+class Shape(StrEnum):
+    """What subscriptions look like."""
+
+    PATH = "path"
+    TREE = "tree"
+
+
+def pattern_parameters(
+    shape: Shape,
+    length: int,
+    wildcard: float | None,
+    descendant: float | None,
+    branching: float,
+    skew: float,
+    *,
+    distinct: bool = True,
+) -> TreeParameters | PathParameters:
+    """The parameters of a shape; chances that are None are those usual for it."""
+    usual = TREES if shape is Shape.TREE else PATHS
+    wildcard = usual.wildcard if wildcard is None else wildcard
+    descendant = usual.descendant if descendant is None else descendant
+    if shape is Shape.TREE:
+        return TreeParameters(length, wildcard, descendant, branching, skew, distinct)
+    return PathParameters(
+        length=length, wildcard=wildcard, descendant=descendant, skew=skew, distinct=distinct
+    )

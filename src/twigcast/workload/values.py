@@ -25,8 +25,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from twigcast.language import Condition, to_number
-from twigcast.language.normal import value_test
+from twigcast.language import Condition, to_number, value_test
 from twigcast.schema import Attribute
 from twigcast.workload.chance import (
     Draw,

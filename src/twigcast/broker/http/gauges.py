@@ -56,7 +56,7 @@ class Gauges:
             "table_patterns", "Different patterns that documents are matched by.", sizes["patterns"]
         )
         told = {
-            name: sum(len(channel.told) for channel in neighbour.outgoing.values())
+            name: sum(len(channel.sent) for channel in neighbour.outgoing.values())
             for name, neighbour in broker.router.neighbours.items()
         }
         yield Figure(

@@ -24,7 +24,7 @@ from typing import Final
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from twigcast.documents.charsets import UTF_8, codec_for
+from twigcast.documents import UTF_8, codec_for
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources.heads import LARGEST_HEAD, Head
 from twigcast.pipeline.sources.rowscan import TAG, RowScanner

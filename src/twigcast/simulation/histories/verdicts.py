@@ -97,13 +97,13 @@ def _wrong_channels(network: Network, oracle: Oracle, teller: str, told: str) ->
         if wanted is None:
             continue
         where = f"of {_trees([wanted.trees])}"
-        if known.get(wanted.trees, set()) != set(channel.told):
+        if known.get(wanted.trees, set()) != set(channel.sent):
             yield f"{where} is known {_shown(known.get(wanted.trees, ()))}, not what was told"
-        reason = _wrong_told(oracle, wanted, channel.told)
+        reason = _wrong_told(oracle, wanted, channel.sent)
         if reason is None and oracle.world.strategy.merging is not None:
-            reason = _wrong_size(network, oracle, wanted, channel.told, teller, told)
+            reason = _wrong_size(network, oracle, wanted, channel.sent, teller, told)
         if reason is not None:
-            yield f"{where} is told {_shown(channel.told)}: {reason}"
+            yield f"{where} is told {_shown(channel.sent)}: {reason}"
 
 
 def _wrong_told(oracle: Oracle, channel: ExpectedChannel, told: tuple[Pattern, ...]) -> str | None:

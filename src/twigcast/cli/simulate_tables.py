@@ -1,19 +1,18 @@
-"""What ``twigcast simulate`` shows: a row for each strategy, or one JSON object."""
+"""The tables of ``twigcast simulate``: a row for each strategy."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
 from rich.text import Text
 
-from twigcast import __version__
 from twigcast.cli.console import output
-from twigcast.cli.simulated_run import Setting, StrategyRun
-from twigcast.cli.simulated_workload import SimulatedWorkload
+
+if TYPE_CHECKING:
+    from twigcast.simulation import ScenarioResult, Setting, SimulatedWorkload, StrategyRun
 
 _BESIDE: Final = 3
 """The characters of a table that a column takes beside its text."""
@@ -43,13 +42,11 @@ def _broken(header: str) -> str:
     return header.replace("unsub", "un-\nsub").replace("unadv", "un-\nadv")
 
 
-# --- for people -----------------------------------------------------------------------------------
-
-
-def print_runs(workload: SimulatedWorkload, setting: Setting, runs: Sequence[StrategyRun]) -> None:
+def print_result(result: ScenarioResult) -> None:
     """A few lines about the workload, tables as wide as the console, and whether all is right."""
     console = output()
-    console.print(Text(_about(workload, setting)), soft_wrap=True)
+    setting, runs = result.setting, result.runs
+    console.print(Text(_about(result.workload, setting)), soft_wrap=True)
     for fault in setting.faults[:_MOST_FAULTS]:
         console.print(Text(f"· {fault}"), soft_wrap=True)
     if len(setting.faults) > _MOST_FAULTS:
@@ -60,13 +57,12 @@ def print_runs(workload: SimulatedWorkload, setting: Setting, runs: Sequence[Str
         # One with a single column can still be too wide; then it goes beyond the edge.
         console.width = max(console.width, table.width or 0)
         console.print(table)
-    if not any(run.wrong for run in runs):
+    if result.is_right:
         console.print(Text(_praise(setting, runs)), soft_wrap=True)
 
 
 def _about(workload: SimulatedWorkload, setting: Setting) -> str:
-    overlay, subscribers = workload.overlay, workload.subscribers
-    patterns = [each for client in subscribers for each in client.subscriptions.values()]
+    overlay, subscribers, patterns = workload.overlay, workload.subscribers, workload.patterns
     parts = [
         _count(len(overlay), "broker"),
         _count(len(overlay.links), "link"),
@@ -80,7 +76,7 @@ def _about(workload: SimulatedWorkload, setting: Setting) -> str:
 
 
 def about_parts(parts: Sequence[Sequence[str]]) -> str:
-    """That no way leads to some brokers, of which the first few are named."""
+    """That no path leads to some brokers, of which the first few are named."""
     named = []
     for part in parts[1 : 1 + _MOST_PARTS]:
         more = len(part) - _MOST_BROKERS
@@ -105,7 +101,7 @@ def _praise(setting: Setting, runs: Sequence[StrategyRun]) -> str:
     if not unreachable:
         return f"right: {said}"
     wanted = _count(unreachable, "wanted delivery", "wanted deliveries")
-    return f"not all can be reached: no way leads to {wanted}; {said}"
+    return f"not all can be reached: no path leads to {wanted}; {said}"
 
 
 def _groups(setting: Setting, runs: Sequence[StrategyRun]) -> list[list[_Column]]:
@@ -203,45 +199,3 @@ def _milliseconds(seconds: float) -> str:
 
 def _count(count: int, word: str, many: str | None = None) -> str:
     return f"{count:,} {word if count == 1 else many or word + 's'}"
-
-
-# --- for programs ---------------------------------------------------------------------------------
-
-
-def as_json(
-    workload: SimulatedWorkload,
-    setting: Setting,
-    runs: Sequence[StrategyRun],
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Everything that was counted, and with which options."""
-    subscribers = workload.subscribers
-    patterns = [each for client in subscribers for each in client.subscriptions.values()]
-    return {
-        "twigcast": __version__,
-        "options": dict(options),
-        "brokers": list(workload.overlay),
-        "links": [str(link) for link in workload.overlay.links],
-        "parts": len(workload.parts),
-        "producers": {client.name: client.broker for client in workload.producers},
-        "subscribers": {client.name: client.broker for client in subscribers},
-        "subscriptions": len(patterns),
-        "distinct_subscriptions": len(set(patterns)),
-        "documents": len(workload.documents),
-        "faults": [str(fault) for fault in setting.faults],
-        "strategies": [_run_as_json(run) for run in runs],
-        "is_right": not any(run.wrong for run in runs),
-    }
-
-
-def _run_as_json(run: StrategyRun) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(run.summary.as_json())
-    told["tables"]["at_producers"] = run.at_producers
-    return told | {
-        "expected_deliveries": run.expected,
-        "unreachable_deliveries": run.unreachable,
-        "missed": run.missed,
-        "repeated": run.repeated,
-        "wrong": run.wrong,
-        "processor_seconds": run.processor_seconds,
-    }

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from twigcast.drawing import draw_overlay
+from twigcast.drawing.curves import Curve, clear_curve
+from twigcast.drawing.names import Surroundings
+from twigcast.drawing.overlay_layout import Layout, Spacing, lay_out
 from twigcast.errors import OverlayError
-from twigcast.routing.overlay import Link, Overlay
-from twigcast.simulation.drawing import draw_overlay
-from twigcast.simulation.drawing_curves import Curve, clear_curve
-from twigcast.simulation.drawing_layout import Placed, Spacing, place
-from twigcast.simulation.drawing_names import Surroundings, place_names
-from twigcast.simulation.topologies import (
+from twigcast.routing import Link, Overlay
+from twigcast.simulation import (
     balanced_tree,
     chain,
     draft_tree,
@@ -89,12 +89,12 @@ def strokes(svg: str) -> dict[str, list[tuple[str, float]]]:
 @pytest.mark.parametrize("text", SHAPES)
 def test_brokers_stand_apart_and_within_the_picture(text: str) -> None:
     overlay = parse_topology(text)
-    placed = place(overlay, SPACING)
+    placed = lay_out(overlay, SPACING, {})
     assert set(placed.points) == set(overlay)
     points = sorted(placed.points.values())
     for x, y in points:
-        assert SPACING.room - 0.01 <= x <= placed.width - SPACING.room + 0.01
-        assert SPACING.room - 0.01 <= y <= placed.height - SPACING.room + 0.01
+        assert SPACING.room - 0.01 <= x <= placed.frame[0] - SPACING.room + 0.01
+        assert SPACING.room - 0.01 <= y <= placed.frame[1] - SPACING.room + 0.01
     # On a small circle the way across is a little shorter than the way around.
     for number, (x, y) in enumerate(points):
         for across, down in points[number + 1 :]:
@@ -106,23 +106,23 @@ def test_brokers_stand_apart_and_within_the_picture(text: str) -> None:
 @pytest.mark.parametrize("text", SHAPES)
 def test_the_tree_reaches_every_broker(text: str) -> None:
     overlay = parse_topology(text)
-    placed = place(overlay, SPACING)
+    placed = lay_out(overlay, SPACING, {})
     assert len(placed.tree) == len(overlay) - 1
     assert placed.tree <= set(overlay.links)
 
 
 @pytest.mark.parametrize("text", [text for text in SHAPES if "chain" not in text])
 def test_a_picture_is_neither_a_ribbon_nor_a_tower(text: str) -> None:
-    placed = place(parse_topology(text), SPACING)
-    assert 0.3 < placed.width / placed.height < 3.2
+    placed = lay_out(parse_topology(text), SPACING, {})
+    assert 0.3 < placed.frame[0] / placed.frame[1] < 3.2
 
 
-def below(placed: Placed, upper: str, lower: str) -> bool:
+def below(placed: Layout, upper: str, lower: str) -> bool:
     return placed.points[lower][1] > placed.points[upper][1]
 
 
 def test_a_small_tree_is_in_layers_below_its_centre() -> None:
-    placed = place(draft_tree(), SPACING)
+    placed = lay_out(draft_tree(), SPACING, {})
     rows = {broker: y for broker, (_, y) in placed.points.items()}
     assert rows["b1"] < rows["b2"] == rows["b3"] < rows["b4"] == rows["b7"] < rows["b8"]
     across = {broker: x for broker, (x, _) in placed.points.items()}
@@ -133,22 +133,22 @@ def test_a_small_tree_is_in_layers_below_its_centre() -> None:
 def test_a_tree_is_drawn_from_its_centre_whichever_broker_is_named_first() -> None:
     names = ["leaf", "other", "hub", "third", "far", "further"]
     links = [("leaf", "hub"), ("other", "hub"), ("third", "hub"), ("hub", "far")]
-    placed = place(Overlay(names, [*links, ("far", "further")]), SPACING)
+    placed = lay_out(Overlay(names, [*links, ("far", "further")]), SPACING, {})
     assert all(below(placed, "hub", name) for name in names if name != "hub")
 
 
 def test_a_large_tree_is_on_circles_around_its_centre() -> None:
-    placed = place(balanced_tree(7, 2), SPACING)
+    placed = lay_out(balanced_tree(7, 2), SPACING, {})
     x, y = placed.points["b001"]
     radii = {round(hypot(across - x, down - y), 3) for across, down in placed.points.values()}
     assert len(radii) == 7
 
 
 def test_a_chain_is_a_line_and_a_long_one_goes_on_below() -> None:
-    points = place(chain(8), SPACING).points
+    points = lay_out(chain(8), SPACING, {}).points
     assert len({y for _, y in points.values()}) == 1
     assert [x for x, _ in points.values()] == sorted(x for x, _ in points.values())
-    long = place(chain(100), SPACING).points
+    long = lay_out(chain(100), SPACING, {}).points
     names = sorted(long)
     for one, other in pairwise(names):
         (x1, y1), (x2, y2) = long[one], long[other]
@@ -159,7 +159,7 @@ def test_a_chain_is_a_line_and_a_long_one_goes_on_below() -> None:
 def test_a_ring_is_round() -> None:
     names = [f"n{number}" for number in range(7)]
     pairs = [(names[number - 1], names[number]) for number in range(7)]
-    points = place(Overlay(names, pairs), SPACING).points
+    points = lay_out(Overlay(names, pairs), SPACING, {}).points
     lengths = [
         hypot(points[one][0] - points[other][0], points[one][1] - points[other][1])
         for one, other in pairs
@@ -171,10 +171,10 @@ def test_parts_without_links_between_them_do_not_overlap() -> None:
     names = [f"n{number:02}" for number in range(40)]
     pairs = [(names[number // 2], names[number]) for number in range(2, 16)]
     pairs += [(names[30], names[number]) for number in range(31, 40)]
-    placed = place(Overlay(names, pairs), SPACING)
+    placed = lay_out(Overlay(names, pairs), SPACING, {})
     for one, other in combinations(placed.points.values(), 2):
         assert hypot(one[0] - other[0], one[1] - other[1]) >= 0.85 * SPACING.side
-    assert placed.width / placed.height < 4
+    assert placed.frame[0] / placed.frame[1] < 4
 
 
 # --- curves ----------------------------------------------------------------------------------
@@ -282,14 +282,14 @@ def test_links_without_traffic_are_dashed_and_told_so_and_no_others() -> None:
 
 
 def test_the_tree_follows_the_traffic() -> None:
-    links = [Link("a", "b"), Link("a", "c"), Link("b", "d"), Link("c", "d")]
+    links = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
     overlay = Overlay("abcd", links)
     for idle in links:
         carrying = {link: 1 for link in links if link != idle}
-        assert place(overlay, SPACING, carrying).tree == set(carrying)
+        assert lay_out(overlay, SPACING, carrying).tree == set(carrying)
     for least, most in (links[2:], links[:1:-1]):
         traffic = dict.fromkeys(links, 5) | {least: 4, most: 6}
-        assert place(overlay, SPACING, traffic).tree == {*links[:2], most}
+        assert lay_out(overlay, SPACING, traffic).tree == {*links[:2], most}
 
 
 @pytest.mark.parametrize("count", [60, 300, 1000])
@@ -309,8 +309,8 @@ def test_a_large_picture_with_long_names_is_made_smaller() -> None:
         root = parsed(svg)
         assert max(float(root.get("width", "")), float(root.get("height", ""))) < 2000
         assert any("…" in text for text in texts(svg))
-    tree = place(balanced_tree(5, 2), Spacing(side=130, level=84, room=70))
-    assert max(tree.width, tree.height) < 2000
+    tree = lay_out(balanced_tree(5, 2), Spacing(side=130, level=84, room=70), {})
+    assert max(tree.frame[0], tree.frame[1]) < 2000
 
 
 def test_brokers_are_painted_over_the_links_and_all_over_the_background() -> None:
@@ -359,7 +359,8 @@ def test_names_and_plates_keep_off_links_brokers_and_each_other() -> None:
     pairs = [(0, 1), (0, 2), (2, 3), (1, 4)]
     curves = [Curve.between(places[one], places[other]) for one, other in pairs]
     around = Surroundings(points, 16, curves, (400, 300))
-    boxes, plates = place_names(around, dict.fromkeys(names, (50, 12)), dict.fromkeys(names, 13))
+    boxes = around.place_names(dict.fromkeys(names, (50, 12)))
+    plates = around.place_plates(dict.fromkeys(names, 13), boxes.values())
     assert list(boxes) == list(plates) == names
     for name, box in boxes.items():
         assert 0 <= box.left < box.right <= 400

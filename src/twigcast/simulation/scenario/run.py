@@ -1,8 +1,8 @@
-"""One strategy, simulated with a workload, and judged by what every client should have got.
+"""One strategy, simulated with a workload, and checked against what every client should have got.
 
     attach, advertise ──► subscribe ──► merge ──► publish, while faults last ──► Summary
                                                      │
-                                                     └──► again, once all is whole ──► judged
+                                                     └──► again, once all is whole ──► checked
 
 Every step runs to rest, so a document meets tables that are complete and brokers that are idle.
 Only faults are different: they are spread over the time in which the documents are published, one
@@ -18,26 +18,26 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from time import process_time
-from typing import Final
+from typing import Final, Protocol
 
-from twigcast.cli.console import WorkShown
-from twigcast.cli.simulated_workload import Expected, SimulatedDocument, SimulatedWorkload
 from twigcast.errors import NetworkError
 from twigcast.routing import ClientPlan, DocumentId, Link, Strategy
-from twigcast.simulation import (
-    Crash,
-    Fault,
-    FixedTime,
-    MeasuredTime,
-    Simulation,
-    Summary,
-    random_faults,
-)
+from twigcast.simulation.conditions import FixedTime, MeasuredTime
+from twigcast.simulation.faults import Crash, Fault, random_faults
+from twigcast.simulation.scenario.workload import Expected, SimulatedDocument, SimulatedWorkload
+from twigcast.simulation.simulation import Simulation
+from twigcast.simulation.summary import Summary
 
 _BETWEEN: Final = 0.1
 """The seconds between two documents while there are faults, at least."""
 _LATENCIES: Final = 20
 """And so many times the longest latency, that a document can arrive before the next one leaves."""
+
+
+class Progress(Protocol):
+    """Called with the work that is being done and, where that is known, how much of it."""
+
+    def __call__(self, work: str, done: int = 0, total: int = 0) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class StrategyRun:
     expected: int
     """Deliveries of all documents."""
     unreachable: int
-    """Deliveries that are wanted, and to which no way leads."""
+    """Deliveries that are wanted, and to which no path leads."""
     missed: int = 0
     """Those that did not come, while there were faults."""
     repeated: int = 0
@@ -92,7 +92,7 @@ def run_strategy(
     expected: Expected,
     strategy: Strategy,
     setting: Setting,
-    show: WorkShown,
+    show: Progress,
 ) -> StrategyRun:
     """Simulate a strategy from an empty network on."""
     run = _Run(workload, strategy, setting, show)
@@ -102,7 +102,7 @@ def run_strategy(
     seconds = process_time() - started
     routers = run.simulation.network.routers
     traffic = run.simulation.traffic
-    found = StrategyRun(
+    result = StrategyRun(
         run.simulation.summary(),
         max(routers[each.broker].table_size for each in workload.producers),
         {
@@ -114,40 +114,44 @@ def run_strategy(
         expected.deliveries,
         expected.unreachable,
     )
-    verdict = run.judge(expected)
+    differences = run.check(expected)
     if setting.faults:
-        found.missed = len(verdict.missed)
-        found.repeated = len(verdict.repeated)
-        found.wrong = [f"while there are faults, {each}" for each in verdict.wrong]
+        result.missed = len(differences.missed)
+        result.repeated = len(differences.repeated)
+        result.wrong = [f"while there are faults, {each}" for each in differences.wrong]
         crashed = {fault.broker for fault in setting.faults if isinstance(fault, Crash)}
         brokers = {client.name: client.broker for client in workload.subscribers}
-        found.wrong += [
+        result.wrong += [
             f"{said}, and its broker has not crashed"
-            for client, said in verdict.repeated
+            for client, said in differences.repeated
             if brokers[client] not in crashed
         ]
         run.publish_again()
-        verdict = run.judge(expected)
-    found.wrong += (*verdict.wrong, *verdict.missed, *(said for _, said in verdict.repeated))
-    return found
+        differences = run.check(expected)
+    result.wrong += (
+        *differences.wrong,
+        *differences.missed,
+        *(said for _, said in differences.repeated),
+    )
+    return result
 
 
 @dataclass(slots=True)
-class _Verdict:
-    """What is not as it would be at rest."""
+class _Differences:
+    """How the deliveries differ from those at rest."""
 
     missed: list[str] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
-    """The client, and what is to be said."""
+    """The client, and the difference in words."""
     wrong: list[str] = field(default_factory=list)
     """What must not be at any time."""
 
 
 class _Run:
-    """A simulation on its way."""
+    """A simulation in progress."""
 
     def __init__(
-        self, workload: SimulatedWorkload, strategy: Strategy, setting: Setting, show: WorkShown
+        self, workload: SimulatedWorkload, strategy: Strategy, setting: Setting, show: Progress
     ) -> None:
         self._workload = workload
         self._strategy = strategy
@@ -155,7 +159,7 @@ class _Run:
         self._show = show
         self._numbers: Counter[tuple[str, int]] = Counter()
         self._documents: dict[DocumentId, int] = {}
-        self._seen: Counter[str] = Counter()  # deliveries of each client that were judged
+        self._seen: Counter[str] = Counter()  # deliveries of each client that were checked
         self._clients = {client.name: client for client in workload.plan.clients}
         self.simulation = Simulation(
             workload.overlay,
@@ -176,11 +180,11 @@ class _Run:
                 simulation.advertise(client.name, key, promise)
         simulation.run()
         for number, client in enumerate(subscribers):
-            self._tell("subscribers", number, len(subscribers))
+            self._report("subscribers", number, len(subscribers))
             self._subscribe(client)
             simulation.run()
         if self._strategy.merging is not None:
-            self._tell("merging")
+            self._report("merging")
             simulation.merge()
             simulation.run()
 
@@ -202,24 +206,24 @@ class _Run:
             simulation.at(start + fault.time, partial(fault.apply, simulation))
         total = len(self._workload.documents)
         for number, document in enumerate(self._workload.documents):
-            self._tell("documents", number, total)
+            self._report("documents", number, total)
             simulation.run(until=start + _moment(self._workload, number))
-            self._say(number, document)
+            self._publish(number, document)
         simulation.run()
 
     def publish_again(self) -> None:
         """Publish every document, each at rest."""
         total = len(self._workload.documents)
         for number, document in enumerate(self._workload.documents):
-            self._tell("documents", number, total)
-            self._say(number, document)
+            self._report("documents", number, total)
+            self._publish(number, document)
             self.simulation.run()
 
-    def _say(self, number: int, document: SimulatedDocument) -> None:
+    def _publish(self, number: int, document: SimulatedDocument) -> None:
         """Publish a document, and note under which id it will travel.
 
         A broker numbers what it takes in; what it does not take in, because it crashes before, is
-        what was said last in that life of it.
+        what was published last in that life of the broker.
         """
         broker = self._clients[document.producer].broker
         try:
@@ -235,39 +239,43 @@ class _Run:
         self._numbers[broker, incarnation] += 1
         self._documents[identity] = number
 
-    def _tell(self, work: str, done: int = 0, total: int = 0) -> None:
+    def _report(self, work: str, done: int = 0, total: int = 0) -> None:
         self._show(f"{self._strategy.name}: {work}", done, total)
 
     # --- what came of it --------------------------------------------------------------------------
 
-    def judge(self, expected: Expected) -> _Verdict:
+    def check(self, expected: Expected) -> _Differences:
         """Hold what clients have got since the last time against what they want."""
-        verdict = _Verdict()
-        got = self._collect(verdict)
+        differences = _Differences()
+        got = self._collect(differences)
         exact = not self._setting.by_paths  # a client gets the first path that matches
         for number, wanted in enumerate(expected.wanted):
             name = self._workload.documents[number].name
             for client, ids in wanted.items():
                 times = got.pop((number, client), [])
                 if not times:
-                    verdict.missed.append(f"{client} does not get {name}")
+                    differences.missed.append(f"{client} does not get {name}")
                 if len(times) > 1:
-                    verdict.repeated.append((client, f"{client} gets {name} {len(times)} times"))
+                    differences.repeated.append(
+                        (client, f"{client} gets {name} {len(times)} times")
+                    )
                 if any(each != ids if exact else not each <= ids for each in times):
-                    verdict.wrong.append(f"{client} gets {name} for other subscriptions than match")
+                    differences.wrong.append(
+                        f"{client} gets {name} for other subscriptions than match"
+                    )
         for number, client in got:
             name = self._workload.documents[number].name
-            verdict.wrong.append(f"{client} gets {name} and does not want it")
-        return verdict
+            differences.wrong.append(f"{client} gets {name} and does not want it")
+        return differences
 
-    def _collect(self, verdict: _Verdict) -> dict[tuple[int, str], list[frozenset[str]]]:
+    def _collect(self, differences: _Differences) -> dict[tuple[int, str], list[frozenset[str]]]:
         """By document and client, the subscriptions for which it came, each time that it came."""
         got: dict[tuple[int, str], list[frozenset[str]]] = {}
         for name, client in self.simulation.network.clients.items():
             for delivery in client.deliveries[self._seen[name] :]:
                 number = self._documents.get(delivery.id)
                 if number is None:
-                    verdict.wrong.append(f"{name} gets {delivery.id}, which nobody published")
+                    differences.wrong.append(f"{name} gets {delivery.id}, which nobody published")
                 else:
                     got.setdefault((number, name), []).append(frozenset(delivery.subscriptions))
             self._seen[name] = len(client.deliveries)

@@ -1,4 +1,4 @@
-"""Where the boxes of a forest go: rows indented below their parents, broken into columns.
+"""The layout of an order: rows indented below their parents, broken into columns.
 
     column 0            column 1
     ┌────┐
@@ -22,28 +22,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import Final
 
-BOX_HEIGHT = 20
-CHARACTER = 7.2
-PADDING = 8
+from twigcast.drawing.forest import Forest
 
-_ROW = 26
-_INDENT = 22
-_DEEPEST = 24
+BOX_HEIGHT: Final = 20
+
+_ROW: Final = 26
+_INDENT: Final = 22
+_DEEPEST: Final = 24
 """Levels below this one are indented no further."""
-_GAP = 64
-_MARGIN = 12
-_FEWEST_ROWS = 30
-_RATIO = 1.5
-_REMINDERS = 6
+_GAP: Final = 64
+_MARGIN: Final = 12
+_FEWEST_ROWS: Final = 30
+_RATIO: Final = 1.5
+_REMINDERS: Final = 6
 
 
 @dataclass(slots=True)
 class Row:
-    """A node and where its box is; ``hidden`` counts what is below it and not drawn."""
+    """A node and where its box is; ``number`` counts rows, ``hidden`` the nodes left out below."""
 
     id: int
-    place: int
+    number: int
     column: int
     left: float
     right: float
@@ -53,9 +54,9 @@ class Row:
 
 @dataclass(slots=True)
 class Layout:
-    """``rows`` by node, reminders in ``continued``.
+    """``rows`` by node, and the reminders in ``continued``.
 
-    Of each edge the ``elbows`` say the child, where the vertical line is and where it starts.
+    For each edge, ``elbows`` has the row of the child, and where the vertical line is and starts.
     """
 
     rows: dict[int, Row] = field(default_factory=dict)
@@ -65,56 +66,10 @@ class Layout:
     height: float = 0.0
 
 
-class Forest:
-    """Parents, children and the sizes of subtrees."""
-
-    def __init__(self, nodes: Sequence[int], edges: Sequence[tuple[int, int]]) -> None:
-        self.parent: dict[int, int] = {}
-        self.children: dict[int, list[int]] = {node: [] for node in nodes}
-        for above, below in edges:
-            if below in self.parent:
-                raise ValueError(f"two edges lead to the node {below}; one of them is a shortcut")
-            self.children[above].append(below)
-            self.parent[below] = above
-        self.roots = [node for node in nodes if node not in self.parent]
-        self.depth: dict[int, int] = {}
-        for node in self._preorder():
-            self.depth[node] = self.depth[self.parent[node]] + 1 if node in self.parent else 0
-        if len(self.depth) < len(self.children):
-            raise ValueError("the edges go round in a circle")
-        self.size = dict.fromkeys(self.depth, 1)
-        for node in reversed(list(self.depth)):
-            if node in self.parent:
-                self.size[self.parent[node]] += self.size[node]
-
-    def _preorder(self) -> list[int]:
-        found: list[int] = []
-        waiting = self.roots[::-1]
-        while waiting:
-            node = waiting.pop()
-            found.append(node)
-            waiting.extend(reversed(self.children[node]))
-        return found
-
-    def largest(self, limit: int) -> list[int]:
-        """So many nodes, parents first: the largest trees, the last of them from its top."""
-        if len(self.depth) <= limit:
-            return list(self.depth)
-        chosen: set[int] = set()
-        for root in sorted(self.roots, key=lambda node: -self.size[node]):
-            level = [root]
-            while level and len(chosen) < limit:
-                chosen.update(level[: limit - len(chosen)])
-                level = [child for node in level for child in self.children[node]]
-                level.sort(key=lambda node: -self.size[node])
-        return [node for node in self.depth if node in chosen]
-
-
-def lay_out(lengths: Mapping[int, int], edges: Sequence[tuple[int, int]], limit: int) -> Layout:
-    """Place the nodes, given how many characters each holds."""
-    forest = Forest(list(lengths), edges)
+def lay_out(widths: Mapping[int, float], edges: Sequence[tuple[int, int]], limit: int) -> Layout:
+    """The rows of a forest, given the width of each box."""
+    forest = Forest(widths, edges)
     drawn = forest.largest(limit)
-    widths = {node: CHARACTER * lengths[node] + 2 * PADDING for node in drawn}
     indents = {node: _INDENT * min(forest.depth[node], _DEEPEST) for node in drawn}
     widest = max((indents[node] + widths[node] for node in drawn), default=0.0)
     layout = Layout()
@@ -138,27 +93,27 @@ def _columns(rows: int, widest: float) -> int:
 
 def _break(drawn: Sequence[int], depth: Mapping[int, int], columns: int) -> list[Sequence[int]]:
     """The nodes of each column."""
-    found: list[Sequence[int]] = []
+    broken: list[Sequence[int]] = []
     start = 0
     for left in range(columns, 1, -1):
         share = (len(drawn) - start) // left
         ends = range(start + share - share // 6, start + share + share // 6 + 1)
-        end = min(ends, key=lambda place: (depth[drawn[place]], abs(place - start - share)))
-        found.append(drawn[start:end])
+        end = min(ends, key=lambda row: (depth[drawn[row]], abs(row - start - share)))
+        broken.append(drawn[start:end])
         start = end
-    return [*found, drawn[start:]] if drawn else []
+    return [*broken, drawn[start:]] if drawn else []
 
 
 def _fill(
     layout: Layout,
-    forest: Forest,
+    forest: Forest[int],
     number: int,
     column: Sequence[int],
     left: float,
     indents: Mapping[int, float],
     widths: Mapping[int, float],
 ) -> None:
-    """Place one column, reminders first."""
+    """Add one column to the layout, reminders first."""
     lineage: list[int] = []
     node = column[0]
     while node in forest.parent and len(lineage) < _REMINDERS:
@@ -167,14 +122,14 @@ def _fill(
     stems: dict[int, float] = {}
     left -= min(indents[node] for node in (*lineage, *column))
     middle = _MARGIN + _ROW / 2
-    for place, node in enumerate((*lineage, *column)):
+    for line, node in enumerate((*lineage, *column)):
         start = left + indents[node]
         row = Row(node, len(layout.rows), number, start, start + widths[node], middle)
-        if node in forest.parent and place > 0:
+        if node in forest.parent and line > 0:
             parent = forest.parent[node]
             stem = left + indents[parent] + _INDENT / 2
             layout.elbows.append((row, stem, stems.get(parent, float(_MARGIN))))
-        if place < len(lineage):
+        if line < len(lineage):
             layout.continued.append(row)
         else:
             layout.rows[node] = row

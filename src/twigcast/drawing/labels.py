@@ -9,68 +9,72 @@ A cut keeps both ends.  Patterns that differ only in what a cut would take away 
 Where the part in which they differ is too long for that, the label grows, up to ``WIDEST`` columns.
 Beyond, two labels may look alike; the full text is in the title of the box.
 
-Cost: linear in the length of all texts, once more whenever labels that were told apart from others
-turn out to look like a third, which is seldom.
+Cost: linear in the length of all texts, once more whenever labels of one group turn out to look
+like a label of another group, which is seldom.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 from unicodedata import east_asian_width
 
-WIDEST = 120
-_AROUND = 4
-_LEAST_END = 8
+WIDEST: Final = 120
+_AROUND: Final = 4
+_LEAST_END: Final = 8
 
 
 def distinct_labels(texts: Mapping[int, str], longest: Mapping[int, int]) -> dict[int, str]:
     """A label for each text, of so many columns; longer ones where others would look the same."""
-    seen = {node: printable(text) for node, text in texts.items()}
+    shown = {node: printable(text) for node, text in texts.items()}
     room: dict[str, int] = {}
-    for node, text in seen.items():
+    for node, text in shown.items():
         room[text] = min(longest[node], room.get(text, longest[node]))
     groups = [[text] for text in room]
     while True:
         labels: dict[str, str] = {}
         for group in groups:
-            labels.update(_tell_apart(group, min(room[text] for text in group)))
-        merged = _alike(groups, labels)
-        if len(merged) == len(groups):
-            return {node: labels[text] for node, text in seen.items()}
-        groups = merged
+            labels.update(_distinguish(group, min(room[text] for text in group)))
+        joined = _join_alike(groups, labels)
+        if len(joined) == len(groups):
+            return {node: labels[text] for node, text in shown.items()}
+        groups = joined
 
 
-def _alike(groups: Sequence[list[str]], labels: Mapping[str, str]) -> list[list[str]]:
+def _join_alike(groups: Sequence[list[str]], labels: Mapping[str, str]) -> list[list[str]]:
     """The groups, those that share a label joined into one."""
-    found: dict[int, list[str]] = {}
+    joined: dict[int, list[str]] = {}
     group_of: dict[str, int] = {}
     for number, group in enumerate(groups):
-        joined = list(group)
         for other in {group_of[labels[text]] for text in group if labels[text] in group_of}:
-            joined = found.pop(other) + joined
-        found[number] = joined
-        group_of.update((labels[text], number) for text in joined)
-    return list(found.values())
+            group = joined.pop(other) + group
+        joined[number] = group
+        group_of.update((labels[text], number) for text in group)
+    return list(joined.values())
 
 
-def _tell_apart(texts: Sequence[str], longest: int) -> dict[str, str]:
-    """Labels for different texts that would look the same."""
+def _distinguish(texts: Sequence[str], longest: int) -> dict[str, str]:
+    """Labels that differ, for different texts whose cuts would look the same."""
     if len(texts) == 1:
         return {texts[0]: shorten(texts[0], longest)}
     begin = _shared(texts)
     left = min(map(len, texts)) - begin  # what both ends share is not counted twice
     end = min(left, _shared([text[::-1] for text in texts]))
     start, stop = max(0, begin - _AROUND), max(0, end - _AROUND)
-    parts = [text[start : len(text) - stop] for text in texts]
-    ends = longest - 2 - max(map(columns, parts))
-    if ends < 2 * _LEAST_END:
-        ends = 2 * _LEAST_END
-        if 2 + max(map(columns, parts)) + ends > WIDEST:
-            return {text: shorten(text, WIDEST) for text in texts}
-    return {
-        text: _joined(text[:start], part, text[len(text) - stop :], ends // 2, ends - ends // 2)
-        for text, part in zip(texts, parts, strict=True)
-    }
+    parts = {text: text[start : len(text) - stop] for text in texts}
+    widest = 2 + max(map(columns, parts.values()))
+    ends = max(longest - widest, 2 * _LEAST_END)
+    if widest + ends > max(WIDEST, longest):
+        return {text: shorten(text, WIDEST) for text in texts}
+    labels = {}
+    for text, part in parts.items():
+        before, after = text[:start], text[len(text) - stop :]
+        if columns(before) > ends // 2 + 1:
+            before = f"{_first(before, ends // 2)}…"
+        if columns(after) > ends - ends // 2 + 1:
+            after = f"…{_last(after, ends - ends // 2)}"
+        labels[text] = f"{before}{part}{after}"
+    return labels
 
 
 def _shared(texts: Sequence[str]) -> int:
@@ -78,15 +82,6 @@ def _shared(texts: Sequence[str]) -> int:
     first, last = min(texts), max(texts)  # those between them in the order share as much
     pairs = zip(first, last, strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), len(first))
-
-
-def _joined(before: str, part: str, after: str, head: int, tail: int) -> str:
-    """A part with so many columns of what is before it and of what is after it."""
-    if columns(before) > head + 1:
-        before = f"{_first(before, head)}…"
-    if columns(after) > tail + 1:
-        after = f"…{_last(after, tail)}"
-    return f"{before}{part}{after}"
 
 
 def shorten(text: str, longest: int) -> str:
@@ -117,7 +112,7 @@ def columns(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    """The text with signs for what is not to be seen, or not allowed in XML."""
+    """The text with signs for characters that are invisible, or not allowed in XML."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(

@@ -20,7 +20,7 @@ out only when its number is received + 1, which that number then becomes: hence 
 whatever the channel does.  That all arrive needs that both ends tick again and again, and that the
 channel does not lose each and every copy of a frame.  This is the protocol of Stenning ("A data
 transfer protocol", Computer Networks 1, 1976): as numbers are never used twice, nothing need be
-known of how long a frame may be on its way.  The life of a link has a number for the same reason.
+known of how long a frame may be in transit.  The life of a link has a number for the same reason.
 
 Confirmations ride on messages.  A frame of its own is sent for one only at a tick, or at once when
 half a window of messages is unconfirmed, so that a sender with much to say never waits for a tick
@@ -67,11 +67,11 @@ class Frame:
     """None in a bare acknowledgement."""
 
 
-class Session:
+class LinkSession:
     """One end of one life of a link; the other end has the same number and window.
 
     >>> from twigcast.routing.messages import Update
-    >>> here, there = Session(7), Session(7)
+    >>> here, there = LinkSession(7), LinkSession(7)
     >>> [frame] = here.send(Update())
     >>> messages, answer = there.receive(frame)
     >>> len(messages), answer
@@ -176,8 +176,8 @@ class Session:
 
     def __repr__(self) -> str:
         return (
-            f"<Session {self.number}: {self._received:,} messages received, {self._sent:,} sent, "
-            f"{self.unacknowledged:,} unacknowledged>"
+            f"<LinkSession {self.number}: {self._received:,} messages received, {self._sent:,} "
+            f"sent, {self.unacknowledged:,} unacknowledged>"
         )
 
     @property

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from twigcast.covering.drawing import Diagram, DiagramNode, columns, shorten, to_dot, to_svg
-from twigcast.covering.drawing_layout import Forest, lay_out
-from twigcast.covering.subscription_tree import SubscriptionTree
+from twigcast.covering import SubscriptionTree
+from twigcast.drawing import Diagram, DiagramNode, to_dot, to_svg
+from twigcast.drawing.forest import Forest
+from twigcast.drawing.labels import columns, shorten
+from twigcast.drawing.outline import lay_out
 from twigcast.language import parse
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,12 +78,12 @@ def test_boxes_do_not_overlap_and_are_within_the_picture(count: int, roots: floa
 
 @pytest.mark.parametrize("roots", [0.0, 0.1, 1.0])
 def test_a_large_picture_is_neither_a_ribbon_nor_a_tower(roots: float) -> None:
-    layout = lay_out(dict.fromkeys(range(250), 40), random_forest(250, 2, roots).edges, 300)
+    layout = lay_out(dict.fromkeys(range(250), 304.0), random_forest(250, 2, roots).edges, 300)
     assert 0.5 < layout.width / layout.height < 3
 
 
 def test_a_child_is_below_its_parent_and_further_right() -> None:
-    layout = lay_out(dict.fromkeys(range(4), 5), [(0, 1), (1, 2), (0, 3)], 10)
+    layout = lay_out(dict.fromkeys(range(4), 52.0), [(0, 1), (1, 2), (0, 3)], 10)
     rows = [layout.rows[number] for number in range(4)]
     assert [row.middle for row in rows] == sorted(row.middle for row in rows)
     assert rows[0].left < rows[1].left < rows[2].left
@@ -91,7 +93,9 @@ def test_a_child_is_below_its_parent_and_further_right() -> None:
 
 def test_a_column_that_goes_on_recalls_the_parents() -> None:
     count = 100
-    layout = lay_out(dict.fromkeys(range(count), 5), [(0, child) for child in range(1, count)], 300)
+    layout = lay_out(
+        dict.fromkeys(range(count), 52.0), [(0, child) for child in range(1, count)], 300
+    )
     later = {row.column for row in layout.rows.values()} - {0}
     assert later
     assert [row.id for row in layout.continued] == [0] * len(later)
@@ -109,8 +113,8 @@ def test_edges_are_solid_and_shortcuts_dashed() -> None:
 def test_boxes_are_painted_over_the_lines_and_all_over_the_background() -> None:
     root = etree.fromstring(to_svg(forest([None, 0, None], [(2, 1)])).encode())
     tags = [element.tag.removeprefix(SVG) for element in root]
-    assert tags == ["defs", "rect", "path", "path", "g", "g", "g", "text"]
-    assert root[1].get("fill") == "#ffffff"
+    assert tags == ["rect", "defs", "path", "path", "g", "g", "g", "text"]
+    assert root[0].get("fill") == "#ffffff"
 
 
 def test_what_is_past_the_limit_is_counted() -> None:

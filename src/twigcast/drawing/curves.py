@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import hypot
+from typing import Final, TypeAlias
 
-from twigcast.simulation.drawing_layout import Point
+Point: TypeAlias = tuple[float, float]
 
-_BENDS = (0.1, -0.1, 0.2, -0.2, 0.32, -0.32, 0.48, -0.48)
+_BENDS: Final = (0.1, -0.1, 0.2, -0.2, 0.32, -0.32, 0.48, -0.48)
 """How far a curve may go to the side, as a part of its length, in order of preference."""
-_SAMPLES = tuple(number / 16 for number in range(1, 16))
+_SAMPLES: Final = tuple(number / 16 for number in range(1, 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,10 @@ class Curve:
     @staticmethod
     def between(start: Point, end: Point, bend: float = 0.0) -> Curve:
         """A curve that is ``bend`` times its length away from the straight line, to the right."""
-        across, down = end[0] - start[0], end[1] - start[1]
-        middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        (x1, y1), (x2, y2) = start, end
         # The curve gets half as far as the point that bends it.
-        return Curve(start, (middle[0] - 2 * bend * down, middle[1] + 2 * bend * across), end)
+        across, down = -2 * bend * (y2 - y1), 2 * bend * (x2 - x1)
+        return Curve(start, ((x1 + x2) / 2 + across, (y1 + y2) / 2 + down), end)
 
     @property
     def length(self) -> float:
@@ -35,20 +36,20 @@ class Curve:
         return hypot(self.end[0] - self.start[0], self.end[1] - self.start[1])
 
     def at(self, part: float) -> Point:
-        """The point at a part of the way, from 0 to 1."""
-        return _between(
-            _between(self.start, self.bend, part), _between(self.bend, self.end, part), part
-        )
+        """The point at a part of the curve, from 0 to 1."""
+        return self._blend(part, part)
+
+    def _blend(self, one: float, other: float) -> Point:
+        """De Casteljau's construction, with a parameter of its own for each round."""
+        first = _between(self.start, self.bend, one)
+        return _between(first, _between(self.bend, self.end, one), other)
 
     def piece(self, begin: float, finish: float) -> Curve:
-        """The curve from one part of the way to another (de Casteljau, twice)."""
-        bend = _between(
-            _between(self.start, self.bend, begin), _between(self.bend, self.end, begin), finish
-        )
-        return Curve(self.at(begin), bend, self.at(finish))
+        """The curve from one part of it to another."""
+        return Curve(self.at(begin), self._blend(begin, finish), self.at(finish))
 
     def clearance(self, points: Collection[Point], enough: float) -> float:
-        """How near the curve comes to any of the points, or ``enough`` if not so near."""
+        """The least distance between the curve and any of the points, at most ``enough``."""
         nearest = enough
         for x, y in map(self.at, _SAMPLES):
             for across, down in points:
@@ -71,20 +72,17 @@ class Curve:
 def clear_curve(
     start: Point, end: Point, points: Collection[Point], enough: float, frame: Point
 ) -> Curve:
-    """The gentlest curve that keeps ``enough`` away from the points, or the one that is furthest.
+    """The gentlest curve that keeps ``enough`` away from the points, or else the clearest one.
 
     ``points`` may have the ends among them.  Curves that would leave the picture, from (0, 0) to
     ``frame``, do not count; where all would, the line is straight.
     """
     others = [point for point in points if point not in (start, end)]
-    best, furthest = Curve.between(start, end), -1.0
+    best, clearest = Curve.between(start, end), -1.0
     for bend in _BENDS:
         curve = Curve.between(start, end, bend)
-        if not curve.is_within(frame):
-            continue
-        clearance = curve.clearance(others, enough)
-        if clearance > furthest:
-            best, furthest = curve, clearance
+        if curve.is_within(frame) and (clearance := curve.clearance(others, enough)) > clearest:
+            best, clearest = curve, clearance
             if clearance >= enough:
                 break
     return best

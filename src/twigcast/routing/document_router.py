@@ -4,7 +4,7 @@ Nothing is sent and no table changes; :meth:`Router.handle` makes messages of th
 broker writes it to its queues.
 
 *Homes* are other brokers with durable subscriptions.  What these want is known to all brokers,
-apart from what channels tell, so that whoever publishes a document can say to which brokers it is
+independently of channels, so that whoever publishes a document can say to which brokers it is
 owed, also while these cannot be reached.  A home is one more source of interests, so it costs no
 matching of its own.
 """
@@ -42,7 +42,7 @@ class Routed(NamedTuple):
     """The other brokers that want it for durable subscriptions, wherever they are."""
 
 
-class DocumentWays:
+class DocumentRouter:
     """Where documents go from one broker; it looks at the tables of its router."""
 
     def __init__(
@@ -114,7 +114,7 @@ class DocumentWays:
         self._interests.refresh()
 
     def deliveries(self, content: Source) -> Deliveries:
-        """The clients of this broker that want a document, whichever way it has come."""
+        """The clients of this broker that want a document, over whichever link it has come."""
         return self._deliveries(self._interests.match(content), None)
 
     def _deliveries(self, wanting: Wanting, document: Document | None) -> Deliveries:
@@ -130,7 +130,7 @@ class DocumentWays:
         return deliveries
 
     def next_hop(self, broker: str) -> str | None:
-        """The neighbour that is next on the way to a broker; None if it cannot be reached."""
+        """The neighbour that is next on the path to a broker; None if it cannot be reached."""
         own = self._link_states.own.broker
         tree = self._link_states.view.tree(own)
         hop: str | None = broker

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from twigcast.covering.drawing_labels import WIDEST, columns, distinct_labels, shorten
-from twigcast.covering.subscription_tree import SubscriptionTree
+from twigcast.covering import SubscriptionTree
+from twigcast.drawing.labels import WIDEST, columns, distinct_labels, shorten
 
 
 def shown(*texts: str) -> list[str]:

@@ -1,0 +1,231 @@
+r"""The layout of an overlay: along a line, on a ring, in layers, or on circles.
+
+    a chain        a ring         a small tree            anything else
+
+    o─o─o─o         o─o                o                    o   o
+          │        o   o            ┌──┴──┐                  \ /
+    o─o─o─o         o─o             o     o                o──o──o──o
+                                  ┌─┴─┐ ┌─┴─┐                / \
+                                  o   o o   o               o   o
+
+Everything starts from a centre, a broker without which no large part of the overlay stays
+together; of two such, the one nearer the broker that was named first.  The tree is that of a
+breadth-first search from there, over links with traffic as far as they lead and over others only
+then; of several links to the level above, a broker hangs on the busiest.  Trees are laid out
+tidily (:mod:`twigcast.drawing.forest`).  On circles, a step to the side is an angle, the smaller
+the larger the circle; the circles are then drawn as far apart as makes the whole go round once, so
+brokers never overlap and a thousand of them fill a disc rather than a row.
+
+Parts of an overlay that no link connects stand beside each other, in rows.
+
+Cost: linear in brokers and links, times the depth of the tree where subtrees are moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, cos, sin, sqrt, tau
+from typing import Final, Protocol, TypeAlias
+
+from twigcast.drawing.curves import Point
+from twigcast.drawing.forest import Forest, tidy
+
+Pair: TypeAlias = tuple[str, str]
+
+WIDEST: Final = 1800.0
+"""Layers that would be wider go on circles."""
+_LAYERED: Final = 40
+_WIDEST_FAMILY: Final = 6
+"""Trees of more brokers, or with more below one broker, go on circles."""
+_ROW: Final = 12
+"""Chains of more brokers are broken into rows."""
+_RATIO: Final = 1.6
+"""Of width to height, where there is a choice."""
+_POWERS: Final = (0.6, 0.8, 1.0)
+"""Circles grow with a power of the level, the least that leaves room between the last two."""
+_STRETCH: Final = 1.6
+"""How much further apart brokers in a row are, which have links between them."""
+
+
+class Graph(Protocol):
+    """An overlay as far as it is drawn: an iterable of brokers, with the links between them."""
+
+    @property
+    def links(self) -> Collection[Pair]: ...
+
+    def neighbours(self, broker: str, /) -> Collection[str]: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __contains__(self, broker: object, /) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """The distances between brokers, side by side and by level, and the ``room`` around all."""
+
+    side: float
+    level: float
+    room: float
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A point between (0, 0) and ``frame`` for each broker, and which links form the tree."""
+
+    points: dict[str, Point]
+    tree: frozenset[Pair]
+    frame: Point
+
+    def scaled(self, factor: float) -> Layout:
+        """All of it larger or smaller."""
+        points = {broker: (factor * x, factor * y) for broker, (x, y) in self.points.items()}
+        return Layout(points, self.tree, (factor * self.frame[0], factor * self.frame[1]))
+
+
+def pair(one: str, other: str) -> Pair:
+    """A link, whichever end is named first."""
+    return (one, other) if one < other else (other, one)
+
+
+def lay_out(graph: Graph, spacing: Spacing, traffic: Mapping[Pair, int]) -> Layout:
+    """The layout of an overlay, along the links with most traffic where there is a choice."""
+    tree: set[Pair] = set()
+    parts: list[dict[str, Point]] = []
+    seen: set[str] = set()
+    for broker in graph:
+        if broker not in seen:
+            spanning = _spanning(graph, broker, traffic)
+            # The tree of a search from a broker at the edge is lopsided where there are cycles,
+            # so the centre is looked for twice.
+            for _ in range(2):
+                spanning = _spanning(graph, _centroid(spanning), traffic)
+            seen.update(spanning.depth)
+            tree.update(pair(*ends) for ends in spanning.parent.items())
+            parts.append(_lay_out_part(graph, spanning, spacing))
+    points, frame = _pack(parts, spacing.room)
+    return Layout(points, frozenset(tree), frame)
+
+
+def _spanning(graph: Graph, root: str, traffic: Mapping[Pair, int]) -> Forest[str]:
+    """The tree of a breadth-first search."""
+    depth = {root: 0}
+    reached = [root]
+    busy = idle = 0  # how many brokers were left over links with traffic, and over others
+    while idle < len(reached):
+        is_busy = busy < len(reached)
+        broker = reached[busy if is_busy else idle]
+        busy, idle = busy + is_busy, idle + (not is_busy)
+        for other in graph.neighbours(broker):
+            if other not in depth and (not is_busy or traffic.get(pair(broker, other))):
+                depth[other] = depth[broker] + 1
+                reached.append(other)
+    order = {broker: n for n, broker in enumerate(sorted(reached, key=depth.__getitem__))}
+    edges = []
+    for broker in list(order)[1:]:
+        above = [each for each in graph.neighbours(broker) if depth[each] == depth[broker] - 1]
+        busiest = max(above, key=lambda each: (traffic.get(pair(broker, each), 0), -order[each]))
+        edges.append((busiest, broker))
+    return Forest(order, edges)
+
+
+def _centroid(tree: Forest[str]) -> str:
+    """The broker without which the largest part is smallest; of two, the nearer the root."""
+
+    def largest_part(broker: str) -> int:
+        below = [tree.size[child] for child in tree.children[broker]]
+        return max([len(tree.size) - tree.size[broker], *below])
+
+    return min(tree.depth, key=lambda broker: (largest_part(broker), tree.depth[broker]))
+
+
+def _lay_out_part(graph: Graph, tree: Forest[str], spacing: Spacing) -> dict[str, Point]:
+    degrees = {broker: len(graph.neighbours(broker)) for broker in graph if broker in tree.depth}
+    is_tree = sum(degrees.values()) == 2 * (len(degrees) - 1)
+    if len(degrees) > 1 and max(degrees.values()) <= 2:
+        ends = (broker for broker, degree in degrees.items() if degree == 1)
+        row = _in_a_row(graph, next(ends, tree.roots[0]))
+        return (_on_lines if is_tree else _on_a_ring)(row, spacing)
+    widest = max(map(len, tree.children.values()))
+    if is_tree and len(degrees) <= _LAYERED and widest <= _WIDEST_FAMILY:
+        sides = tidy(tree, [spacing.side] * len(degrees))
+        if max(sides.values()) - min(sides.values()) <= WIDEST:
+            return {each: (side, tree.depth[each] * spacing.level) for each, side in sides.items()}
+    return _on_circles(tree, spacing)
+
+
+def _in_a_row(graph: Graph, last: str | None) -> list[str]:
+    """The brokers of a chain from one end to the other, or of a ring all around."""
+    row: dict[str, None] = {}
+    while last is not None:
+        row[last] = None
+        last = next((other for other in graph.neighbours(last) if other not in row), None)
+    return list(row)
+
+
+def _on_lines(row: Sequence[str], spacing: Spacing) -> dict[str, Point]:
+    """From left to right, then back below, and so on."""
+    side = _STRETCH * spacing.side
+    columns = len(row)
+    if columns > _ROW:
+        columns = max(_ROW, ceil(sqrt(_RATIO * len(row) * spacing.level / side)))
+    points: dict[str, Point] = {}
+    for number, broker in enumerate(row):
+        line, column = divmod(number, columns)
+        column = columns - 1 - column if line % 2 else column
+        points[broker] = (column * side, line * spacing.level)
+    return points
+
+
+def _on_a_ring(row: Sequence[str], spacing: Spacing) -> dict[str, Point]:
+    radius = max(spacing.level, _STRETCH * spacing.side * len(row) / tau)
+    return {broker: _polar(radius, tau * number / len(row)) for number, broker in enumerate(row)}
+
+
+def _on_circles(tree: Forest[str], spacing: Spacing) -> dict[str, Point]:
+    deepest = max(tree.depth.values())
+    for power in _POWERS:
+        radii = [depth**power for depth in range(deepest + 1)]
+        apart = [spacing.side / max(radius, 1.0) for radius in radii]
+        angles = tidy(tree, apart)
+        levels: list[list[float]] = [[0.0] for _ in radii]
+        for broker, angle in angles.items():
+            levels[tree.depth[broker]].append(angle)
+        around = max(max(x) - min(x) + room for x, room in zip(levels, apart, strict=True))
+        gap = max(spacing.level, around / tau)
+        if gap * (radii[-1] - radii[-2]) >= spacing.level:
+            break
+    return {
+        broker: _polar(gap * radii[tree.depth[broker]], tau * angle / around)
+        for broker, angle in angles.items()
+    }
+
+
+def _polar(radius: float, angle: float) -> Point:
+    """A point by its distance from the middle and its angle clockwise from the top."""
+    return radius * sin(angle), -radius * cos(angle)
+
+
+def _pack(parts: Sequence[dict[str, Point]], room: float) -> tuple[dict[str, Point], Point]:
+    """The parts beside each other, in rows, and the size of the whole."""
+    boxes = []
+    for part in parts:
+        across, down = [x for x, _ in part.values()], [y for _, y in part.values()]
+        x, y = min(across), min(down)
+        boxes.append((part, x, y, max(across) - x + 2 * room, max(down) - y + 2 * room))
+    boxes.sort(key=lambda box: -box[4])  # the highest first; the order of equals stays
+    area = sum(wide * high for *_, wide, high in boxes)
+    widest = max([sqrt(_RATIO * area), *(box[3] for box in boxes)])
+    points: dict[str, Point] = {}
+    left = top = width = height = 0.0
+    for part, x1, y1, wide, high in boxes:
+        if left and left + wide > widest:
+            left, top = 0.0, height
+        for broker, (x, y) in part.items():
+            points[broker] = (left + room + x - x1, top + room + y - y1)
+        left += wide
+        width, height = max(width, left), max(height, top + high)
+    return points, (width, height)

@@ -1,0 +1,94 @@
+"""Clients that are made from a schema: where they are, what they advertise and subscribe to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Final
+
+from twigcast.errors import ScenarioError, WorkloadError
+from twigcast.language import Pattern, linear_normal_form
+from twigcast.routing import ClientPlan, Overlay
+from twigcast.schema import Schema
+from twigcast.workload import (
+    PathParameters,
+    TreeParameters,
+    ValueParameters,
+    generate_subscriptions,
+)
+
+_APART: Final = 1_000_003
+"""Between seeds that belong together, so that other seeds near by share none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """How many clients to make: without ``subscribers``, one at each broker with one link only."""
+
+    subscriptions: int
+    """Of each subscriber."""
+    subscribers: int | None
+    producers: int
+    shape: TreeParameters | PathParameters
+    values: ValueParameters | None
+
+
+def place_clients(
+    overlay: Overlay, schema: Schema, clients: Clients, seed: int
+) -> tuple[ClientPlan, ...]:
+    """Producers that advertise the schema, and subscribers that want something of it.
+
+    The first producer is at the first broker, the others are at random ones.  Every subscriber
+    draws its own subscriptions, so two of them may want the same.  Raises ScenarioError if
+    there are not as many distinct ones as each is to have.
+    """
+    random = Random(seed)
+    brokers = overlay.brokers
+    sources = [brokers[0], *(random.choice(brokers) for _ in range(clients.producers - 1))]
+    if clients.subscribers is None:
+        at: Sequence[str] = overlay.leaves or brokers
+    else:
+        at = [random.choice(brokers) for _ in range(clients.subscribers)]
+    made = [
+        ClientPlan(name, broker, advertisements={"feed": schema})
+        for name, broker in zip(_names("producer", len(sources)), sources, strict=True)
+    ]
+    for number, (name, broker) in enumerate(zip(_names("subscriber", len(at)), at, strict=True)):
+        drawn = _draw_subscriptions(schema, clients, derived_seed(seed, number))
+        made.append(ClientPlan(name, broker, drawn))
+    return tuple(made)
+
+
+def _draw_subscriptions(schema: Schema, clients: Clients, seed: int) -> dict[str, Pattern]:
+    patterns = generate_subscriptions(schema, clients.shape, seed=seed, values=clients.values)
+    numbered = enumerate(islice(patterns, clients.subscriptions), start=1)
+    try:
+        return {f"s{number}": pattern for number, pattern in numbered}
+    except WorkloadError as error:
+        raise ScenarioError(
+            f"{error}; ask for fewer with `subscriptions`, or let more of them differ: with more "
+            "* and // (`wildcard`, `descendant`), or longer ones (`length`)"
+        ) from None
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """A seed for each of several; the first is the one given."""
+    return seed + number * _APART
+
+
+def _names(word: str, count: int) -> list[str]:
+    width = len(str(count))
+    return [f"{word}-{number:0{width}}" for number in range(1, count + 1)]
+
+
+def require_linear(clients: Iterable[ClientPlan]) -> None:
+    """Raise ScenarioError for a subscription that no single path of a document can match."""
+    for client in clients:
+        for key, pattern in client.subscriptions.items():
+            if linear_normal_form(str(pattern)) is None:
+                raise ScenarioError(
+                    f"{client.name!r}: {key!r} is {pattern}, and a path by itself is matched with "
+                    "linear subscriptions (names, *, / and //) only; leave out `by_paths`"
+                )

@@ -1,0 +1,124 @@
+"""A workload: an overlay with its clients, the documents, and who is to get what.
+
+A workload is made once and is the same for all strategies, so their figures can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from twigcast.language import Pattern
+from twigcast.matching import Matcher
+from twigcast.routing import ClientPlan, NetworkPlan, Overlay
+
+
+class SimulatedDocument(NamedTuple):
+    """A document, who publishes it, and its name for people."""
+
+    name: str
+    producer: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Who is to get what."""
+
+    wanted: Sequence[Mapping[str, frozenset[str]]]
+    """For each document the clients that want it and can be reached, and the ids of their
+    subscriptions that match."""
+    unreachable: int
+    """The deliveries to clients that want a document and are in another part of the overlay."""
+
+    @property
+    def deliveries(self) -> int:
+        """How many there are to be."""
+        return sum(map(len, self.wanted))
+
+
+@dataclass(frozen=True)
+class SimulatedWorkload:
+    """An overlay with its clients, and documents in the order of publishing."""
+
+    plan: NetworkPlan
+    documents: Sequence[SimulatedDocument]
+
+    @property
+    def overlay(self) -> Overlay:
+        """The overlay of the plan."""
+        return self.plan.overlay
+
+    @property
+    def producers(self) -> tuple[ClientPlan, ...]:
+        """The clients that advertise something."""
+        return tuple(client for client in self.plan.clients if client.advertisements)
+
+    @property
+    def subscribers(self) -> tuple[ClientPlan, ...]:
+        """The clients that subscribe to something."""
+        return tuple(client for client in self.plan.clients if client.subscriptions)
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """What all subscribers subscribe to, a pattern as often as it is subscribed to."""
+        return [each for client in self.subscribers for each in client.subscriptions.values()]
+
+    def brokers_of(self, clients: Iterable[ClientPlan]) -> dict[str, int]:
+        """How many of the clients are at each broker."""
+        counts: dict[str, int] = {}
+        for client in clients:
+            counts[client.broker] = counts.get(client.broker, 0) + 1
+        return counts
+
+    @cached_property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """The brokers that links connect with each other, the most first; usually that is all."""
+        parts: list[tuple[str, ...]] = []
+        seen: set[str] = set()
+        for start in self.overlay:
+            if start not in seen:
+                part = {start: None}
+                waiting = [start]
+                while waiting:
+                    further = [
+                        each for each in self.overlay.neighbours(waiting.pop()) if each not in part
+                    ]
+                    waiting += further
+                    part |= dict.fromkeys(further)
+                seen.update(part)
+                parts.append(tuple(part))
+        return tuple(sorted(parts, key=len, reverse=True))
+
+    def expected(self) -> Expected:
+        """Who is to get what, by one matcher for all subscriptions and without a router.
+
+        Where the overlay is in several parts, nothing gets from one to the other.
+        """
+        matcher = Matcher()
+        holders: dict[str, list[tuple[str, str]]] = {}
+        for client in self.subscribers:
+            for key, pattern in client.subscriptions.items():
+                holder = holders.setdefault(str(pattern), [])
+                if not holder:
+                    matcher.add(str(pattern), pattern)
+                holder.append((client.name, key))
+        parts = {broker: number for number, part in enumerate(self.parts) for broker in part}
+        part_of = {client.name: parts[client.broker] for client in self.plan.clients}
+        matches = matcher.match_batch([document.content for document in self.documents])
+        reachable = []
+        unreachable = 0
+        for document, texts in zip(self.documents, matches, strict=True):
+            wanted: dict[str, set[str]] = {}
+            for text in texts:
+                for client_name, key in holders[text]:
+                    wanted.setdefault(client_name, set()).add(key)
+            here = part_of[document.producer]
+            reached = {
+                name: frozenset(keys) for name, keys in wanted.items() if part_of[name] == here
+            }
+            reachable.append(reached)
+            unreachable += len(wanted) - len(reached)
+        return Expected(reachable, unreachable)
