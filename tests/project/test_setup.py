@@ -69,7 +69,7 @@ def test_what_the_set_up_installs_by_name_is_pinned() -> None:
 
 
 def test_extras() -> None:
-    assert EXTRAS.keys() >= {"spark", "broker", "dashboard", "all", "dev"}
+    assert EXTRAS.keys() >= {"spark", "broker", "all", "dev"}
     [everything] = [Requirement(each) for each in EXTRAS["all"]]
     assert everything.name == "twigcast"
     assert everything.extras == EXTRAS.keys() - {"all", "dev"}
