@@ -109,6 +109,7 @@ def test_continuous_integration_calls_make_test_alone() -> None:
         ("nightly", ["pytest -n 2 --dist loadgroup --hypothesis-profile=nightly"]),
         ("bench", ["twigcast bench"]),
         ("docs", ["mkdocs build"]),
+        ("wheel", ["tools/wheel.sh dist"]),
         ("constraints", ["tools/pin.py"]),
         ("clean", ["rm -rf .venv"]),
     ],
