@@ -51,7 +51,7 @@ def build_wheel(source: Path, into: Path) -> Path:
         shutil.copy(ROOT / f"src/twigcast/{module}{SUFFIX}", target)
         later = time.time() + 3600  # newer than what the build itself makes
         os.utime(target, (later, later))
-    build = ["build", "--build-base", into / "build", "--build-lib", library]
+    build: list[str | Path] = ["build", "--build-base", into / "build", "--build-lib", library]
     run(sys.executable, "setup.py", *build, "bdist_wheel", "--dist-dir", into, cwd=source)
     [wheel] = into.glob("*.whl")
     return wheel
