@@ -12,13 +12,13 @@ from twigcast.workload import PathParameters, TreeParameters
 PATHS: Final = PathParameters(wildcard=0.02, descendant=0.02)
 """With as many as trees have, a few hundred contain ``/*``, and covering leaves nothing else."""
 TREES: Final = TreeParameters(wildcard=0.1, descendant=0.05)
-"""XNET's."""
+"""The parameters of XNET."""
 _WILDCARD: Final = "The probability of * at a step"
 _DESCENDANT: Final = "The probability of // at a step"
 
 
 class Shape(StrEnum):
-    """What subscriptions look like."""
+    """The shapes of generated subscriptions."""
 
     PATH = "path"
     TREE = "tree"
