@@ -8,7 +8,7 @@ SPARK_CLASSES := .venv/spark-classes.jsa
 # A DTD of the world outside, where the folder of real data is beside this checkout.
 REAL_DTD := $(wildcard ../shared/data/dtd/nitf-2-5.dtd)
 
-.PHONY: help setup demo test lint nightly bench docs constraints clean
+.PHONY: help setup demo test lint nightly bench docs wheel constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -34,10 +34,11 @@ demo: setup ## route a small news feed through seven brokers, on Spark
 test: lint $(SPARK_CLASSES) ## lint, then run the tests
 	$(VENV)/pytest -n 2 --dist loadgroup -m "not slow"
 
-lint: setup ## ruff, ruff format, mypy strict
+lint: setup ## ruff, ruff format, mypy strict, the schema of workflow files
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
+	$(VENV)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 nightly: lint $(SPARK_CLASSES) ## all tests, the long ones too, with many more random cases
 	$(VENV)/pytest -n 2 --dist loadgroup --hypothesis-profile=nightly
@@ -47,6 +48,9 @@ bench: setup ## our own speed, beside peers
 
 docs: setup ## the pages of docs/ as a site in site/
 	$(VENV)/mkdocs build --quiet --strict
+
+wheel: setup ## the source archive, and a wheel made from it, in dist/
+	tools/wheel.sh dist
 
 constraints: setup ## pin the newest versions that install together, in constraints.txt
 	$(VENV)/python tools/pin.py

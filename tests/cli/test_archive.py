@@ -64,7 +64,7 @@ def test_files_are_archived_asked_and_compacted(tmp_path: Path) -> None:
     }
     for name, content in contents.items():
         (folder / name).write_bytes(content)
-    told = call("archive", str(folder), "--store", store, "--json", status=1)
+    told = call("archive", str(folder), "--archive", store, "--json", status=1)
     (report,) = lines(told)
     assert (report["added"], report["repeated"], report["rejected"]) == (2, 1, 1)
     assert "bad.xml, line 1, column 8" in told.stderr
@@ -72,11 +72,13 @@ def test_files_are_archived_asked_and_compacted(tmp_path: Path) -> None:
     table = tmp_path / "table.jsonl"
     rows = [(contents["one.xml"].decode(), ""), ("<a/>", "2026-01-31T10:00:00Z"), ("<b/>", "soon")]
     table.write_text("".join(json.dumps({"xml": xml, "at": at}) + "\n" for xml, at in rows))
-    again = call("archive", str(table), "--store", store, "--column", "xml", "--time-column", "at")
+    again = call(
+        "archive", str(table), "--archive", store, "--column", "xml", "--time-column", "at"
+    )
     assert "1  there already" in again.stdout
     assert again.stderr.endswith("the column at, so with that of this run: 1\n")
 
-    found = call("query", "//Stock[Price > 1]", "--store", store, "--documents", "--json")
+    found = call("query", "//Stock[Price > 1]", "--archive", store, "--documents", "--json")
     by_source = {row["source"].rpartition("/")[2]: row for row in lines(found)}
     assert by_source.keys() in ({"one.xml", "two.xml"}, {"same.xml", "two.xml"})
     one, two = (row for _, row in sorted(by_source.items()))
@@ -90,32 +92,32 @@ def test_a_query_is_shown_in_several_ways(place: str, tmp_path: Path) -> None:
     xpath = "//a[b > 16]"
     expected = answer(kept.values(), xpath)
     assert 1 < len(expected) < 200
-    table = call("query", xpath, "--store", place)
+    table = call("query", xpath, "--archive", place)
     assert all(identity[:12] in table.stdout for identity in expected)
-    ids = call("query", xpath, "--store", place, "--ids")
+    ids = call("query", xpath, "--archive", place, "--ids")
     assert sorted(line.split("\t")[0] for line in ids.stdout.splitlines()) == sorted(expected)
     assert ids.stderr.startswith(f"{len(expected)} of 401 documents match; looked at ")
 
-    printed = call("query", xpath, "--store", place, "--documents").stdout_bytes
+    printed = call("query", xpath, "--archive", place, "--documents").stdout_bytes
     documents = [part.removesuffix(b"\n") for part in printed.split(b"\0") if part]
     assert sorted(documents) == sorted(kept[identity].content for identity in expected)
 
     folder = tmp_path / "found"
-    listed = call("query", xpath, "--store", place, "--output", str(folder), "--limit", "2")
+    listed = call("query", xpath, "--archive", place, "--output", str(folder), "--limit", "2")
     assert len(listed.stdout.splitlines()) == 2
     for file in folder.iterdir():
         assert file.stem == hashlib.sha256(file.read_bytes()).hexdigest()
         assert file.stem in expected
-    assert "the first 2 found of 401 documents; looked at" in listed.stderr
+    assert "the first 2 matches of 401 documents; looked at" in listed.stderr
 
 
 def test_prefixes_and_times(place: str) -> None:
     kept = shared_documents()
-    rows = lines(call("query", "//n:a", "--namespace", "n=urn:n", "--store", place, "--json"))
+    rows = lines(call("query", "//n:a", "--namespace", "n=urn:n", "--archive", place, "--json"))
     assert {row["id"] for row in rows} == answer(kept, "//Q{urn:n}a")
     assert {row["root"] for row in rows} <= {"Q{urn:n}r", "Q{urn:n}s"}
     shapes = len({skeletons_of([one.content]).skeletons[0] for one in kept})
-    none = call("query", "/*", "--store", place, "--until", "2025-01-01")
+    none = call("query", "/*", "--archive", place, "--until", "2025-01-01")
     assert none.stdout == ""
     assert none.stderr == f"0 of 401 documents match; looked at 0 (0 %), 0 of {shapes} shapes\n"
 
@@ -129,9 +131,9 @@ def test_prefixes_and_times(place: str) -> None:
     ],
 )
 def test_options_that_make_no_sense(arguments: list[str], said: str) -> None:
-    assert said in call("query", "--store", "nowhere", *arguments, status=2).stderr
+    assert said in call("query", "--archive", "nowhere", *arguments, status=2).stderr
 
 
 def test_errors_reach_the_command_line(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="no archive here"):
-        call("query", "//a", "--store", str(tmp_path / "nowhere"))
+        call("query", "//a", "--archive", str(tmp_path / "nowhere"))

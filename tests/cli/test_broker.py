@@ -409,7 +409,7 @@ def test_asking_gives_the_newest_first(tmp_path: Path) -> None:
     assert [each["id"] for each in lines("ask", "//asked", "--since", "5m")] == ids[::-1]
     result = run("ask", "//asked", "--count")
     assert result.stdout == "6\n"
-    assert "6 found; looked at " in result.stderr
+    assert "6 matched; looked at " in result.stderr
     assert lines("ask", "//asked", "--count", "--since", "2999-01-01")[0]["documents"] == 0
     head, document = run("ask", "//asked[n=3]").stdout.splitlines()
     assert head.startswith(ids[3])

@@ -34,7 +34,7 @@ from twigcast.matching import skeletons_of
 from twigcast.pipeline.archive import Rejection, archive, archiving, clustering, compact, query
 from twigcast.pipeline.archive.compacting import choose_parts
 from twigcast.pipeline.archive.describing import Describe
-from twigcast.pipeline.archive.store import Part, PartFacts, Store
+from twigcast.pipeline.archive.folder import ArchiveFolder, Part, PartFacts
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.names import escape
 
@@ -63,7 +63,7 @@ def files_of(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def write_part(store: Store, first: int, last: int, replaced: list[Part]) -> None:
+def write_part(store: ArchiveFolder, first: int, last: int, replaced: list[Part]) -> None:
     with store.writing() as staging:
         staging.child("documents").child("one").write_text("")
         store.put(staging, NOTHING, first, last, replaced)
@@ -218,7 +218,7 @@ def test_a_run_that_fails_leaves_the_archive_as_it_was(
     assert files_of(place) == before
     # What a killed run leaves is seen by nobody.
     shutil.copytree(place / "parts" / "000003-000003", place / "parts" / ".writing-0123")
-    assert [part.facts.documents for part in Store(spark, str(place)).parts()] == [250, 151]
+    assert [part.facts.documents for part in ArchiveFolder(spark, str(place)).parts()] == [250, 151]
 
 
 def test_of_two_that_write_at_once_the_second_is_refused(
@@ -255,7 +255,7 @@ def test_of_two_that_end_in_the_same_moment_the_second_is_refused(
         self._files.rename(self._path, target._path)
 
     monkeypatch.setattr(Location, "rename", rename)
-    store = Store(spark, str(place))
+    store = ArchiveFolder(spark, str(place))
     replaced = [part for part in store.parts() if part.last <= last and first < last]
     before = files_of(place)
     with pytest.raises(PipelineError, match="somebody else"):
@@ -268,15 +268,15 @@ def test_a_first_run_that_fails_takes_nothing_of_another_with_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     place = str(tmp_path / "new")
-    one, other, third = (Store(spark, place, create=True) for _ in range(3))
+    one, other, third = (ArchiveFolder(spark, place, create=True) for _ in range(3))
     with one.writing() as staging:
         with pytest.raises(PipelineError, match="somebody else"):
             write_part(other, 1, 1, [Part(1, 1, staging, NOTHING)])
         assert files_of(tmp_path) == ["new", "new/parts"]
         staging.child("file").write_text("")
-        late = Store(spark, place, create=True)
+        late = ArchiveFolder(spark, place, create=True)
         one.put(staging, NOTHING, 1, 1, ())
-    assert [part.name for part in Store(spark, place).parts()] == ["000001-000001"]
+    assert [part.name for part in ArchiveFolder(spark, place).parts()] == ["000001-000001"]
     for second in (third, late):
         with pytest.raises(PipelineError, match="somebody else"):
             write_part(second, 1, 1, [])
@@ -300,7 +300,7 @@ def test_compaction_joins_and_changes_no_answer(
     (parts / ".writing-0123").mkdir()
     running_yet = parts / ".writing-4567" / "documents"
     running_yet.mkdir(parents=True)
-    store = Store(spark, str(place))
+    store = ArchiveFolder(spark, str(place))
     assert store.tidy() == 0
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3601)

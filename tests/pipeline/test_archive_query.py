@@ -18,8 +18,8 @@ from archives import QUERIES, START, Kept, answer, as_frame, shared_archive, sha
 from twigcast import parse
 from twigcast.errors import PipelineError, SubscriptionError
 from twigcast.pipeline.archive import QueryReport, archive, query, querying
+from twigcast.pipeline.archive.folder import ArchiveFolder
 from twigcast.pipeline.archive.shapes import Judge, ShapeChoice, steps, stretches
-from twigcast.pipeline.archive.store import Store
 from twigcast.pipeline.archive.tables import read_files
 from twigcast.pipeline.archive.times import to_micros, to_time
 
@@ -168,8 +168,8 @@ def test_documents_come_in_pieces_that_fit(
 
 
 def test_a_file_that_no_document_reached_is_empty(spark: SparkSession, place: str) -> None:
-    store = Store(spark, place)
-    assert read_files(store.session, store.parts(), {99}).isEmpty()
+    store = ArchiveFolder(spark, place)
+    assert read_files(store.spark, store.parts(), {99}).isEmpty()
 
 
 @pytest.mark.parametrize("xpath", ["//a/b", "//a[b > 3]"])
@@ -271,7 +271,7 @@ def test_a_skeleton_that_cannot_be_read_excludes_nothing() -> None:
     batch = pyarrow.RecordBatch.from_arrays(columns, [f"{at}" for at in range(9)])
     for is_exact, verdicts in ((False, [1, 0, 1, 1]), (True, [2, 0, 1, 1])):
         (judged,) = Judge("//a", is_exact)(iter([batch]))
-        assert judged.column("verdict").to_pylist() == verdicts
+        assert judged.column("decided").to_pylist() == verdicts
 
 
 def choice_of(documents: list[int]) -> ShapeChoice:

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from twigcast.pipeline.sources import packed_files
-from twigcast.pipeline.sources.batching import Found, to_batches
+from twigcast.pipeline.sources.batching import SourceRow, to_batches
 from twigcast.pipeline.sources.forward import ForwardFile
 from twigcast.pipeline.sources.packed_files import TOO_LARGE, open_local, read_file
 
@@ -28,11 +28,11 @@ def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_files, "LIMIT", SMALL_LIMIT)
 
 
-def read(name: str, data: bytes, part: int = 0, parts: int = 1) -> list[Found]:
+def read(name: str, data: bytes, part: int = 0, parts: int = 1) -> list[SourceRow]:
     return list(read_file(f"file:/in/{name}", io.BytesIO(data), part, parts))
 
 
-def contents(found: Iterable[Found]) -> list[tuple[str, bytes | None]]:
+def contents(found: Iterable[SourceRow]) -> list[tuple[str, bytes | None]]:
     return [(one.id.rpartition("/in/")[2], one.content) for one in found]
 
 
@@ -240,7 +240,7 @@ def test_empty_archives_hold_nothing() -> None:
 
 def test_batches_are_bounded_in_rows_and_bytes() -> None:
     large = b"x" * (1024 * 1024)
-    found = [Found(str(number), "", large if number < 40 else b"") for number in range(2_540)]
+    found = [SourceRow(str(number), "", large if number < 40 else b"") for number in range(2_540)]
     batches = list(to_batches(iter(found)))
     assert [batch.num_rows for batch in batches] == [8, 8, 8, 8, 8, 1_000, 1_000, 500]
     assert [row for batch in batches for row in batch.column(0).to_pylist()] == [

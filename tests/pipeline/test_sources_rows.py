@@ -15,7 +15,7 @@ pytest.importorskip("pyspark")
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources import rowscan
-from twigcast.pipeline.sources.batching import Found
+from twigcast.pipeline.sources.batching import SourceRow
 from twigcast.pipeline.sources.heads import Head, _head
 from twigcast.pipeline.sources.rowhead import RowHead, UnreadableHeadError, find_head
 from twigcast.pipeline.sources.rows import INCOMPLETE, RowDocuments
@@ -52,7 +52,7 @@ def cut(data: bytes, separator: bytes, places: list[int]) -> list[tuple[int, lis
     return blocks
 
 
-def read(data: bytes, element: str, places: list[int] | None = None) -> list[Found]:
+def read(data: bytes, element: str, places: list[int] | None = None) -> list[SourceRow]:
     """The rows of a file that is cut at these places."""
     head = head_of(data, element)
     documents = RowDocuments({URL: head})

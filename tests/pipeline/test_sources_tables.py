@@ -285,7 +285,7 @@ def test_a_stream_that_cannot_start_is_told(spark: SparkSession, tmp_path: Path)
     for options, reason in [
         (SourceOptions(row_element="row"), "cannot be cut at an element"),
         (SourceOptions(format="parquet"), "put one there before the stream"),
-        (SourceOptions(format="jsonl"), "no file is there yet to tell the column"),
+        (SourceOptions(format="jsonl"), "no file is there yet, so the column"),
         (SourceOptions(column="xml"), "files of XML have none"),
     ]:
         with pytest.raises(PipelineError, match=reason):

@@ -64,7 +64,6 @@ ALLOWED: dict[str, set[str]] = {
         "routing",
         "workload",
     },
-    "dashboard": {"language", "routing", "hierarchy", "broker"},
 }
 EVERYTHING = set(ALLOWED)
 ALLOWED["experiments"] = set(EVERYTHING)
@@ -83,7 +82,6 @@ OUTSIDE = {
     "fastapi": {"broker"},
     "uvicorn": {"broker"},
     "prometheus_client": {"broker"},
-    "nicegui": {"dashboard"},
     "lxml": {"schema", "experiments"},
     "typer": {"cli"},
     "rich": {"cli"},

@@ -69,7 +69,7 @@ def test_what_the_set_up_installs_by_name_is_pinned() -> None:
 
 
 def test_extras() -> None:
-    assert EXTRAS.keys() >= {"spark", "broker", "dashboard", "all", "dev"}
+    assert EXTRAS.keys() >= {"spark", "broker", "all", "dev"}
     [everything] = [Requirement(each) for each in EXTRAS["all"]]
     assert everything.name == "twigcast"
     assert everything.extras == EXTRAS.keys() - {"all", "dev"}
@@ -109,6 +109,7 @@ def test_continuous_integration_calls_make_test_alone() -> None:
         ("nightly", ["pytest -n 2 --dist loadgroup --hypothesis-profile=nightly"]),
         ("bench", ["twigcast bench"]),
         ("docs", ["mkdocs build"]),
+        ("wheel", ["tools/wheel.sh dist"]),
         ("constraints", ["tools/pin.py"]),
         ("clean", ["rm -rf .venv"]),
     ],

@@ -5,7 +5,7 @@ a table for people or with ``--json`` as one JSON object a line for programs.  R
 standard output, progress and errors to standard error; the exit status is 0, 1 when part of the
 work failed (a document that is not well-formed), or 2 when the command could not do its work.
 
-Nothing is loaded before :func:`main` is called, so that Ctrl-C finds somebody who takes it.
+Nothing is loaded before :func:`main` is called, so that Ctrl-C is handled from the start.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 _INTERRUPTED: Final = 130
-"""The status by which shells tell that Ctrl-C has ended a command."""
+"""The status by which shells know that Ctrl-C has ended a command."""
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are told in a few words."""
+    """Run the command line; errors that a user can mend are shown in a few words."""
     try:
         _run()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""``twigcast archive`` and ``twigcast compact``: keep documents, organised by structure."""
+"""``twigcast archive`` and ``twigcast compact``: keep documents, ordered by shape."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MANY_PARTS: Final = 8
 
 def archive(
     documents: DOCUMENTS,
-    store: Annotated[
-        str, typer.Option("--store", "-s", help="The folder of the archive, made if need be.")
+    folder: Annotated[
+        str, typer.Option("--archive", "-a", help="The folder of the archive, made if need be.")
     ],
     time_column: Annotated[
         str | None,
@@ -42,10 +42,10 @@ def archive(
     conf: CONF = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
-    """Add documents to an archive that twigcast query asks.
+    """Add documents to an archive, for twigcast query.
 
-    A document that is there already, byte for byte, is not added again.  What was added is there
-    whole or not at all.
+    A document that is there already, byte for byte, is not added again.  A run adds all of its
+    documents or none.
     """
     settings = spark_settings(conf)
     from twigcast.pipeline import archive as add_to_archive
@@ -58,12 +58,14 @@ def archive(
         row_element=row_element,
         pattern=pattern,
     )
-    with spark_session("archive", master, settings) as session:
-        report = add_to_archive(session, read_documents(session, documents, options), store)
+    with spark_session("archive", master, settings) as spark:
+        report = add_to_archive(spark, read_documents(spark, documents, options), folder)
     for rejection in report.rejections[:_MOST_REJECTIONS]:
-        warn(_told(rejection))
+        warn(_sentence(rejection))
     if report.rejected > _MOST_REJECTIONS:
-        warn(f"{report.rejected:,} documents were rejected; all are in {store}/parts/{report.part}")
+        warn(
+            f"{report.rejected:,} documents were rejected; all are in {folder}/parts/{report.part}"
+        )
     if time_column is not None and report.untimed:
         warn(
             f"added without a time that can be read from the column {time_column}, so with that "
@@ -79,21 +81,21 @@ def archive(
 
 
 def compact(
-    store: Annotated[str, typer.Argument(help="The folder of the archive.")],
+    folder: Annotated[str, typer.Argument(metavar="ARCHIVE", help="The folder of the archive.")],
     master: MASTER = None,
     conf: CONF = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
     """Join the small parts of an archive, one of which every run of twigcast archive adds.
 
-    Queries may run meanwhile.  What was replaced is taken away by the next run of archive or
-    compact that comes an hour later or after that.
+    Queries may run meanwhile.  The next run of archive or compact, an hour later or more, removes
+    the parts that were replaced.
     """
     settings = spark_settings(conf)
     from twigcast.pipeline import compact as compact_archive
 
-    with spark_session("compact", master, settings) as session:
-        report = compact_archive(session, store)
+    with spark_session("compact", master, settings) as spark:
+        report = compact_archive(spark, folder)
     with leaving_early():
         if json:
             print_json(report.as_json())
@@ -106,10 +108,10 @@ def compact(
             )
 
 
-def _told(rejection: Rejection) -> str:
-    place = f", line {rejection.line}" if rejection.line else ""
-    place += f", column {rejection.column}" if rejection.column else ""
-    return f"{rejection.source}{place}: {rejection.reason}"
+def _sentence(rejection: Rejection) -> str:
+    position = f", line {rejection.line}" if rejection.line else ""
+    position += f", column {rejection.column}" if rejection.column else ""
+    return f"{rejection.source}{position}: {rejection.reason}"
 
 
 def _print_summary(report: ArchiveReport) -> None:

@@ -52,8 +52,8 @@ def ask(
 ) -> None:
     """Ask a broker which of the documents it keeps match an XPath expression, newest first.
 
-    A broker keeps what durable subscriptions want; started with --keep all, everything.  How many
-    documents it looked at is told on standard error.
+    A broker keeps what durable subscriptions want; started with --keep all, everything.  Standard
+    error says how many documents it looked at.
     """
     options = ClientOptions(broker, token, ca, certificate, key)
     pattern = parse_expression(xpath, bound_namespaces(namespace))
@@ -61,19 +61,19 @@ def ask(
     show = shown(json=json)
 
     async def follow() -> tuple[int, int]:
-        found = 0
+        matched = 0
         async with options.connect() as client:
             asked = client.ask(pattern, limit=limit or 0, since=start)
             async for document in asked:
-                found += 1
+                matched += 1
                 if not count:
                     show(document)
-            return found, asked.examined
+            return matched, asked.examined
 
     with leaving_early():
-        found, examined = asyncio.run(follow())
+        matched, examined = asyncio.run(follow())
         if count and json:
-            print_json({"documents": found, "examined": examined})
+            print_json({"documents": matched, "examined": examined})
         elif count:
-            sys.stdout.write(f"{found}\n")
-        note(f"{found:,} found; looked at {examined:,}")
+            sys.stdout.write(f"{matched}\n")
+        note(f"{matched:,} matched; looked at {examined:,}")

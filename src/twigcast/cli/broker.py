@@ -120,7 +120,7 @@ def broker(
 def _overridden(
     config: BrokerConfig, top: dict[str, Any], store: dict[str, Any], tls: dict[str, Any]
 ) -> BrokerConfig:
-    """The configuration with what flags say in the place of what it said; None says nothing."""
+    """The configuration, with the values of flags that were given; None was not given."""
     changes = _given(top)
     if said := _given(store):
         changes["store"] = replace(config.store, **said)

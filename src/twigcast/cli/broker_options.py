@@ -114,7 +114,7 @@ def load_client() -> ModuleType:
 
 @contextmanager
 def requiring(extra: str) -> Iterator[None]:
-    """Import what an extra installs; what is missing is told with the remedy.
+    """Import what an extra installs; a missing package is an error with the remedy.
 
     gRPC would write messages of its own to standard error; ours say the same in fewer words.
     """
@@ -122,7 +122,7 @@ def requiring(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        # Our own packages tell of what they lack with an error of theirs.
+        # Our own packages raise errors of their own for what they lack.
         missing = error if isinstance(error, ModuleNotFoundError) else error.__cause__
         if not isinstance(missing, ModuleNotFoundError) or _is_ours(missing):
             raise
@@ -164,10 +164,10 @@ def parse_time(text: str, besides: str = "") -> datetime:
 
     ``besides`` names what the option takes, too, for the error.
     """
-    found = _SPAN.fullmatch(text.strip())
+    span = _SPAN.fullmatch(text.strip())
     try:
-        if found is not None:
-            return datetime.now(UTC) - int(found[1]) * _SPANS[found[2]]
+        if span is not None:
+            return datetime.now(UTC) - int(span[1]) * _SPANS[span[2]]
         time = datetime.fromisoformat(text.strip())
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
@@ -178,9 +178,9 @@ def parse_time(text: str, besides: str = "") -> datetime:
 
 
 @contextmanager
-def telling_connection() -> Iterator[None]:
-    """Tell on standard error when the connection is lost, and when it is there again."""
-    log, handler = logging.getLogger("twigcast.client"), _Teller()
+def reporting_connection() -> Iterator[None]:
+    """Report on standard error when the connection is lost, and when it is there again."""
+    log, handler = logging.getLogger("twigcast.client"), _Reporter()
     former = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)
@@ -193,15 +193,15 @@ def telling_connection() -> Iterator[None]:
         log.propagate = former[1]
 
 
-class _Teller(logging.Handler):
-    """Tells what is logged as commands tell things."""
+class _Reporter(logging.Handler):
+    """Shows log records as notes and warnings of the command."""
 
     def emit(self, record: logging.LogRecord) -> None:
         (warn if record.levelno >= logging.WARNING else note)(record.getMessage())
 
 
 def note(text: str) -> None:
-    """Tell on standard error what is going on."""
+    """Print a line about the progress to standard error."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(text, style="dim"))
 
 

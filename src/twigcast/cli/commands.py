@@ -1,7 +1,7 @@
-"""All commands by name.  The module of each is loaded when it is called, or when help asks for it.
+"""All commands by name.  The module of a command is loaded when the command is called, or for help.
 
-A broker has no use for what experiments need, and half a second of loading is long for whoever
-types a command; so no module of a command is imported here.
+A command needs few libraries, and half a second of loading is long for whoever types it; so no
+module of a command is imported here.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def _module(name: str) -> ModuleType:
 
 
 def _load(name: str) -> Any:
-    found = getattr(_module(name), name)
-    if isinstance(found, typer.Typer):
-        return get_group(found)
+    command = getattr(_module(name), name)
+    if isinstance(command, typer.Typer):
+        return get_group(command)
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(found)
+    alone.command(name)(command)
     return get_command(alone)
 
 

@@ -59,9 +59,9 @@ def warn(message: str) -> None:
 
 @contextmanager
 def leaving_early() -> Iterator[None]:
-    """Print to a reader who may go away: what is left then goes nowhere, and is no failure.
+    """Print to a reader who may go away; the rest is then dropped, and that is no failure.
 
-    For commands whose status tells something else, which a closed pipe must not be taken for.
+    For commands whose exit status has another meaning, which a closed pipe must not have.
     """
     try:
         yield
@@ -111,7 +111,7 @@ class WorkShown(Protocol):
 
 @contextmanager
 def showing_work() -> Iterator[WorkShown]:
-    """A line on standard error that tells what is being done, with a bar; on a terminal only.
+    """A line on standard error with the work in progress and a bar; on a terminal only.
 
     Its thread takes processor time, so it draws seldom: what is measured meanwhile counts.
     """

@@ -42,14 +42,14 @@ _MOST_IN_TREE: Final = 1_000
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was found out about a file of subscriptions."""
+class _Covering:
+    """What covers what in a file of subscriptions."""
 
     table: CoveringTable
     replaced: dict[Pattern, Pattern]
     """For each pattern that is not forwarded one that covers it."""
     forwarded: list[Pattern]
-    """In the order of the file."""
+    """The patterns that stand for all, in the order of the file."""
     mergers: list[Merger] = field(default_factory=list)
     merged: list[Pattern] | None = None
     """What is forwarded after merging, if that was asked for."""
@@ -65,9 +65,9 @@ class _Found:
                 self._tops[pattern] = pattern
             else:
                 pattern = above
-        found = self._tops[pattern]
-        self._tops.update(dict.fromkeys(chain, found))
-        return found
+        top = self._tops[pattern]
+        self._tops.update(dict.fromkeys(chain, top))
+        return top
 
     def covered_keys(self) -> Iterable[tuple[str, Pattern, Pattern]]:
         """The keys behind patterns that are not forwarded, with these and what covers them."""
@@ -137,7 +137,7 @@ def cover(
         raise typer.BadParameter("--overwrite goes with --output")
     if spark:
         here = {"dtd": dtd, "root": root, "merge": merge, "depth": depth, "svg": svg, "dot": dot}
-        _refuse(here, "does not go with --spark, which tells only what is forwarded")
+        _refuse(here, "does not go with --spark, which shows only what is forwarded")
         cover_on_spark(
             subscriptions,
             folder=output,
@@ -159,14 +159,14 @@ def cover(
     if root is not None and dtd is None:
         raise typer.BadParameter("--root goes with --dtd")
     schema = None if dtd is None else read_schema(dtd, root)
-    found = _cover(subscriptions)
+    covering = _cover(subscriptions)
     if schema is not None and merge is not None:
-        _merge(found, PathCounter(schema, depth or _DEPTH), merge)
-    _draw(found, svg, dot)
+        _merge(covering, PathCounter(schema, depth or _DEPTH), merge)
+    _draw(covering, svg, dot)
     if json:
-        print_json(_as_json(found))
+        print_json(_as_json(covering))
     else:
-        _print_tables(found)
+        _print_tables(covering)
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
@@ -175,31 +175,33 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
             raise typer.BadParameter(f"--{option} {why}")
 
 
-def _cover(file: str) -> _Found:
+def _cover(file: str) -> _Covering:
     table = CoveringTable()
     for subscription in with_progress(read_subscriptions(file), "covering"):
         table.add(subscription.key, subscription.pattern)
     replaced = replaced_patterns(table)
     forwarded = [pattern for pattern in table.patterns if pattern not in replaced]
-    return _Found(table, replaced, forwarded)
+    return _Covering(table, replaced, forwarded)
 
 
-def _merge(found: _Found, counter: PathCounter, degree: float) -> None:
+def _merge(covering: _Covering, counter: PathCounter, degree: float) -> None:
     merged = MergedSet(counter, degree)
-    merged.update(found.forwarded, ())
+    merged.update(covering.forwarded, ())
     with showing_work() as show:
         merged.merge(lambda done, total: show("merging", done, total))
-    found.mergers = sorted(merged.mergers(), key=lambda one: (-len(one.members), str(one.pattern)))
+    covering.mergers = sorted(
+        merged.mergers(), key=lambda one: (-len(one.members), str(one.pattern))
+    )
     left = set(merged.forwarded)
-    order = dict.fromkeys((*(one.pattern for one in found.mergers), *found.forwarded))
-    found.merged = [pattern for pattern in order if pattern in left]
+    order = dict.fromkeys((*(one.pattern for one in covering.mergers), *covering.forwarded))
+    covering.merged = [pattern for pattern in order if pattern in left]
 
 
-def _draw(found: _Found, svg: Path | None, dot: Path | None) -> None:
+def _draw(covering: _Covering, svg: Path | None, dot: Path | None) -> None:
     if svg is None and dot is None:
         return
-    table = found.table
-    order: SubscriptionTree | _OneAbove = _OneAbove(found)
+    table = covering.table
+    order: SubscriptionTree | _OneAbove = _OneAbove(covering)
     if len(table.patterns) <= _MOST_IN_TREE:
         order = SubscriptionTree()
         for key in with_progress(table, "arranging", len(table)):
@@ -211,29 +213,29 @@ def _draw(found: _Found, svg: Path | None, dot: Path | None) -> None:
 
 
 class _OneAbove:
-    """The order as far as it was found out, drawn as a subscription tree is."""
+    """The order as far as it is known, drawn as a subscription tree is."""
 
-    def __init__(self, found: _Found) -> None:
-        self._found = found
+    def __init__(self, covering: _Covering) -> None:
+        self._covering = covering
 
     def to_svg(self) -> str:
         from twigcast.drawing import to_svg
 
-        return to_svg(_diagram(self._found))
+        return to_svg(_diagram(self._covering))
 
     def to_dot(self) -> str:
         from twigcast.drawing import to_dot
 
-        return to_dot(_diagram(self._found))
+        return to_dot(_diagram(self._covering))
 
 
-def _diagram(found: _Found) -> Diagram:
+def _diagram(covering: _Covering) -> Diagram:
     """Each pattern below one that covers it; the order has more than that."""
     from twigcast.drawing import Diagram, DiagramNode
 
-    table = found.table
+    table = covering.table
     numbers = {pattern: number for number, pattern in enumerate(table.patterns)}
-    edges = [(numbers[above], numbers[pattern]) for pattern, above in found.replaced.items()]
+    edges = [(numbers[above], numbers[pattern]) for pattern, above in covering.replaced.items()]
     return Diagram(
         [
             DiagramNode(number, str(pattern), f"{len(table.keys_of(pattern)):,}")
@@ -244,53 +246,54 @@ def _diagram(found: _Found) -> Diagram:
     )
 
 
-def _as_json(found: _Found) -> dict[str, Any]:
-    table = found.table
-    told: dict[str, Any] = {
+def _as_json(covering: _Covering) -> dict[str, Any]:
+    table = covering.table
+    fields: dict[str, Any] = {
         "subscriptions": len(table),
         "patterns": len(table.patterns),
         "forwarded": [
-            {"pattern": str(pattern), "keys": table.keys_of(pattern)} for pattern in found.forwarded
+            {"pattern": str(pattern), "keys": table.keys_of(pattern)}
+            for pattern in covering.forwarded
         ],
         "covered": [
             {"key": key, "pattern": str(pattern), "by": table.keys_of(top)}
-            for key, pattern, top in found.covered_keys()
+            for key, pattern, top in covering.covered_keys()
         ],
     }
-    if found.merged is not None:
-        told["merged"] = [str(pattern) for pattern in found.merged]
-        told["mergers"] = [
+    if covering.merged is not None:
+        fields["merged"] = [str(pattern) for pattern in covering.merged]
+        fields["mergers"] = [
             {
                 "pattern": str(one.pattern),
                 "degree": float(one.degree),
                 "rule": one.rule.value,
                 "members": sorted(map(str, one.members)),
             }
-            for one in found.mergers
+            for one in covering.mergers
         ]
-    return told
+    return fields
 
 
-def _print_tables(found: _Found) -> None:
+def _print_tables(covering: _Covering) -> None:
     console = console_output()
-    table = found.table
+    table = covering.table
     below: dict[Pattern, int] = {}
     for pattern in table.patterns:
-        top = found.top(pattern)
+        top = covering.top(pattern)
         below[top] = below.get(top, -1) + 1
     rows = [
         (Text(str(pattern)), _named(table.keys_of(pattern)), f"{below[pattern]:,}")
-        for pattern in found.forwarded[:_MOST_ROWS]
+        for pattern in covering.forwarded[:_MOST_ROWS]
     ]
-    _print_rows(("forwarded", "keys", "stands for"), rows, len(found.forwarded))
-    groups = _covered_groups(found)
+    _print_rows(("forwarded", "keys", "stands for"), rows, len(covering.forwarded))
+    groups = _covered_groups(covering)
     if groups:
         shown = [
             (_named(table.keys_of(top)), f"{len(covered):,}", _named(covered, "\n"))
             for top, covered in groups[:_MOST_GROUPS]
         ]
         _print_rows(("by", "covered", "key and pattern"), shown, len(groups))
-    if found.mergers:
+    if covering.mergers:
         merged = [
             (
                 Text(str(one.pattern)),
@@ -298,21 +301,21 @@ def _print_tables(found: _Found) -> None:
                 _degree(one.degree),
                 one.rule.value,
             )
-            for one in found.mergers[:_MOST_ROWS]
+            for one in covering.mergers[:_MOST_ROWS]
         ]
-        _print_rows(("merger", "members", "degree", "rule"), merged, len(found.mergers))
-    console.print(_summary(found))
-    if len(found.forwarded) <= _FEW * len(table.patterns):
-        for pattern in sorted(found.forwarded, key=lambda one: -below[one])[:_MOST_WIDE]:
+        _print_rows(("merger", "members", "degree", "rule"), merged, len(covering.mergers))
+    console.print(_summary(covering))
+    if len(covering.forwarded) <= _FEW * len(table.patterns):
+        for pattern in sorted(covering.forwarded, key=lambda one: -below[one])[:_MOST_WIDE]:
             if below[pattern]:
                 names = _named(table.keys_of(pattern))
                 console.print(Text.assemble(names, f" {pattern} stands for {below[pattern]:,}"))
 
 
-def _covered_groups(found: _Found) -> list[tuple[Pattern, list[str]]]:
+def _covered_groups(covering: _Covering) -> list[tuple[Pattern, list[str]]]:
     """What each forwarded pattern covers, key and pattern in a line; the widest comes first."""
     groups: dict[Pattern, list[str]] = {}
-    for key, pattern, top in found.covered_keys():
+    for key, pattern, top in covering.covered_keys():
         groups.setdefault(top, []).append(f"{key}  {pattern}")
     return sorted(groups.items(), key=lambda group: -len(group[1]))
 
@@ -338,14 +341,14 @@ def _named(names: Sequence[str], between: str = ", ") -> Text:
     return text
 
 
-def _summary(found: _Found) -> str:
+def _summary(covering: _Covering) -> str:
     parts = [
-        f"{len(found.table):,} subscriptions",
-        f"{len(found.table.patterns):,} distinct",
-        f"{len(found.forwarded):,} forwarded",
+        f"{len(covering.table):,} subscriptions",
+        f"{len(covering.table.patterns):,} distinct",
+        f"{len(covering.forwarded):,} forwarded",
     ]
-    if found.merged is not None:
-        parts.append(f"{len(found.merged):,} after merging")
+    if covering.merged is not None:
+        parts.append(f"{len(covering.merged):,} after merging")
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""``twigcast cover --spark``: the same for more subscriptions than one machine takes."""
+"""``twigcast cover --spark``: covering of more subscriptions than one machine takes."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def cover_on_spark(
     settings: dict[str, str],
     json: bool,
 ) -> None:
-    """Start Spark, find the patterns that stand for all, and tell of them."""
+    """Compute on Spark the patterns that cover all others, and print them."""
     from twigcast import pipeline  # which starts with pyspark, and other commands do without
 
-    with spark_session("cover", master, settings) as session:
+    with spark_session("cover", master, settings) as spark:
         result = pipeline.cover(
-            session, subscriptions, skip_bad=skip_bad, output=folder, overwrite=overwrite
+            spark, subscriptions, skip_bad=skip_bad, output=folder, overwrite=overwrite
         )
         rows = result.frame.orderBy("position").limit(_MOST_ROWS).collect()
         first = [row.asDict() for row in rows]
         if result.skipped:
-            _tell_refused(result, subscriptions)
+            _warn_refused(result, subscriptions)
     if json:
         print_json(_as_json(result, first, folder))
     else:
         _print_table(result, first, folder)
 
 
-def _tell_refused(result: CoverResult, file: str) -> None:
+def _warn_refused(result: CoverResult, file: str) -> None:
     for row in result.refused.orderBy("position").limit(_MOST_REFUSED).collect():
         warn(f"{file}, line {row.position}: {row.problem}")
     if result.skipped > _MOST_REFUSED:

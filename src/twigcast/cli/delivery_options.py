@@ -1,4 +1,4 @@
-"""The options of the commands that deliver documents: by what, and in which form."""
+"""The options of ``route`` and ``stream``: what decides, and the format of the result."""
 
 from __future__ import annotations
 
@@ -34,21 +34,19 @@ SKIP_BAD = Annotated[
 
 
 class OutputFormat(StrEnum):
-    """What tables are written in."""
+    """The formats of tables."""
 
     PARQUET = "parquet"
     JSONL = "jsonl"
 
 
-OUTPUT_FORMAT = Annotated[
-    OutputFormat, typer.Option("--format", help="What the tables are written in.")
-]
+OUTPUT_FORMAT = Annotated[OutputFormat, typer.Option("--format", help="The format of the tables.")]
 
 
 def check_delivery(
     subscriptions: str | None, network: str | None, at: str | None, at_column: str | None
 ) -> None:
-    """Refuse what does not go together."""
+    """Refuse options that exclude each other."""
     if subscriptions is None and network is None:
         raise typer.BadParameter("name --subscriptions, a --network, or both")
     if network is None and (at is not None or at_column is not None):

@@ -32,14 +32,14 @@ _PAUSE: Final = 0.0001
 
 
 def shown(*, json: bool, folder: Path | None = None) -> Show:
-    """How to show documents; whoever reads them has each when this returns."""
+    """A function that shows a document; the document is written when the function returns."""
     if folder is None:
         return _print_json if json else _print
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder
+    target = folder
 
     def write(document: Document) -> None:
-        file = _write(document, place)
+        file = _write(document, target)
         if json:
             print_json({**_about(document), "file": str(file)})
         else:
@@ -52,7 +52,7 @@ def shown(*, json: bool, folder: Path | None = None) -> Show:
 def require_reader() -> None:
     """Raise BrokenPipeError if nobody reads what is printed any more.
 
-    Otherwise that would show with the next document only, and there may be none for long.
+    Otherwise only the next document would show it, and that may take long.
     """
     output = _output()
     if output is not None:
@@ -63,9 +63,9 @@ def require_reader() -> None:
 
 
 def wait_for_reader(patience: float) -> bool:
-    """Give whoever reads from a pipe so many seconds to take what was printed; whether it has.
+    """Wait until the reader of a pipe has taken what was printed; whether it has, in that time.
 
-    Raises BrokenPipeError if nobody will.  What a reader does with it nobody knows.
+    Raises BrokenPipeError if the reader has gone.
     """
     output = _output()
     if output is None or not stat.S_ISFIFO(os.fstat(output).st_mode):
@@ -88,13 +88,13 @@ def _output() -> int | None:
 
 
 def _unread(pipe: int) -> int:
-    """How many bytes are in a pipe."""
+    """The number of bytes in a pipe that are not read yet."""
     count: int = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
     return count
 
 
 def _about(document: Document) -> dict[str, Any]:
-    """All but the content."""
+    """The facts of a document, without its content."""
     about: dict[str, Any] = {
         "id": document.id,
         "published": document.published.isoformat(timespec="milliseconds"),
@@ -107,7 +107,7 @@ def _about(document: Document) -> dict[str, Any]:
 
 
 def _print_json(document: Document) -> None:
-    """What is not UTF-8 is given byte by byte, as hexadecimal digits."""
+    """Print a JSON object; content that is not UTF-8 as hexadecimal digits."""
     about = _about(document)
     try:
         about["document"] = document.content.decode()

@@ -58,13 +58,13 @@ def explain_files(chosen: list[Subscription], names: list[str], *, json: bool) -
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             _print_unreadable(name, reason, json=json)
             continue
-        found = ((entry, explain(entry.pattern, document)) for entry in chosen)
+        explained = ((entry, explain(entry.pattern, document)) for entry in chosen)
         if json:
-            for entry, explanation in found:
+            for entry, explanation in explained:
                 line = {"document": name, "key": entry.key, "subscription": entry.xpath}
                 print_json(line | asdict(explanation) | {"reasons": explanation.reasons})
         else:
-            _print_tree(name, found)
+            _print_tree(name, explained)
     if failed:
         raise typer.Exit(1)
 
@@ -76,11 +76,11 @@ def _print_unreadable(name: str, reason: str, *, json: bool) -> None:
         output().print(Text.assemble((name, "bold"), " ", (reason, "red")))
 
 
-def _print_tree(name: str, found: Iterator[tuple[Subscription, Explanation]]) -> None:
+def _print_tree(name: str, explained: Iterator[tuple[Subscription, Explanation]]) -> None:
     console = output()
     tree = Tree(Text(name, style="bold"))
     depth = 0
-    for subscription, explanation in found:
+    for subscription, explanation in explained:
         answer, verdict = ("does not match", Verdict.FAILS)
         if explanation.matches:
             answer, verdict = ("matches", Verdict.HOLDS)

@@ -1,4 +1,4 @@
-"""``twigcast network``: an overlay of live brokers on this machine, and what brokers tell."""
+"""``twigcast network``: an overlay of live brokers on this machine, and the status of brokers."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _folder(store: Path | None) -> Iterator[Path]:
 
 
 def _watch(running: LocalNetwork, signals: list[int], seconds: float | None) -> None:
-    """Wait for the end, and tell which brokers have ended before it."""
+    """Wait for the end, and report brokers that have ended before it."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while not signals and (deadline is None or time.monotonic() < deadline):
         for broker in running.take_died():

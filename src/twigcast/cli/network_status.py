@@ -1,4 +1,4 @@
-"""``twigcast network status``: what brokers tell of themselves and of the overlay."""
+"""``twigcast network status``: what brokers report about themselves and the overlay."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _STEP: Final = 0.1
 _PATIENCE: Final = 5.0
 _MOST_EXPRESSIONS: Final = 3
 
-Told: TypeAlias = dict[str, Any]
-"""What a broker tells; under ``error``, why it tells nothing."""
+Status: TypeAlias = dict[str, Any]
+"""The status of a broker; under ``error``, why there is none."""
 
 
 def status(
@@ -69,15 +69,15 @@ def status(
         if watch:
             _watch(asked, json=json)
             return
-        told = [each.ask() for each in asked]
-    answered = [each for each in told if "error" not in each]
+        statuses = [each.ask() for each in asked]
+    answered = [each for each in statuses if "error" not in each]
     if json:
-        for each in told:
+        for each in statuses:
             print_json(each)
     elif answered:
         output().print(_shown(answered))
-    if len(answered) < len(told):
-        for each in told:
+    if len(answered) < len(statuses):
+        for each in statuses:
             if "error" in each:
                 complain(each["error"])
         raise typer.Exit(1 if answered else 2)
@@ -97,15 +97,15 @@ class _Asked:
         if self._client is not None:
             self._client.close()
 
-    def ask(self) -> Told:
-        """What the broker tells now."""
+    def ask(self) -> Status:
+        """The status of the broker now."""
         try:
             if self._client is None:
                 self._client = self._options.connect_sync(_PATIENCE)
-            told = self._client.status()
+            status = self._client.status()
         except TwigcastError as error:
             return {"address": self._options.address, "error": str(error)}
-        return {"address": self._client.address, **told}
+        return {"address": self._client.address, **status}
 
 
 def _watch(asked: Sequence[_Asked], *, json: bool) -> None:
@@ -114,21 +114,21 @@ def _watch(asked: Sequence[_Asked], *, json: bool) -> None:
         if not json:
             live = stack.enter_context(Live(console=output(), auto_refresh=False))
         while not signals:
-            told = [each.ask() for each in asked]
+            statuses = [each.ask() for each in asked]
             if live is None:
-                for each in told:
+                for each in statuses:
                     print_json(each)
                 sys.stdout.flush()
             else:
-                live.update(_shown(told), refresh=True)
+                live.update(_shown(statuses), refresh=True)
             again = time.monotonic() + _EVERY
             while not signals and time.monotonic() < again:
                 time.sleep(_STEP)
 
 
-def _shown(told: Sequence[Told]) -> RenderableType:
+def _shown(statuses: Sequence[Status]) -> RenderableType:
     """Everything as tables that fit a narrow terminal; those that would be empty are left out."""
-    answered = [each for each in told if "error" not in each]
+    answered = [each for each in statuses if "error" not in each]
     parts: list[RenderableType] = [_brokers(answered), _documents(answered)]
     links = [(each["broker"], link) for each in answered for link in each["links"]]
     if links:
@@ -137,7 +137,7 @@ def _shown(told: Sequence[Told]) -> RenderableType:
     if queues:
         parts.append(_queues(queues))
     parts += [Text(problem, style="yellow") for problem in _problems(answered)]
-    parts += [Text(each["error"], style="red") for each in told if "error" in each]
+    parts += [Text(each["error"], style="red") for each in statuses if "error" in each]
     return Group(*parts)
 
 
@@ -151,7 +151,7 @@ def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     return table
 
 
-def _brokers(answered: Sequence[Told]) -> Table:
+def _brokers(answered: Sequence[Status]) -> Table:
     """All brokers that are known, and how those are that were asked."""
     table = _table("brokers", ("broker", "address", "links"), ("up", "clients", "owed"))
     known = _known(answered)
@@ -176,7 +176,7 @@ def _brokers(answered: Sequence[Told]) -> Table:
     return table
 
 
-def _known(answered: Sequence[Told]) -> dict[str, set[str]]:
+def _known(answered: Sequence[Status]) -> dict[str, set[str]]:
     """The links of all brokers that any of those asked knows of, linked or not."""
     known: dict[str, set[str]] = {}
     for each in answered:
@@ -199,7 +199,7 @@ def _reached(names: Sequence[str], known: Mapping[str, Collection[str]]) -> set[
     return reached
 
 
-def _documents(answered: Sequence[Told]) -> Table:
+def _documents(answered: Sequence[Status]) -> Table:
     """What went through the brokers that were asked, and how large their tables are."""
     counts = ("in", "out", "forwarded")
     table = _table("documents and tables", ("broker",), (*counts, "patterns", "told"))
@@ -210,7 +210,7 @@ def _documents(answered: Sequence[Told]) -> Table:
     return table
 
 
-def _links(links: Sequence[tuple[str, Told]]) -> Table:
+def _links(links: Sequence[tuple[str, Status]]) -> Table:
     table = _table("links", ("broker", "neighbour", "address"), ("cost", "up", "sent", "received"))
     for broker, link in links:
         table.add_row(
@@ -222,7 +222,7 @@ def _links(links: Sequence[tuple[str, Told]]) -> Table:
     return table
 
 
-def _address(link: Told) -> str:
+def _address(link: Status) -> str:
     """Where a neighbour is; one that called has a port of no use to anybody."""
     address: str = link["address"]
     if link["called"] != "neighbour":
@@ -232,7 +232,7 @@ def _address(link: Told) -> str:
     return host or address
 
 
-def _queues(queues: Sequence[tuple[str, Told]]) -> Table:
+def _queues(queues: Sequence[tuple[str, Status]]) -> Table:
     has_owners = len({queue["owner"] for _, queue in queues}) > 1
     table = _table(
         "durable subscriptions",
@@ -253,7 +253,7 @@ def _queues(queues: Sequence[tuple[str, Told]]) -> Table:
     return table
 
 
-def _problems(answered: Sequence[Told]) -> Iterator[str]:
+def _problems(answered: Sequence[Status]) -> Iterator[str]:
     for each in answered:
         for home, count in each["owed"].items():
             yield f"{each['broker']} owes {home} {count:,} documents"
@@ -268,8 +268,8 @@ def _problems(answered: Sequence[Told]) -> Iterator[str]:
                 )
         for queue in each["durable"]:
             if queue["missed"]:
-                place = f"{queue['name']} at {each['broker']}"
-                yield f"{place} has missed {queue['missed']:,} documents"
+                whose = f"{queue['name']} at {each['broker']}"
+                yield f"{whose} has missed {queue['missed']:,} documents"
 
 
 def _span(seconds: float) -> str:

@@ -24,7 +24,7 @@ from twigcast.cli.broker_options import (
     KEY,
     TOKEN,
     ClientOptions,
-    telling_connection,
+    reporting_connection,
 )
 from twigcast.cli.console import (
     WorkShown,
@@ -102,15 +102,15 @@ def publish(
     batches = _lines_of(names) if lines else _documents_of(names)
     # On a terminal, what is printed shows the progress itself.
     with nullcontext(_show_nothing) if sys.stdout.isatty() else showing_work() as show:
-        told = _Told(show, total, json=json)
-        with telling_connection():
-            asyncio.run(_publish(options.connect(), promised, batches, told))
-    if told.failed:
+        reports = _Reports(show, total, json=json)
+        with reporting_connection():
+            asyncio.run(_publish(options.connect(), promised, batches, reports))
+    if reports.failed:
         raise typer.Exit(1)
 
 
-class _Told:
-    """What became of documents, told as it is known."""
+class _Reports:
+    """Prints for each document its id or its error, and counts."""
 
     def __init__(self, show: WorkShown, total: int, *, json: bool) -> None:
         self._show = show
@@ -119,7 +119,7 @@ class _Told:
         self._done = 0
         self.failed = 0
 
-    def tell(self, name: str, identity: str) -> None:
+    def print_published(self, name: str, identity: str) -> None:
         """A document is safe at the broker."""
         with leaving_early():
             if self._json:
@@ -128,7 +128,7 @@ class _Told:
                 sys.stdout.write(f"{identity}\t{name}\n")
         self._count()
 
-    def tell_error(self, name: str, error: str) -> None:
+    def print_error(self, name: str, error: str) -> None:
         """A document cannot be read, or is refused."""
         self.failed += 1
         if self._json:
@@ -151,7 +151,7 @@ def _show_nothing(work: str, done: int = 0, total: int = 0) -> None:
 
 
 async def _publish(
-    client: Client, promised: Schema | bool, batches: Iterator[list[_Item]], told: _Told
+    client: Client, promised: Schema | bool, batches: Iterator[list[_Item]], reports: _Reports
 ) -> None:
     """Publish everything in its order, many documents at a time.
 
@@ -166,7 +166,7 @@ async def _publish(
                     unanswered.append(item.name)
                     yield item.content
                 else:
-                    told.tell_error(item.name, item.error)
+                    reports.print_error(item.name, item.error)
 
     async with client:
         if promised:
@@ -174,15 +174,15 @@ async def _publish(
         async for result in client.publish_all(contents()):
             name = unanswered.popleft()
             if result.error is None:
-                told.tell(name, result.id)
+                reports.print_published(name, result.id)
             else:
-                told.tell_error(name, _with_option(str(result.error)))
+                reports.print_error(name, _with_option(str(result.error)))
 
 
 def _with_option(reason: str) -> str:
     """A reason that names the option, where there is one that mends it."""
     return reason.replace(
-        "advertise first", "tell what will come, with --advertise DTD or --advertise anything"
+        "advertise first", "say what will come, with --advertise DTD or --advertise anything"
     )
 
 
@@ -254,8 +254,8 @@ def _lines_of(names: list[str]) -> Iterator[list[_Item]]:
                 for lines in _come_so_far(file):
                     items = iter(
                         [
-                            _Item(f"{name}:{place}", line)
-                            for place, line in enumerate(lines, start=number)
+                            _Item(f"{name}:{at}", line)
+                            for at, line in enumerate(lines, start=number)
                             if line.strip()
                         ]
                     )

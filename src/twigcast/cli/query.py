@@ -1,4 +1,4 @@
-"""``twigcast query``: ask an archive with XPath."""
+"""``twigcast query``: which documents of an archive match an XPath."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ _MOST_SHOWN: Final = 200
 
 def query(
     xpath: Annotated[str, typer.Argument(help="The expression that documents are to match.")],
-    store: Annotated[str, typer.Option("--store", "-s", help="The folder of the archive.")],
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Stop when so many documents are found.")
-    ] = None,
+    archive: Annotated[str, typer.Option("--archive", "-a", help="The folder of the archive.")],
+    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many matches.")] = None,
     since: Annotated[
         str | None,
         typer.Option(help="Not before this time: 2026-01-31, 2026-01-31T14:30, …+01:00; UTC."),
@@ -58,7 +56,7 @@ def query(
 ) -> None:
     """Ask an archive which documents match an XPath expression.
 
-    How many documents had to be looked at is told on standard error.
+    Standard error says how many documents had to be looked at.
     """
     if ids and (documents or folder is not None):
         raise typer.BadParameter("--ids goes with neither --documents nor --output")
@@ -66,10 +64,10 @@ def query(
     namespaces = bound_namespaces(namespace or [])
     from twigcast.pipeline import query as ask
 
-    with spark_session("query", master, settings, quiet=True) as session:
+    with spark_session("query", master, settings, quiet=True) as spark:
         result = ask(
-            session,
-            store,
+            spark,
+            archive,
             xpath,
             namespaces=namespaces,
             limit=limit,
@@ -77,7 +75,7 @@ def query(
             until=until,
             documents=documents or folder is not None,
         )
-        is_told = False
+        is_shown = False
         with leaving_early():
             if folder is not None:
                 _write_files(result, Path(folder), json=json)
@@ -91,8 +89,8 @@ def query(
                     sys.stdout.write(f"{row['id']}\t{row['source']}\n")
             else:
                 _print_table(result)
-            is_told = True
-        if not is_told:  # whoever read our output has enough, and we may not have searched all
+            is_shown = True
+        if not is_shown:  # the reader has gone, and the search may not be complete
             return
         summary = _summary(result.report)
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(summary))
@@ -160,12 +158,12 @@ def _print_table(result: QueryResult) -> None:
 
 def _summary(report: QueryReport) -> str:
     verb = "matches" if report.matched == 1 else "match"
-    found = f"{report.matched:,} of {report.documents:,} documents {verb}"
+    matches = f"{report.matched:,} of {report.documents:,} documents {verb}"
     if not report.is_complete:
-        found = f"the first {report.matched:,} found of {report.documents:,} documents"
+        matches = f"the first {report.matched:,} matches of {report.documents:,} documents"
     share = f" ({_percent(report.evaluated / report.documents)})" if report.documents else ""
     shapes = f"{report.candidate_shapes:,} of {report.shapes:,} shapes"
-    return f"{found}; looked at {report.evaluated:,}{share}, {shapes}"
+    return f"{matches}; looked at {report.evaluated:,}{share}, {shapes}"
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""``twigcast route``: documents to whoever's XPath they match, in bulk, on Spark."""
+"""``twigcast route``: match documents with subscriptions, in bulk, on Spark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MOST_SKIPPED = 10
 
 def route(
     documents: DOCUMENTS,
-    folder: Annotated[str, typer.Option("--output", "-o", help="The folder to be made.")],
+    folder: Annotated[str, typer.Option("--output", "-o", help="The folder of the result.")],
     subscriptions: SUBSCRIPTIONS = None,
     network: NETWORK = None,
     at: AT = None,
@@ -71,15 +71,15 @@ def route(
         ),
     ] = None,
     explain_plan: Annotated[
-        bool, typer.Option("--explain-plan", help="Print what Spark would do, and stop.")
+        bool, typer.Option("--explain-plan", help="Print the plan of Spark, and stop.")
     ] = False,
     master: MASTER = None,
     conf: CONF = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
-    """Send documents to whoever's XPath they match, on Spark, and write who gets what.
+    """Match documents with subscriptions, or route them through a network, on Spark.
 
-    The folder gets tables: deliveries, documents, rejected and, with a network, links; and
+    The folder gets the tables deliveries, documents, rejected and, with a network, links; and
     summary.json.  It is there whole or not at all.
     """
     check_delivery(subscriptions, network, at, at_column)
@@ -96,9 +96,9 @@ def route(
         row_element=row_element,
         pattern=pattern,
     )
-    with spark_session("route", master, settings, quiet=explain_plan) as session:
+    with spark_session("route", master, settings, quiet=explain_plan) as spark:
         job = prepare_route(
-            session,
+            spark,
             documents,
             output=folder,
             subscriptions=subscriptions,

@@ -20,7 +20,7 @@ DOCUMENTS = Annotated[
 
 
 class SourceFormat(StrEnum):
-    """What documents lie in."""
+    """The formats of sources."""
 
     FILES = "files"
     PARQUET = "parquet"
@@ -31,10 +31,10 @@ class SourceFormat(StrEnum):
 
 INPUT_FORMAT = Annotated[
     SourceFormat | None,
-    typer.Option(help="What the documents lie in; found from names by default."),
+    typer.Option(help="The format of the documents; by default that of the file names."),
 ]
 COLUMN = Annotated[
-    str | None, typer.Option(help="The column of a table that holds the XML, where that is open.")
+    str | None, typer.Option(help="The column of a table that holds the XML, if several might.")
 ]
 ID_COLUMN = Annotated[
     str | None, typer.Option(help="The column of a table with the ids of the documents.")
@@ -49,7 +49,7 @@ PATTERN = Annotated[
 
 
 def source_options(input_format: SourceFormat | None, **named: str | None) -> SourceOptions:
-    """What the options say of where documents come from; ``named`` are its other fields."""
+    """The options of the source; ``named`` are the other fields of SourceOptions."""
     from twigcast.pipeline import SourceOptions
 
     return SourceOptions(format=None if input_format is None else input_format.value, **named)

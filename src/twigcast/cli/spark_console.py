@@ -1,4 +1,4 @@
-"""What the commands on Spark show while they run: the session, a bar, and a line for each stage.
+"""What the commands on Spark show while they run: where Spark runs, a bar, a line for each stage.
 
 Everything goes to standard error: where Spark runs and the address of its own pages at the start,
 a line when a stage is done, and on a terminal a bar for the tasks of the stages that run.
@@ -29,50 +29,50 @@ _EVERY = 0.25
 def spark_session(
     command: str, master: str | None, settings: Mapping[str, str], *, quiet: bool = False
 ) -> Iterator[Any]:
-    """A session for a command, with progress shown; stopped at the end.
+    """A Spark session for a command, with progress shown; stopped at the end.
 
     ``quiet`` leaves the lines out, for commands that are asked often and answer quickly.
     """
     from twigcast.pipeline import describe, reason_of, start_group, start_session, ui_address
 
-    # The gateway to Java logs what it is interrupted in, stack by stack.
+    # When it is interrupted, the gateway to Java logs stacks.
     logging.getLogger().setLevel(logging.CRITICAL)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     with showing_work() as show:
         show("starting Spark")
-        session = start_session(f"twigcast {command}", master, settings)
+        spark = start_session(f"twigcast {command}", master, settings)
     try:
         if not quiet:
-            address = ui_address(session)
-            where = f"Spark {session.version} on {session.sparkContext.master}"
-            told = f"{where}, its pages at {address}" if address else where
-            console.print(f"[dim]{escape(told)}[/]")
-        start_group(session, _GROUP)
-        describe(session, command)
-        with _showing_stages(session, None if quiet else console):
-            yield session
+            address = ui_address(spark)
+            where = f"Spark {spark.version} on {spark.sparkContext.master}"
+            line = f"{where}, its pages at {address}" if address else where
+            console.print(f"[dim]{escape(line)}[/]")
+        start_group(spark, _GROUP)
+        describe(spark, command)
+        with _showing_stages(spark, None if quiet else console):
+            yield spark
     except KeyboardInterrupt:
-        console.print(f"[bold]stopped[/]; {escape(command)} has put nothing in place")
+        console.print(f"[bold]stopped[/]; {escape(command)} has written no result")
         raise
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
         raise PipelineError(f"Spark failed: {reason_of(error)}") from error
     finally:
-        session.stop()
+        spark.stop()
 
 
 @contextmanager
-def _showing_stages(session: Any, console: Console | None) -> Iterator[None]:
+def _showing_stages(spark: Any, console: Console | None) -> Iterator[None]:
     from twigcast.pipeline import stages
 
     finished = threading.Event()
-    told: set[int] = set()
+    printed: set[int] = set()
 
-    def tell(found: list[Stage]) -> None:
-        for stage in found:
-            if stage.seconds is not None and stage.number not in told:
-                told.add(stage.number)
+    def print_done(begun: list[Stage]) -> None:
+        for stage in begun:
+            if stage.seconds is not None and stage.number not in printed:
+                printed.add(stage.number)
                 if console is not None:
                     plural = "" if stage.tasks == 1 else "s"
                     line = f"stage {stage.number}: {stage.work}, {stage.tasks:,} task{plural}"
@@ -83,11 +83,11 @@ def _showing_stages(session: Any, console: Console | None) -> Iterator[None]:
         def follow() -> None:
             while not finished.wait(_EVERY):
                 try:
-                    found = stages(session, _GROUP)
-                except Exception:  # the session is being stopped
+                    begun = stages(spark, _GROUP)
+                except Exception:  # the Spark session is being stopped
                     return
-                tell(found)
-                running = [stage for stage in found if stage.seconds is None]
+                print_done(begun)
+                running = [stage for stage in begun if stage.seconds is None]
                 if running:
                     done = sum(stage.done for stage in running)
                     total = sum(stage.tasks for stage in running)
@@ -102,4 +102,4 @@ def _showing_stages(session: Any, console: Console | None) -> Iterator[None]:
         finally:
             finished.set()
             thread.join()
-    tell(stages(session, _GROUP))
+    print_done(stages(spark, _GROUP))

@@ -69,16 +69,18 @@ def stream(
     pattern: PATTERN = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="Where Spark keeps what it has taken; in the output by default."),
+        typer.Option(help="Where Spark records what it has taken; in the output by default."),
     ] = None,
     trigger: Annotated[
         str | None,
         typer.Option(
             metavar="SPAN",
-            help="How often to look for documents: 500ms, 10s, 5min, 1h; at once by default.",
+            help="How often to look for documents: 500ms, 10s, 5min, 1h; by default without pause.",
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Take what is there, and end.")] = False,
+    once: Annotated[
+        bool, typer.Option("--once", help="Take the documents that are there, and end.")
+    ] = False,
     max_files: Annotated[
         int | None, typer.Option(min=1, help="The most files of one batch.")
     ] = None,
@@ -88,7 +90,7 @@ def stream(
     conf: CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a batch.")] = False,
 ) -> None:
-    """Send documents to whoever's XPath they match as they arrive, each exactly once.
+    """Match documents with subscriptions as they arrive, each exactly once.
 
     Every batch is a folder of the output with the tables of twigcast route, there whole or not at
     all.  Ctrl-C ends after the batch that is running; the same command goes on, also after a crash.
@@ -108,20 +110,20 @@ def stream(
         at_column=at_column,
         pattern=pattern,
     )
-    told: SimpleQueue[BatchReport] = SimpleQueue()
+    reports: SimpleQueue[BatchReport] = SimpleQueue()
     with showing_work() as show:
         show("starting Spark")
-        session = pipeline.start_session("twigcast stream", master, settings)
+        spark = pipeline.start_session("twigcast stream", master, settings)
     try:
         if "spark.log.level" not in settings:
-            # A stream that ends with an error has its stack logged; the error is told below.
-            session.sparkContext.setLogLevel("FATAL")
-        address = pipeline.ui_address(session)
+            # A stream that ends with an error has its stack logged; the error is shown below.
+            spark.sparkContext.setLogLevel("FATAL")
+        address = pipeline.ui_address(spark)
         if address is not None:
             _note(f"Spark shows what it does at {address}")
         with _counting_signals() as signals:
             running = start(
-                session,
+                spark,
                 documents,
                 output=folder,
                 checkpoint=checkpoint,
@@ -134,18 +136,18 @@ def stream(
                 once=once,
                 max_files=max_files,
                 skip_bad=skip_bad,
-                on_batch=told.put,
+                on_batch=reports.put,
             )
-            _follow(running, _Told(told, as_json=json), signals)
+            _follow(running, _Shown(reports, as_json=json), signals)
     finally:
-        session.stop()
+        spark.stop()
 
 
 def _span(text: str) -> str:
-    found = _SPAN.fullmatch(text.strip())
-    if found is None or int(found[1]) == 0:
+    span = _SPAN.fullmatch(text.strip())
+    if span is None or int(span[1]) == 0:
         raise typer.BadParameter(f"--trigger takes a span such as 500ms, 10s or 5min, not {text!r}")
-    return f"{found[1]} {_UNITS[found[2]]}"
+    return f"{span[1]} {_UNITS[span[2]]}"
 
 
 def _note(text: str) -> None:
@@ -155,7 +157,7 @@ def _note(text: str) -> None:
 
 @contextmanager
 def _counting_signals() -> Iterator[list[int]]:
-    """The signals that ask for an end, as they come; the third one does not wait for anything."""
+    """The signals that ask for an end, as they come; the third one ends at once."""
     came: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -171,8 +173,8 @@ def _counting_signals() -> Iterator[list[int]]:
             signal.signal(one, handler)
 
 
-class _Told:
-    """What batches tell from a thread of their own, shown by this one."""
+class _Shown:
+    """The reports of batches, which come from another thread, shown by this one."""
 
     def __init__(self, reports: SimpleQueue[BatchReport], *, as_json: bool) -> None:
         self._reports = reports
@@ -204,7 +206,7 @@ class _Told:
                 f"batch {report.batch}: {totals.documents:,} documents, "
                 f"{totals.deliveries:,} deliveries, {totals.rejected:,} rejected, by "
                 f"{version.subscriptions:,} subscriptions ({version.name}), "
-                + ("in place already" if report.repeated else f"{report.seconds:.1f} s")
+                + ("there already" if report.repeated else f"{report.seconds:.1f} s")
             )
             output().print(Text(line), soft_wrap=True)
         # Whoever reads the lines wants each when it comes.
@@ -217,7 +219,7 @@ class _Told:
         )
 
 
-def _follow(running: Stream, told: _Told, signals: list[int]) -> None:
+def _follow(running: Stream, shown: _Shown, signals: list[int]) -> None:
     """Show what the stream does until it ends, or has been asked to."""
     for warning in running.warnings:
         warn(warning)
@@ -225,21 +227,21 @@ def _follow(running: Stream, told: _Told, signals: list[int]) -> None:
     _note(f"{version.subscriptions:,} subscriptions, version {version.name}; Ctrl-C ends")
     try:
         while not running.wait(_EVERY) and not signals:
-            told.show()
+            shown.show()
         if signals:
-            _end(running, told, signals)
+            _end(running, shown, signals)
     finally:
         if running.is_active:
-            # Nobody reads any more, say; the next run does what is not in place.
+            # The reader of our output has gone, say; the next run does what is not published.
             running.stop(0)
-        told.show()
-    told.sum_up("stopped" if signals else "done")
+        shown.show()
+    shown.sum_up("stopped" if signals else "done")
 
 
-def _end(running: Stream, told: _Told, signals: list[int]) -> None:
+def _end(running: Stream, shown: _Shown, signals: list[int]) -> None:
     deadline = time.monotonic() + _PATIENCE
     if not running.finish(0):
         _note("ending after the running batch; Ctrl-C again ends at once")
     while not running.finish(_EVERY) and len(signals) < 2 and time.monotonic() < deadline:
-        told.show()
+        shown.show()
     running.stop(0)

@@ -24,7 +24,7 @@ from twigcast.cli.broker_options import (
     noting_signals,
     parse_expression,
     parse_time,
-    telling_connection,
+    reporting_connection,
 )
 from twigcast.cli.console import leaving_early, warn
 from twigcast.cli.documents_shown import Show, require_reader, shown, wait_for_reader
@@ -118,7 +118,7 @@ def subscribe(
     window = _WINDOW if limit is None else min(limit, _WINDOW)
     count = 0
     is_over = False
-    with telling_connection(), options.connect_sync() as client:
+    with reporting_connection(), options.connect_sync() as client:
         subscription = client.subscribe(
             expressions or None, durable=durable, since=start, window=window
         )
@@ -146,7 +146,7 @@ def subscribe(
 
 
 class _Following:
-    """A subscription being shown."""
+    """Shows the documents of a subscription, and acknowledges them."""
 
     def __init__(
         self,
@@ -223,19 +223,19 @@ def _expressions(
     xpaths: list[str], namespaces: dict[str, str], subscriptions: str | None
 ) -> dict[str, Pattern]:
     """Expressions by their keys: those of a file, and the texts of those that are arguments."""
-    found: dict[str, Pattern] = {}
+    patterns: dict[str, Pattern] = {}
     if subscriptions is not None:
-        found = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
-        if not found:
+        patterns = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
+        if not patterns:
             raise typer.BadParameter(f"there is no expression in {subscriptions}")
     for text in xpaths:
         pattern = parse_expression(text, namespaces)
-        if found.get(text, pattern) != pattern:
+        if patterns.get(text, pattern) != pattern:
             raise typer.BadParameter(
                 f"{text} is the key of another expression in {subscriptions}; rename that one"
             )
-        found[text] = pattern
-    return found
+        patterns[text] = pattern
+    return patterns
 
 
 def _start(since: str) -> int | datetime:

@@ -1,28 +1,28 @@
-"""Documents in bulk and as a stream, on Spark: routed, kept, asked; subscriptions covered.
+"""Documents on Spark: routed in bulk and as a stream, archived, queried; subscriptions covered.
 
     sources ──► id, source, content ──┐ Arrow batches
                                       ├──► one verdict a document ──► deliveries, documents,
     subscriptions ──► an index, made ─┘                                rejected, links
     once, saved, mapped by workers
 
-:func:`route` sends an archive of documents past all subscriptions at once, :func:`stream` does so
-as documents arrive.  What a worker needs to decide (a compiled matcher with the names of the
-subscribers, or a frozen network) is made once on the driver and put into one file, a *bundle*;
-Spark brings it to every machine, and each worker maps it into memory.  Deciding is then a pure
-function of a batch of documents, so Spark may cut, repeat and move the work as it likes.  A bad
-document is a row of the result, not a failure.
+:func:`route` matches many documents with all subscriptions in one job; :func:`stream` does the same
+as documents arrive.  The driver compiles once what a worker decides by (a matcher with the names of
+the subscribers, or a frozen network) and packs it into one file, a *bundle*.  Spark brings the
+bundle to every machine, and each worker maps it into memory.  A verdict is a pure function of a
+document and the bundle, so Spark may cut, repeat and move the work.  A bad document is a row of the
+result, not a failure.
 
 :func:`archive` keeps documents clustered by their *shape*, the set of their label paths;
 :func:`query` decides on shapes first and reads only documents that may match.  :func:`cover`
 reduces millions of subscriptions to those that cover all others.  :func:`register_brokers` makes
 the live network a source and a sink of Spark: ``format("twigcast")``.
 
-Invariants: a result is there whole or not at all, since it is written aside and renamed; it is what
-evaluating every XPath on every document gives, however the work was cut.  The session that a
-caller hands in is used as it is, and nothing of its settings is changed.
+Invariants: a result is there whole or not at all, since it is written aside and renamed.  The
+result equals that of evaluating every XPath on every document, however the work was cut.  The
+settings of the caller's Spark session are not changed.
 
-Cost: one reading of the documents, one matching, one writing of what was found; per document some
-tens of microseconds beside what :meth:`twigcast.Matcher.match_batch` takes.
+Cost: each document is read once, matched once, and its matches are written once; that takes some
+tens of microseconds a document beside :meth:`twigcast.Matcher.match_batch`.
 
 This package is the only one that imports pyspark.
 """

@@ -1,4 +1,4 @@
-"""What went wrong in Spark, in words for whoever can mend it."""
+"""The reason of a failure in Spark, in one line for whoever can mend it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLASS: Final = re.compile(r"^(?:[a-z_]\w*\.)+(?=[A-Z])")
 def reason_of(error: BaseException) -> str:
     """One line that says what is wrong, without the stacks of Java and Python.
 
-    Where a worker failed, that is what its Python said last.
+    If a Python worker failed, it is the last line of the worker's traceback.
     """
     if isinstance(error, TwigcastError):
         return str(error)
@@ -27,8 +27,8 @@ def reason_of(error: BaseException) -> str:
     while (shorter := _WRAPPING.sub("", text, count=1)) != text:
         text = shorter
     _, is_traceback, rest = text.partition("Traceback (most recent call last):\n")
-    told = rest if is_traceback else text
-    for line in told.splitlines():
+    message = rest if is_traceback else text
+    for line in message.splitlines():
         if line.strip() and not line[0].isspace():
             return _CLASS.sub("", _STATE.sub("", line))
     return type(error).__name__

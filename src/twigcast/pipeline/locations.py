@@ -1,17 +1,17 @@
-"""Places that Spark can read and write: paths and URLs, through Hadoop's file systems.
+"""Locations: paths and URLs that Spark can read and write, through Hadoop's file systems.
 
-A location may be a path, ``file:``, ``hdfs:``, ``s3a:`` or any other URL that the session's Hadoop
-knows.  Only the driver comes here, for small things: whether something is there, what is in a
-folder, the head of a file, and above all putting a folder in place.
+A location may be a path, ``file:``, ``hdfs:``, ``s3a:`` or any other URL that the Hadoop of
+the Spark session knows.  Only the driver uses this module, for small things: whether something is
+there, what is in a folder, the head of a file, and above all renaming a folder when it is complete.
 
-A result is written to a *staging* folder beside the place where it belongs, then renamed::
+A result is written to a *staging* folder beside its target, then renamed::
 
     .out.partial-5f…/deliveries, documents, …   ──rename──►   out/deliveries, documents, …
 
 A file system renames a folder in one step (object stores excepted, which copy), so readers see all
-of it or nothing, and a job that is killed leaves only the hidden folder, which the next one to
-write there removes.  So of two jobs that write to one place at once, the first finds at its end
-that a mark that it has made there is gone, and fails.
+of it or nothing.  A job that is killed leaves only the hidden folder, and the next job that writes
+to the same target removes it.  So if two jobs write to one target at once, the first one notices at
+its end that its mark in the hidden folder is gone, and fails.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Entry:
 
 
 class Location:
-    """A path or URL as the session's Hadoop sees it."""
+    """A path or URL, as the Hadoop of the Spark session resolves it."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
@@ -64,7 +64,7 @@ class Location:
 
     @property
     def name(self) -> str:
-        """The last part."""
+        """The last part of the path."""
         return str(self._path.getName())
 
     @property
@@ -76,40 +76,40 @@ class Location:
     @property
     def is_folder(self) -> bool:
         """Whether a folder is there."""
-        with self._told():
+        with self._reporting():
             return self.exists() and bool(self._files.getFileStatus(self._path).isDirectory())
 
     def child(self, name: str) -> Location:
-        """A place within this folder."""
+        """The location of this name within this folder."""
         return Location(self._spark, f"{self.url.rstrip('/')}/{name}")
 
     def beside(self, name: str) -> Location:
-        """A place in the same folder."""
+        """The location of this name in the folder that holds this one."""
         parent = self._path.getParent()
         if parent is None:
-            raise PipelineError(f"{self.url} has no place beside it; choose a folder within it")
+            raise PipelineError(f"{self.url} is in no folder; choose a folder within it")
         return Location(self._spark, f"{str(parent.toString()).rstrip('/')}/{name}")
 
     def exists(self) -> bool:
         """Whether something is there."""
-        with self._told():
+        with self._reporting():
             return bool(self._files.exists(self._path))
 
     def entries(self) -> list[Entry]:
-        """What is in the folder, by name; nothing where there is none."""
-        with self._told():
+        """The entries of the folder, by name; none if the folder is not there."""
+        with self._reporting():
             if not self._files.exists(self._path):
                 return []
             return sorted(map(_entry, self._files.listStatus(self._path)), key=lambda one: one.url)
 
     def matching(self) -> list[Entry]:
-        """What the path, read as a pattern with ``*``, ``?``, ``[…]`` and ``{…}``, stands for."""
-        with self._told():
+        """The entries that fit the path, read as a pattern with ``*``, ``?``, ``[…]``, ``{…}``."""
+        with self._reporting():
             return [_entry(status) for status in self._files.globStatus(self._path) or ()]
 
     def read_head(self, size: int) -> bytes:
         """The first bytes of a file."""
-        with self._told():
+        with self._reporting():
             stream = self._files.open(self._path)
             try:
                 return bytes(stream.readNBytes(size))
@@ -118,7 +118,7 @@ class Location:
 
     def write_text(self, text: str) -> None:
         """Make a file, or replace it."""
-        with self._told():
+        with self._reporting():
             stream = self._files.create(self._path, True)
             try:
                 stream.write(bytearray(text.encode()))
@@ -126,8 +126,8 @@ class Location:
                 stream.close()
 
     def read_text(self) -> str:
-        """A small file."""
-        with self._told():
+        """The text of a small file."""
+        with self._reporting():
             stream = self._files.open(self._path)
             try:
                 return bytes(stream.readAllBytes()).decode()
@@ -135,23 +135,23 @@ class Location:
                 stream.close()
 
     def remove(self) -> None:
-        """Take it away with everything in it, if it is there."""
-        with self._told():
+        """Remove it with everything in it, if it is there."""
+        with self._reporting():
             self._files.delete(self._path, True)
 
     def rename(self, target: Location) -> None:
-        """Move it to a place where nothing is."""
+        """Rename it to a target that is not there yet."""
         if target.exists():
             # Hadoop would move it into that folder.
             raise PipelineError(f"{target.url} is there already")
-        with self._told():
+        with self._reporting():
             done = bool(self._files.rename(self._path, target._path))
         if not done:
             raise PipelineError(f"{self.url} could not be renamed to {target.url}")
 
     @contextmanager
     def staged(self, *, overwrite: bool = False) -> Iterator[Location]:
-        """A folder to write to, which becomes this one at the end, and goes if anything fails."""
+        """A folder to write to: renamed to this one at the end, removed if anything fails."""
         former = self._former()
         if former.exists():
             # A job was killed between two renames.
@@ -161,7 +161,7 @@ class Location:
                 former.rename(self)
         if not overwrite and self.exists():
             raise PipelineError(
-                f"{self.url} is there already; choose another place, or overwrite it"
+                f"{self.url} is there already; choose another folder, or overwrite it"
             )
         hidden = f".{self.name}.partial-"
         for entry in self.beside("").entries():
@@ -188,17 +188,17 @@ class Location:
     def require_replaceable(
         self, inputs: Iterable[str], is_result: Callable[[Location], bool]
     ) -> None:
-        """Refuse to be replaced, where that would take away what is read, or is no result."""
+        """Refuse to replace a folder that holds an input, or that is no result."""
         whole = f"{self.url.rstrip('/')}/"
         for path in inputs:
             if f"{Location(self._spark, path).url.rstrip('/')}/".startswith(whole):
                 raise PipelineError(
-                    f"{self.url} would be replaced, and {path} is in it; choose another place"
+                    f"{self.url} would be replaced, and {path} is in it; choose another folder"
                 )
         if self.exists() and self.entries() and not is_result(self):
             raise PipelineError(
                 f"{self.url} is no result such as the one that would replace it; choose another "
-                "place, or remove it"
+                "folder, or remove it"
             )
 
     def _former(self) -> Location:
@@ -215,7 +215,7 @@ class Location:
         former.remove()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reporting(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:

@@ -1,6 +1,6 @@
-"""What Spark is doing, from its own records: the stages of the jobs of a group.
+"""The progress of Spark, from its own records: the stages of the jobs of a group.
 
-Jobs are put into a group when work begins; from then on :func:`stages` tells of each stage how many
+Jobs are put into a group when work begins; from then on :func:`stages` lists each stage, how many
 of its tasks are done and how long it took.  :func:`describe` names the jobs that follow, for
 Spark's pages and for whoever shows progress.
 """
@@ -39,21 +39,21 @@ def describe(spark: SparkSession, work: str | None) -> None:
 def stages(spark: SparkSession, group: str) -> list[Stage]:
     """The stages of the jobs of a group that have begun, in the order of their numbers."""
     tracker = spark.sparkContext.statusTracker()
-    store: Any = spark._jsc.sc().statusStore()
+    records: Any = spark._jsc.sc().statusStore()
     numbers: set[int] = set()
     for job in tracker.getJobIdsForGroup(group):
         info = tracker.getJobInfo(job)
         numbers.update(info.stageIds if info is not None else ())
-    found = []
+    begun_stages = []
     for number in sorted(numbers):
-        data = _stage_data(store, number)
+        data = _stage_data(records, number)
         if data is None or not data.submissionTime().isDefined():
             continue
         begun = data.submissionTime().get().getTime()
         ended = data.completionTime()
         description = data.description()
         work = str(description.get() if description.isDefined() else data.name())
-        found.append(
+        begun_stages.append(
             Stage(
                 number,
                 work.removeprefix(_PREFIX),
@@ -62,11 +62,11 @@ def stages(spark: SparkSession, group: str) -> list[Stage]:
                 (ended.get().getTime() - begun) / 1000 if ended.isDefined() else None,
             )
         )
-    return found
+    return begun_stages
 
 
-def _stage_data(store: Any, number: int) -> Any:
+def _stage_data(records: Any, number: int) -> Any:
     try:
-        return store.lastStageAttempt(number)
-    except Exception:  # it is not known yet, or no longer
+        return records.lastStageAttempt(number)
+    except Exception:  # Spark does not know the stage yet, or no longer
         return None

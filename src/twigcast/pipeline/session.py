@@ -1,8 +1,8 @@
-"""The Spark session of a command: started with what suits documents, unless a user says otherwise.
+"""The Spark session of a command, started with settings that suit documents.
 
-Functions of this package take a session and change nothing of it.  The settings here are for the
-command line and whoever has no session yet; each can be overruled by ``conf``, and those that come
-from ``spark-defaults.conf`` or ``spark-submit`` are left alone.
+Functions of this package take a Spark session and do not change it.  The settings here are for the
+command line and for callers that have no Spark session yet.  ``conf`` overrules each of them, and
+so do ``spark-defaults.conf`` and ``spark-submit``.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ DEFAULTS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     # Python workers keep what they have mapped.
     "spark.python.worker.reuse": "true",
-    # Times are written as they are meant, whatever the zone of the machine.
+    # Times are written in UTC, whatever the zone of the machine.
     "spark.sql.session.timeZone": "UTC",
 }
 LOCAL_DEFAULTS: Mapping[str, str] = {
     # In one process nothing is shuffled far.
     "spark.sql.shuffle.partitions": "8",
     "spark.driver.memory": "2g",
-    # Nobody outside needs to reach a session of this machine.
+    # Nothing outside needs to reach a local Spark session.
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
@@ -50,10 +50,10 @@ _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 def start_session(
     name: str = "twigcast", master: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A Spark session; the one that is there, as it is, if there is one.
+    """Start a Spark session, or return the active one unchanged.
 
-    ``master`` is what Spark knows (``local[2]``, ``spark://host:7077``, ``yarn``, ``k8s://…``);
-    all cores of this machine where neither it nor the configuration of Spark names one.  ``conf``
+    ``master`` is a master URL of Spark (``local[2]``, ``spark://host:7077``, ``yarn``, ``k8s://…``);
+    the default is that of Spark's configuration, or else all cores of this machine.  ``conf``
     overrules everything.
     """
     existing = SparkSession.getActiveSession()
@@ -71,7 +71,7 @@ def start_session(
     settings = {key: value for key, value in settings.items() if key not in given}
     options = wanted.get(_JAVA_OPTIONS, given.get(_JAVA_OPTIONS, ""))
     if "log4j" not in options:
-        # Spark's own lines would drown what a command says; errors are still told.
+        # Spark's log lines would drown the output of a command; its errors are still shown.
         wanted[_JAVA_OPTIONS] = f"{options} -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in (settings | wanted).items():
@@ -84,7 +84,7 @@ def start_session(
 
 
 def _given() -> dict[str, str]:
-    """What the user's configuration of Spark says: its file of defaults, and spark-submit."""
+    """The settings of the user: Spark's file of defaults, and spark-submit."""
     folder = os.environ.get("SPARK_CONF_DIR")
     home = os.environ.get("SPARK_HOME", str(Path(pyspark.__file__).parent))
     file = Path(folder or Path(home, "conf"), "spark-defaults.conf")
@@ -95,7 +95,7 @@ def _given() -> dict[str, str]:
             if len(words) == 2 and not line.lstrip().startswith("#"):
                 settings[words[0]] = words[1]
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        # spark-submit has started the JVM already, and told it what it was told.
+        # spark-submit has started the JVM already, with the settings that it was given.
         SparkContext._ensure_initialized()
         settings |= dict(SparkConf().getAll())
     return settings | _submit_arguments(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
@@ -115,18 +115,18 @@ def _submit_arguments(text: str) -> dict[str, str]:
 
 
 def ui_address(session: SparkSession) -> str | None:
-    """Where Spark shows what it does, for a browser; None where that is switched off."""
+    """The address of Spark's web page; None if the page is switched off."""
     return session.sparkContext.uiWebUrl
 
 
 def _find_python() -> None:
-    """Workers run the same Python, unless the user chose another."""
+    """Let workers run this Python, unless the user chose another."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
 
 
 def _find_java() -> None:
-    """The Java of the environment, as set up beside it, where none is named."""
+    """Use the Java of this environment, unless JAVA_HOME names one."""
     if "JAVA_HOME" in os.environ:
         return
     home = Path(sys.prefix) / "java-home"
@@ -134,6 +134,6 @@ def _find_java() -> None:
         os.environ["JAVA_HOME"] = str(home)
     elif shutil.which("java") is None:
         raise SparkMissingError(
-            "Spark needs a Java of version 17 or newer, and none is found: "
+            "Spark needs a Java of version 17 or newer, and there is none: "
             "install one, or set JAVA_HOME to where it is"
         )

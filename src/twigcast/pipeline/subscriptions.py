@@ -1,4 +1,4 @@
-"""Subscriptions from wherever they are kept: a file, a table that Spark reads, a DataFrame."""
+"""Subscriptions from a file, from a table that Spark reads, or from a DataFrame."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def load_subscriptions(
     """The subscriptions, one at a time.
 
     Files of this machine are read as :func:`twigcast.read_subscriptions` does; folders of Parquet,
-    and whatever is elsewhere, by Spark.  A bad one is an error, or is told to ``on_bad``.
+    and files of other file systems, by Spark.  A bad subscription is an error, or is handed to
+    ``on_bad``.
     """
     if isinstance(given, DataFrame):
         yield from _of_frame(given, "the table of subscriptions", on_bad)
@@ -51,20 +52,20 @@ def _distinct(given: Iterable[Subscription]) -> Iterator[Subscription]:
 
 
 def _of_path(spark: SparkSession, path: str, on_bad: OnBad | None) -> Iterator[Subscription]:
-    place = Location(spark, path)
-    if not place.exists():
+    location = Location(spark, path)
+    if not location.exists():
         raise PipelineError(f"{path}: there is no such file of subscriptions")
-    if place.is_folder:
-        yield from _of_frame(spark.read.parquet(escape(place.url)), path, on_bad)
-    elif place.local_path is not None:
-        yield from read_subscriptions(place.local_path, on_bad)
+    if location.is_folder:
+        yield from _of_frame(spark.read.parquet(escape(location.url)), path, on_bad)
+    elif location.local_path is not None:
+        yield from read_subscriptions(location.local_path, on_bad)
     elif path.lower().endswith(".parquet"):
-        yield from _of_frame(spark.read.parquet(escape(place.url)), path, on_bad)
+        yield from _of_frame(spark.read.parquet(escape(location.url)), path, on_bad)
     elif path.lower().endswith(".csv"):
         reader = spark.read.option("header", True).option("multiLine", True).option("escape", '"')
-        yield from _of_frame(reader.csv(escape(place.url)), path, on_bad)
+        yield from _of_frame(reader.csv(escape(location.url)), path, on_bad)
     else:
-        lines = place.read_text().encode().splitlines(keepends=True)
+        lines = location.read_text().encode().splitlines(keepends=True)
         yield from subscriptions_of_lines(lines, path, on_bad)
 
 

@@ -22,13 +22,13 @@ from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import PipelineError
 from twigcast.pipeline.archive.clustering import FILE_BYTES, write_documents, write_shapes
 from twigcast.pipeline.archive.describing import DESCRIBED, Describe
-from twigcast.pipeline.archive.store import Part, PartFacts, Store
+from twigcast.pipeline.archive.folder import ArchiveFolder, Part, PartFacts
 from twigcast.pipeline.archive.tables import (
     DOCUMENTS,
     REJECTED,
     SHAPES,
+    read_part_tables,
     read_staged,
-    read_table,
     table_writer,
 )
 from twigcast.pipeline.archive.times import to_micros
@@ -41,7 +41,7 @@ _TIMES: Final = ("timestamp", "timestamp_ntz")
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A document that could not be archived; ``line`` and ``column`` where a place is known."""
+    """A document that could not be archived; ``line`` and ``column`` if a position is known."""
 
     source: str
     reason: str
@@ -61,32 +61,32 @@ class ArchiveReport:
     """Documents that were added without a time of their own, and have that of the run."""
     rejected: int
     rejections: tuple[Rejection, ...]
-    """The first of them; all are in the part's table ``rejected``."""
+    """The first rejected documents; the part's table ``rejected`` has all."""
     bytes: int
-    """Of the documents that were added."""
+    """The size of the documents that were added."""
     new_shapes: int
     shapes: int
-    """Of the whole archive."""
+    """The shapes of the whole archive."""
     documents: int
-    """Of the whole archive."""
+    """The documents of the whole archive."""
     part: str | None
     """The name of the part that was added; None where there was nothing to add."""
     parts: int
 
     def as_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """The report as a JSON object."""
         return asdict(self)
 
 
 def archive(
     spark: SparkSession,
     documents: DataFrame,
-    store: str,
+    folder: str,
     *,
     limits: DocumentLimits | None = None,
     file_bytes: int = FILE_BYTES,
 ) -> ArchiveReport:
-    """Add documents to the archive in the folder ``store``, which is made if it is not there.
+    """Add documents to the archive in ``folder``, which is made if it is not there.
 
     ``documents`` has the columns source, content and problem, and perhaps a time; where that is
     lacking or null, a document has the time of the run.  What is in the archive already, byte for
@@ -97,7 +97,7 @@ def archive(
     is no archive, or if somebody else has written to it meanwhile.
     """
     incoming = _checked(documents)
-    opened = Store(spark, store, create=True)
+    opened = ArchiveFolder(spark, folder, create=True)
     opened.tidy()
     parts = opened.parts()
     number = opened.next_number()
@@ -138,18 +138,18 @@ def _checked(documents: DataFrame) -> DataFrame:
 
 
 class _Run:
-    """One run, from the described documents on."""
+    """One run of :func:`archive`, from the described documents on."""
 
     def __init__(
         self,
-        store: Store,
+        folder: ArchiveFolder,
         parts: list[Part],
         staging: Location,
         scratch: Location,
         number: int,
         now: datetime,
     ) -> None:
-        self._session = store.session
+        self._spark = folder.spark
         self._parts = [part for part in parts if part.facts.documents]
         self._count = len(parts)
         self._staging = staging
@@ -157,11 +157,11 @@ class _Run:
         self._number = number
         self._now = now
         self.shape_count = 0
-        place = escape(scratch.child("described").url)
+        described = escape(scratch.child("described").url)
         time = F.coalesce("micros", F.lit(to_micros(now)))
         self._described = (
-            self._session.read.schema(DESCRIBED)
-            .parquet(place)
+            self._spark.read.schema(DESCRIBED)
+            .parquet(described)
             .withColumns({"time": F.timestamp_micros(time), "is_timed": F.isnotnull("micros")})
         )
 
@@ -212,23 +212,23 @@ class _Run:
             .agg(F.min("facts").alias("facts"), F.count("facts").alias("times"))
         )
         if self._parts:
-            there = read_table(self._session, self._parts, DOCUMENTS)
+            there = read_part_tables(self._spark, self._parts, DOCUMENTS)
             there = there.select("id", F.lit(True).alias("known"))
             distinct = distinct.join(there, "id", "left")
         else:
             distinct = distinct.withColumn("known", F.lit(None).cast("boolean"))
         known = F.coalesce("known", F.lit(False)).alias("known")
-        place = self._scratch.child("distinct").url
+        scratch = self._scratch.child("distinct").url
         kept = distinct.select("id", "facts.*", "times", known)
-        kept.write.parquet(place)
-        return self._session.read.schema(kept.schema).parquet(escape(place))
+        kept.write.parquet(scratch)
+        return self._spark.read.schema(kept.schema).parquet(escape(scratch))
 
     def _write_rejected(self) -> tuple[Rejection, ...]:
         bad = self._described.where("reason is not null").sort("row")
         now = F.lit(self._now.isoformat()).cast("timestamp")
         table = bad.select("source", "reason", "line", "column", now.alias("time")).coalesce(1)
         table_writer(table, REJECTED).parquet(self._staging.child(REJECTED).url)
-        written = read_staged(self._session, self._staging, REJECTED)
+        written = read_staged(self._spark, self._staging, REJECTED)
         return tuple(
             Rejection(row["source"], row["reason"], row["line"], row["column"])
             for row in written.limit(_MOST_REJECTIONS).collect()
@@ -250,7 +250,7 @@ class _Run:
         write_shapes(shapes, self._staging, self._number, file_bytes)
 
     def _own_shapes(self) -> DataFrame:
-        return read_staged(self._session, self._staging, SHAPES)
+        return read_staged(self._spark, self._staging, SHAPES)
 
     def _write_documents(self, distinct: DataFrame | None, size: int, file_bytes: int) -> None:
         """Write the documents: those whose rows are chosen, or all good ones."""
@@ -267,7 +267,7 @@ class _Run:
         if added:
             tables.append(self._own_shapes().select("fingerprint", F.lit(True).alias("new")))
         if self._parts:
-            known = read_table(self._session, self._parts, SHAPES)
+            known = read_part_tables(self._spark, self._parts, SHAPES)
             tables.append(known.select("fingerprint", F.lit(False).alias("new")))
         if not tables:
             return 0, 0

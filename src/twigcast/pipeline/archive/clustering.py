@@ -19,7 +19,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from twigcast.pipeline.archive.store import PART_SHIFT
+from twigcast.pipeline.archive.folder import PART_SHIFT
 from twigcast.pipeline.archive.tables import DOCUMENTS, SHAPES, table_writer
 from twigcast.pipeline.locations import Location
 
@@ -27,7 +27,7 @@ FILE_BYTES: Final = 128 << 20
 
 
 def write_shapes(shapes: DataFrame, target: Location, number: int, file_bytes: int) -> None:
-    """Number the shapes in their order, tell which file each begins and ends in, and write them.
+    """Number the shapes in their order, note the first and last file of each, and write them.
 
     ``shapes`` have a fingerprint, root, skeleton, documents, bytes, first and last.
     """

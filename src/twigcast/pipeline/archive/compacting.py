@@ -1,4 +1,4 @@
-"""Making one part of many.
+"""Compaction: several parts of an archive become one.
 
 Every run of ``archive`` adds a part, and a query looks into each.  Compaction joins the newest
 parts up to the first that fills a file and is more than twice as large as all behind it together:
@@ -17,13 +17,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from twigcast.pipeline.archive.clustering import FILE_BYTES, write_documents, write_shapes
-from twigcast.pipeline.archive.store import Part, PartFacts, Store
+from twigcast.pipeline.archive.folder import ArchiveFolder, Part, PartFacts
 from twigcast.pipeline.archive.tables import (
     DOCUMENTS,
     REJECTED,
     SHAPES,
+    read_part_tables,
     read_staged,
-    read_table,
     table_writer,
 )
 from twigcast.pipeline.locations import Location
@@ -36,27 +36,27 @@ class CompactReport:
     """What a compaction did."""
 
     joined: int
-    """Parts that became one; none where there was nothing to gain."""
+    """How many parts became one; 0 if there was nothing to gain."""
     parts: int
-    """That the archive has now."""
+    """How many parts the archive has now."""
     documents: int
-    """That were moved."""
+    """How many documents were moved."""
     bytes: int
     part: str | None
     """The name of the part that was made."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """The report as a JSON object."""
         return asdict(self)
 
 
-def compact(spark: SparkSession, store: str, *, file_bytes: int = FILE_BYTES) -> CompactReport:
+def compact(spark: SparkSession, folder: str, *, file_bytes: int = FILE_BYTES) -> CompactReport:
     """Join the small parts of an archive.
 
-    Queries may go on meanwhile, and so may a run of ``archive``.  The old parts are taken away by
-    whoever writes to the archive an hour later or after that.
+    Queries may go on meanwhile, and so may a run of ``archive``.  The next writer, an hour
+    later or more, removes the old parts.
     """
-    opened = Store(spark, store)
+    opened = ArchiveFolder(spark, folder)
     opened.tidy()
     parts = opened.parts()
     chosen = choose_parts(parts, file_bytes)
@@ -71,7 +71,7 @@ def compact(spark: SparkSession, store: str, *, file_bytes: int = FILE_BYTES) ->
 
 
 def choose_parts(parts: Sequence[Part], small: int) -> list[Part]:
-    """The newest parts that are to become one; none if that would be one alone.
+    """The newest parts that are to become one; empty if there would be only one.
 
     A part of no more than ``small`` bytes is always among them.
     """
@@ -86,14 +86,14 @@ def choose_parts(parts: Sequence[Part], small: int) -> list[Part]:
 
 
 def _join(
-    store: Store, parts: list[Part], staging: Location, number: int, file_bytes: int
+    folder: ArchiveFolder, parts: list[Part], staging: Location, number: int, file_bytes: int
 ) -> PartFacts:
-    session = store.session
+    spark = folder.spark
     full = [part for part in parts if part.facts.documents]
     size = sum(part.facts.bytes for part in full)
     shape_count = 0
     if full:
-        old = read_table(session, full, SHAPES)
+        old = read_part_tables(spark, full, SHAPES)
         joined = old.groupBy("fingerprint").agg(
             F.first("root").alias("root"),
             F.first("skeleton").alias("skeleton"),
@@ -103,16 +103,16 @@ def _join(
             F.max("last").alias("last"),
         )
         write_shapes(joined, staging, number, file_bytes)
-        new = read_staged(session, staging, SHAPES)
+        new = read_staged(spark, staging, SHAPES)
         shape_count = new.count()
-        # From the number that a document's shape had in its part to the one that it has now.
+        # Maps the number of a shape in its old part to its number in the new part.
         keys = old.select(F.col("shape").alias("key"), "fingerprint").join(new, "fingerprint")
-        documents = read_table(session, full, DOCUMENTS).drop("root")
+        documents = read_part_tables(spark, full, DOCUMENTS).drop("root")
         documents = documents.withColumnRenamed("shape", "key")
         write_documents(documents, keys, staging, size, file_bytes)
     spoilt = [part for part in parts if part.facts.rejected]
     if spoilt:
-        rejected = read_table(session, spoilt, REJECTED).coalesce(1)
+        rejected = read_part_tables(spark, spoilt, REJECTED).coalesce(1)
         table_writer(rejected, REJECTED).parquet(staging.child(REJECTED).url)
     return PartFacts(
         sum(part.facts.documents for part in full),

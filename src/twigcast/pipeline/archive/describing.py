@@ -1,4 +1,4 @@
-"""A document described: what identifies it and which shape it has, found by reading it once.
+"""Descriptions of documents: identity and shape, computed by reading a document once.
 
 The *fingerprint* of a shape is that of its skeleton, so it is the same wherever and whenever a
 document of that shape is met.  A skeleton is some hundred bytes, and thousands of documents share
@@ -53,7 +53,7 @@ def root_text(skeleton: Skeleton) -> str:
 
 
 def fingerprint_of(skeleton: Skeleton) -> str:
-    """What tells shapes apart; documents whose skeleton is too large share one for each root."""
+    """The identity of a shape; documents with too large a skeleton share one for each root."""
     text = skeleton.text
     if text is None:  # no skeleton starts like this
         text = f"unknown, below {root_text(skeleton)}".encode()
@@ -80,7 +80,7 @@ class Describe:
         source, content, problem, given = (batch.column(at) for at in range(4))
         problems = problem.to_pylist()
         if problem.null_count < len(problem):
-            # What has a problem is not read: a skeleton met there would count as passed on.
+            # A row with a problem is not read: its skeleton would count as passed on.
             content = pyarrow.compute.if_else(problem.is_null(), content, None)
         read = skeletons_of(content, self.limits)
         fresh = {
@@ -97,16 +97,16 @@ class Describe:
                 rows.append((None, None, None, None, None, problems[at], None, None))
             elif number < 0:
                 error = read.errors[at]
-                place = error.line or None, error.column or None
-                rows.append((None, None, None, None, None, error.reason, *place))
+                position = error.line or None, error.column or None
+                rows.append((None, None, None, None, None, error.reason, *position))
             else:
                 data = content[at].as_buffer()
                 identity = hashlib.sha256(data).hexdigest()
                 first = fresh.pop(number, None)
                 shown = (root_text(first), first.text) if first is not None else (None, None)
                 rows.append((identity, data.size, fingerprints[number], *shown, None, None, None))
-        found = zip(*rows, strict=True) if rows else iter([()] * 8)
-        identities, sizes, prints, roots, texts, reasons, lines, columns = found
+        described = zip(*rows, strict=True) if rows else iter([()] * 8)
+        identities, sizes, prints, roots, texts, reasons, lines, columns = described
         values = {
             "row": range(row, row + batch.num_rows),
             "id": identities,

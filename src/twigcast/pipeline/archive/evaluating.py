@@ -1,4 +1,4 @@
-"""Asking documents themselves, in batches, where their shape leaves it open."""
+"""Evaluating the pattern on documents, in batches, where the shape does not decide."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twigcast.errors import PipelineError
 from twigcast.language import restore_pattern
 from twigcast.matching import Matcher
 
-# What is in an archive was read within limits when it came.
+# The documents of an archive were read within limits when they were added.
 _LIMITS: Final = DocumentLimits(
     size=2**31, depth=2**30, attributes=2**30, name_length=2**30, entity_expansion=2**31
 )
@@ -24,7 +24,7 @@ _LIMITS: Final = DocumentLimits(
 class Evaluate:
     """Rows of documents, with the content last, to those that match.
 
-    ``enough`` ends the work of a task once it has found so many.  With ``is_counting`` there is one
+    ``enough`` ends the work of a task after so many matches.  With ``is_counting`` there is one
     more column, ``evaluated``, and at the end of every task one row more, all null but for the
     number of documents that were evaluated.
     """
@@ -37,7 +37,7 @@ class Evaluate:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         matcher = Matcher(limits=_LIMITS)
         matcher.add("", restore_pattern(self.pattern))
-        evaluated = found = 0
+        evaluated = matched = 0
         schema = None
         for batch in batches:
             schema = self._schema(batch.schema)
@@ -48,16 +48,16 @@ class Evaluate:
                     f"the document {batch.column(0)[at]} in the archive cannot be read: {error}"
                 )
             evaluated += batch.num_rows
-            (places,) = numpy.nonzero(numpy.diff(numpy.asarray(answers.pattern_offsets)))
+            (numbers,) = numpy.nonzero(numpy.diff(numpy.asarray(answers.pattern_offsets)))
             if self.enough is not None:
-                places = places[: self.enough - found]
-            found += len(places)
-            if len(places):
-                chosen = batch.take(pyarrow.array(places)).select(
+                numbers = numbers[: self.enough - matched]
+            matched += len(numbers)
+            if len(numbers):
+                chosen = batch.take(pyarrow.array(numbers)).select(
                     [name for name in schema.names if name != "evaluated"]
                 )
                 yield self._counted(chosen, schema)
-            if found == self.enough:
+            if matched == self.enough:
                 break
         if self.is_counting and schema is not None:
             nothing = [pyarrow.nulls(1, field.type) for field in schema][:-1]

@@ -1,12 +1,13 @@
-"""Asking an archive with XPath.
+"""Queries: which documents of an archive match an XPath.
 
     shapes ──relaxed pattern──► candidates ──► their documents ──pattern──► matches
             (all of them, small)       (what Parquet cannot skip, read)
 
-The answer is that of evaluating the pattern on every document; how few were looked at is counted,
-not estimated.  There are two ways to get it.  :attr:`QueryResult.frame` is a DataFrame, for going
-on in Spark with any number of matches.  :meth:`QueryResult.batches` brings the matches here, piece
-by piece: with a limit it looks at few documents first, and at more only while matches are lacking.
+The result equals that of evaluating the pattern on every document; the number of documents looked
+at is counted, not estimated.  The result has two forms.  :attr:`QueryResult.frame` is a DataFrame,
+for going on in Spark with any number of matches.  :meth:`QueryResult.batches` brings the matches
+here, piece by piece: with a limit it looks at few documents first, and at more only while matches
+are lacking.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from twigcast.errors import PipelineError
 from twigcast.language import Pattern, as_pattern
 from twigcast.pipeline.archive.evaluating import Evaluate
+from twigcast.pipeline.archive.folder import ArchiveFolder, Part
 from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, steps, stretches
-from twigcast.pipeline.archive.store import Part, Store
 from twigcast.pipeline.archive.tables import read_files
 from twigcast.pipeline.archive.times import to_micros, to_time
 
@@ -84,38 +85,38 @@ class _Window:
 
 
 class QueryResult:
-    """The documents that match, on their way."""
+    """The documents that match a query, read when they are asked for."""
 
     def __init__(
         self,
-        store: Store,
+        folder: ArchiveFolder,
         pattern: Pattern,
         window: _Window,
         *,
         limit: int | None,
         documents: bool,
     ) -> None:
-        self._store = store
+        self._folder = folder
         self._pattern = pattern
         self._window = window
         self._limit = limit
         self._columns = [*COLUMNS, "content"] if documents else list(COLUMNS)
         self._keeps_content = documents
-        self._parts: list[Part] = [part for part in store.parts() if part.facts.documents]
+        self._parts: list[Part] = [part for part in folder.parts() if part.facts.documents]
         self._total = sum(part.facts.documents for part in self._parts)
         self._report: QueryReport | None = None
 
     @cached_property
     def _choice(self) -> ShapeChoice | None:
-        """What the shapes say; None where there are none."""
+        """The choice of shapes; None if the archive is empty."""
         if not self._parts:
             return None
         with self._reading():
             return choose_shapes(
-                self._store, self._parts, self._pattern, self._window.since, self._window.until
+                self._folder, self._parts, self._pattern, self._window.since, self._window.until
             )
 
-    # --- the two ways ---------------------------------------------------------------------------
+    # --- the two forms --------------------------------------------------------------------------
 
     @property
     def frame(self) -> DataFrame:
@@ -123,14 +124,14 @@ class QueryResult:
         choice = self._choice
         if choice is None or not choice.is_candidate.any():
             types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
-            return self._store.session.createDataFrame([], types)
+            return self._folder.spark.createDataFrame([], types)
         chosen = choice.is_candidate
         frames = self._frames(choice, chosen, choice.files(chosen), None, is_counting=False)
         frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
         return frame if self._limit is None else frame.limit(self._limit)
 
     def batches(self) -> Iterator[Any]:
-        """The matches as Arrow tables, as they are found; afterwards there is a report."""
+        """The matches as Arrow tables, one after the other; afterwards there is a report."""
         choice = self._choice
         left = self._limit
         evaluated = matched = 0
@@ -180,11 +181,11 @@ class QueryResult:
 
     def ids(self) -> list[str]:
         """The identities of the matches."""
-        return [found for table in self.batches() for found in table.column("id").to_pylist()]
+        return [identity for table in self.batches() for identity in table.column("id").to_pylist()]
 
     @property
     def report(self) -> QueryReport:
-        """What it took; runs the query where that has not been done to its end."""
+        """How much the query looked at; runs the query if it has not run to its end."""
         if self._report is None:
             for _ in self.batches():
                 pass
@@ -194,7 +195,7 @@ class QueryResult:
     # --- how ------------------------------------------------------------------------------------
 
     def _steps(self, choice: ShapeChoice) -> Iterator[tuple[Any, set[int]]]:
-        """What to look at together, one after the other; little at first where there is a limit."""
+        """The steps of the query; small at first if there is a limit."""
         first = _MOST_DOCUMENTS if self._limit is None else max(_FIRST_STEP, 4 * self._limit)
         most_bytes = _MOST_BYTES if self._keeps_content else None
         return steps(choice, _MOST_DOCUMENTS, most_bytes, first)
@@ -232,32 +233,32 @@ class QueryResult:
             if any(part.has_shape(first, last) for first, last in ranges)
         ]
         with self._reading():
-            frame = read_files(self._store.session, parts, choice.files(chosen) & files)
+            frame = read_files(self._folder.spark, parts, choice.files(chosen) & files)
         frame = self._window.of(frame).where(_in_one_of(ranges))
         if not is_exact:
             numbers = pyarrow.table({"shape": pyarrow.array(choice.numbers[chosen])})
-            wanted = self._store.session.createDataFrame(numbers)
+            wanted = self._folder.spark.createDataFrame(numbers)
             frame = frame.join(F.broadcast(wanted), "shape", "semi")
         return frame
 
     def _reading(self) -> _Reading:
-        return _Reading(self._store, self._parts)
+        return _Reading(self._folder, self._parts)
 
 
 class _Reading:
-    """While it is entered, files that have gone are told as what has become of them."""
+    """A context in which missing files are reported as the compaction that removed them."""
 
-    def __init__(self, store: Store, parts: list[Part]) -> None:
-        self._store = store
+    def __init__(self, folder: ArchiveFolder, parts: list[Part]) -> None:
+        self._folder = folder
         self._parts = parts
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, Exception) and not self._store.still_has(self._parts):
+        if isinstance(error, Exception) and not self._folder.still_has(self._parts):
             raise PipelineError(
-                f"{self._store.url} was compacted so long ago that what this query was reading "
+                f"{self._folder.url} was compacted so long ago that what this query was reading "
                 "has been taken away; ask again"
             ) from error
 
@@ -269,7 +270,7 @@ def _in_one_of(ranges: list[tuple[int, int]]) -> Any:
 
 def query(
     spark: SparkSession,
-    store: str,
+    folder: str,
     xpath: str | Pattern,
     *,
     namespaces: Mapping[str, str] | None = None,
@@ -278,9 +279,9 @@ def query(
     until: str | datetime | None = None,
     documents: bool = False,
 ) -> QueryResult:
-    """Ask the archive in the folder ``store`` which documents match.
+    """Ask the archive in ``folder`` which documents match.
 
-    ``limit`` is the most that are wanted, whichever are found first.  ``since`` and ``until`` bound
+    ``limit`` is the most matches that are wanted, in no order.  ``since`` and ``until`` bound
     their time, the first inclusively, the second exclusively; a text is an ISO date or date-time,
     in UTC unless it names a zone.  With ``documents`` the matches come with their content.
     """
@@ -291,4 +292,5 @@ def query(
         None if until is None else to_micros(to_time(until, "until")),
     )
     pattern = as_pattern(xpath, namespaces)
-    return QueryResult(Store(spark, store), pattern, window, limit=limit, documents=documents)
+    opened = ArchiveFolder(spark, folder)
+    return QueryResult(opened, pattern, window, limit=limit, documents=documents)

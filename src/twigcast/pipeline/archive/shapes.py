@@ -1,4 +1,4 @@
-"""Deciding on shapes: which of them a pattern may match, before any document is read.
+"""The choice of shapes that a pattern may match, before any document is read.
 
 The table of shapes is asked with the *relaxed* pattern by the same kernel that matches documents;
 a shape whose skeleton was too large to be kept may always match.  Where label paths alone decide
@@ -20,8 +20,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from twigcast.language import Pattern, decided_by_paths, relaxed, restore_pattern
 from twigcast.matching import SKELETON_LIMITS, Matcher
-from twigcast.pipeline.archive.store import Part, Store
-from twigcast.pipeline.archive.tables import SHAPES, read_table
+from twigcast.pipeline.archive.folder import ArchiveFolder, Part
+from twigcast.pipeline.archive.tables import SHAPES, read_part_tables
 
 _NO: Final = 0
 _MAYBE: Final = 1
@@ -29,14 +29,14 @@ _CERTAIN: Final = 2
 _GROWTH: Final = 8
 _JUDGED: Final = (
     "shape long, fingerprint string, documents long, bytes long, first long, last long, "
-    "file int, last_file int, verdict int"
+    "file int, last_file int, decided int"
 )
 _NAMES: Final = [column.split()[0] for column in _JUDGED.split(", ")]
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Rows as in ``_JUDGED`` but with a skeleton at the end, to rows with a verdict there."""
+    """Rows as in ``_JUDGED`` but with a skeleton at the end, to rows with the decision there."""
 
     pattern: str
     is_exact: bool
@@ -46,17 +46,17 @@ class Judge:
         matcher.add("", restore_pattern(self.pattern))
         for batch in batches:
             answers = matcher.match_batch(batch.column(batch.num_columns - 1))
-            found = numpy.diff(numpy.asarray(answers.pattern_offsets)) > 0
-            verdicts = numpy.where(found, _CERTAIN if self.is_exact else _MAYBE, _NO)
+            is_match = numpy.diff(numpy.asarray(answers.pattern_offsets)) > 0
+            decided = numpy.where(is_match, _CERTAIN if self.is_exact else _MAYBE, _NO)
             # Skeletons that are not there, or cannot be read, exclude nothing.
-            verdicts[list(answers.errors)] = _MAYBE
-            columns = [*batch.columns[:-1], pyarrow.array(verdicts, pyarrow.int32())]
+            decided[list(answers.errors)] = _MAYBE
+            columns = [*batch.columns[:-1], pyarrow.array(decided, pyarrow.int32())]
             yield pyarrow.RecordBatch.from_arrays(columns, names=_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeChoice:
-    """All shapes of some parts in the order of their numbers, and what is said of each.
+    """All shapes of some parts in the order of their numbers, and the decision on each.
 
     The arrays run in parallel: number, documents and bytes of each shape, the files where they
     are, whether its documents must be looked at (``is_open``), and whether they all match
@@ -95,10 +95,10 @@ class ShapeChoice:
 
 
 def choose_shapes(
-    store: Store, parts: list[Part], pattern: Pattern, since: int | None, until: int | None
+    folder: ArchiveFolder, parts: list[Part], pattern: Pattern, since: int | None, until: int | None
 ) -> ShapeChoice:
     """Ask the table of shapes; ``since`` and ``until`` are in microseconds."""
-    table = read_table(store.session, parts, SHAPES).select(
+    table = read_part_tables(folder.spark, parts, SHAPES).select(
         "shape",
         "fingerprint",
         "documents",
@@ -124,8 +124,8 @@ def choose_shapes(
         columns["bytes"],
         columns["file"],
         columns["last_file"],
-        in_time & (columns["verdict"] == _MAYBE),
-        in_time & (columns["verdict"] == _CERTAIN),
+        in_time & (columns["decided"] == _MAYBE),
+        in_time & (columns["decided"] == _CERTAIN),
     )
 
 
@@ -139,16 +139,16 @@ def steps(
     One shape may have any number of documents, which lie evenly in its files: where a step would
     have more than twice what it may, its files are taken one group after the other.
     """
-    (places,) = numpy.nonzero(choice.is_candidate)
+    (indexes,) = numpy.nonzero(choice.is_candidate)
     most = min(most_documents, first)
     begin = documents = size = 0
-    for at, place in enumerate(places):
-        documents += int(choice.documents[place])
-        size += int(choice.bytes[place])
+    for at, index in enumerate(indexes):
+        documents += int(choice.documents[index])
+        size += int(choice.bytes[index])
         is_full = most_bytes is not None and size >= most_bytes
-        if at + 1 == len(places) or documents >= most or is_full:
+        if at + 1 == len(indexes) or documents >= most or is_full:
             chosen = numpy.zeros(len(choice.numbers), dtype=bool)
-            chosen[places[begin : at + 1]] = True
+            chosen[indexes[begin : at + 1]] = True
             groups = documents // (2 * most_documents) + 1
             if most_bytes is not None:
                 groups = max(groups, size // (2 * most_bytes) + 1)
@@ -165,18 +165,18 @@ def stretches(choice: ShapeChoice, chosen: Any, most: int) -> tuple[list[tuple[i
     Where there would be more, those are joined that have the fewest documents between them; the
     second value says whether the ranges hold chosen shapes only.
     """
-    (places,) = numpy.nonzero(chosen)
-    if not len(places):
+    (indexes,) = numpy.nonzero(chosen)
+    if not len(indexes):
         return [], True
-    (gaps,) = numpy.nonzero(numpy.diff(places) > 1)
+    (gaps,) = numpy.nonzero(numpy.diff(indexes) > 1)
     is_exact = len(gaps) < most
     if not is_exact:
         total = numpy.concatenate([[0], numpy.cumsum(choice.documents)])
-        between = total[places[gaps + 1]] - total[places[gaps] + 1]
+        between = total[indexes[gaps + 1]] - total[indexes[gaps] + 1]
         widest = numpy.argsort(between, kind="stable")[len(gaps) - (most - 1) :]
         gaps = numpy.sort(gaps[widest])
-    begins = numpy.concatenate([[places[0]], places[gaps + 1]])
-    ends = numpy.concatenate([places[gaps], [places[-1]]])
+    begins = numpy.concatenate([[indexes[0]], indexes[gaps + 1]])
+    ends = numpy.concatenate([indexes[gaps], [indexes[-1]]])
     numbers = choice.numbers
     return [
         (int(numbers[begin]), int(numbers[end])) for begin, end in zip(begins, ends, strict=True)

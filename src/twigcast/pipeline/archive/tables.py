@@ -3,7 +3,7 @@
 Documents lie in files, each in a folder of its own (``file=0``), so that those without a shape that
 is asked for are not even opened.  Within, they are sorted by ``shape``, a number that follows the
 order of root and skeleton, then by time.  So documents of one shape, and of similar ones, lie
-together, and the least and the greatest number of every row group and every page tell what may be
+together, and the least and the greatest number of every row group and every page say what may be
 skipped.  Row groups and pages are small for that reason: a page holds some tens of documents.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.archive.store import Part
+from twigcast.pipeline.archive.folder import Part
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.names import escape
 
@@ -45,7 +45,7 @@ _OPTIONS: Final = {
     "parquet.compression.codec.zstd.level": "1",
     "parquet.block.size": str(4 << 20),
     "parquet.page.size": str(128 << 10),
-    # The pages of all columns end together often enough for the shape to tell which to skip.
+    # The pages of all columns end together often enough for the shape to decide which to skip.
     "parquet.page.row.count.limit": "64",
     "parquet.page.size.row.check.min": "16",
     "parquet.statistics.truncate.length": "64",
@@ -56,22 +56,22 @@ _OPTIONS: Final = {
 }
 
 
-def read_table(session: SparkSession, parts: Iterable[Part], name: str) -> DataFrame:
-    """One of the tables, of some parts together, of which there must be one."""
+def read_part_tables(spark: SparkSession, parts: Iterable[Part], name: str) -> DataFrame:
+    """The table of this name of one or more parts, as one frame."""
     if name == DOCUMENTS:
-        return read_files(session, parts, None)
-    return _read(session, name, *(part.table(name) for part in parts))
+        return read_files(spark, parts, None)
+    return _read(spark, name, *(part.table(name) for part in parts))
 
 
 def read_files(
-    session: SparkSession, parts: Iterable[Part], numbers: Collection[int] | None
+    spark: SparkSession, parts: Iterable[Part], numbers: Collection[int] | None
 ) -> DataFrame:
     """The documents of the files with these numbers, or all."""
     # Each folder is named: where several parts have some, Spark takes their names for a mistake.
     folders: list[str] = []
     for part in parts:
         entries = part.location.child(DOCUMENTS).entries()
-        if not entries:  # nothing would be read in its place, and nobody would notice
+        if not entries:  # otherwise its documents would be missing without notice
             raise PipelineError(f"{part.location.url} has lost its documents")
         folders.extend(
             entry.url
@@ -80,18 +80,18 @@ def read_files(
             and (numbers is None or int(entry.name.removeprefix(_FILE)) in numbers)
         )
     if not folders:  # a shape's documents need not reach into all files that it has room in
-        return session.createDataFrame([], _SCHEMAS[DOCUMENTS])
-    return _read(session, DOCUMENTS, *folders)
+        return spark.createDataFrame([], _SCHEMAS[DOCUMENTS])
+    return _read(spark, DOCUMENTS, *folders)
 
 
-def read_staged(session: SparkSession, staging: Location, name: str) -> DataFrame:
+def read_staged(spark: SparkSession, staging: Location, name: str) -> DataFrame:
     """A table that is written, but not yet that of a part."""
-    return _read(session, name, staging.child(name).url)
+    return _read(spark, name, staging.child(name).url)
 
 
-def _read(session: SparkSession, name: str, *folders: str) -> DataFrame:
-    # Said, not found out: that would take a job.
-    return session.read.schema(_SCHEMAS[name]).parquet(*map(escape, folders))
+def _read(spark: SparkSession, name: str, *folders: str) -> DataFrame:
+    # The schema is given: to infer it would take a job.
+    return spark.read.schema(_SCHEMAS[name]).parquet(*map(escape, folders))
 
 
 def table_columns(name: str) -> list[str]:
@@ -100,7 +100,7 @@ def table_columns(name: str) -> list[str]:
 
 
 def table_writer(frame: DataFrame, name: str) -> DataFrameWriter:
-    """A writer of that table."""
+    """A writer of the table of this name."""
     columns = table_columns(name)
     if name != DOCUMENTS:
         return frame.select(*columns).write.options(**_OPTIONS)

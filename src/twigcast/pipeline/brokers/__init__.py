@@ -3,8 +3,8 @@
     spark.readStream ──► QueueStreamReader ──► rows ──► … ──► StreamPublisher ◄── df.writeStream
     spark.read ────────► QueueReader ────────► rows ──► … ──► BatchPublisher  ◄── df.write
 
-Spark makes objects of these wherever it needs them, on the driver and beside it, so nothing here
-connects before it is asked for data.
+Spark makes these objects on the driver and in other processes, so none of them connects before it
+is asked for data.
 """
 
 from __future__ import annotations

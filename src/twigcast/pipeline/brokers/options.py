@@ -1,7 +1,7 @@
-"""What a Spark query is told of a broker: options read once, checked, and sent to the executors.
+"""The options of a Spark query about a broker: read once, checked, and sent to the executors.
 
 Spark hands over options as texts under names without regard to case, so keys and prefixes that
-stand in a name arrive in lower case.  All that is wrong is told together, before anything connects.
+stand in a name arrive in lower case.  All mistakes are reported together, before anything connects.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def stream_options(options: Mapping[str, str]) -> QueueOptions:
             parse(text, namespaces)
         except TwigcastError as error:
             reading.refuse(f"xpath{'' if key == text else f'.{key}'}: {error}")
-    found = QueueOptions(
+    queue = QueueOptions(
         broker,
         durable,
         expressions,
@@ -118,7 +118,7 @@ def stream_options(options: Mapping[str, str]) -> QueueOptions:
         reading.flag("failOnDataLoss", True),
     )
     reading.finish()
-    return found
+    return queue
 
 
 def batch_options(options: Mapping[str, str]) -> QueueOptions:
@@ -131,9 +131,9 @@ def batch_options(options: Mapping[str, str]) -> QueueOptions:
                 "a batch reads one that is there"
             )
     broker = reading.broker()
-    found = QueueOptions(broker, reading.required("durable"), {}, {}, 0, False)
+    queue = QueueOptions(broker, reading.required("durable"), {}, {}, 0, False)
     reading.finish()
-    return found
+    return queue
 
 
 def publish_options(options: Mapping[str, str]) -> PublishOptions:
@@ -149,7 +149,7 @@ def publish_options(options: Mapping[str, str]) -> PublishOptions:
         promised = _promised(promise, root)
     except (TwigcastError, OSError) as error:
         reading.refuse(f"advertise: {error}")
-    found = PublishOptions(
+    publishing = PublishOptions(
         broker,
         reading.text("column") or "content",
         cast(OnRefused, on_refused),
@@ -157,11 +157,11 @@ def publish_options(options: Mapping[str, str]) -> PublishOptions:
         promised,
     )
     reading.finish()
-    return found
+    return publishing
 
 
 class _Reading:
-    """Options while they are read; what is wrong with them gathers."""
+    """Options while they are read; mistakes are collected until :meth:`finish`."""
 
     def __init__(
         self, options: Mapping[str, str], names: tuple[str, ...], prefixes: tuple[str, ...]
@@ -232,11 +232,11 @@ class _Reading:
 def _as_spelled(namespaces: Mapping[str, str], expressions: Iterable[str]) -> dict[str, str]:
     """Prefixes in the case in which the expressions have them."""
     spelled = {prefix for text in expressions for prefix in _PREFIX.findall(text)}
-    found = dict(namespaces)
+    bindings = dict(namespaces)
     for prefix in spelled:
         if prefix.lower() in namespaces:
-            found[prefix] = namespaces[prefix.lower()]
-    return found
+            bindings[prefix] = namespaces[prefix.lower()]
+    return bindings
 
 
 def _promised(promise: str | None, root: str | None) -> Promised:

@@ -1,4 +1,4 @@
-"""The format itself, and how a session gets to know it."""
+"""The format ``twigcast``, and its registration in a Spark session."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FORMAT = "twigcast"
 
 
 def register_brokers(spark: SparkSession) -> None:
-    """Let a session know ``format("twigcast")``; does no harm a second time."""
+    """Register ``format("twigcast")`` in a Spark session; may be called again."""
     spark.dataSource.register(BrokerDataSource)
-    # Spark looks a format up in the session that is active in the thread, perhaps a copy.
+    # Spark looks a format up in the active Spark session of the thread, perhaps a copy.
     active = SparkSession.getActiveSession()
     if active is not None:
         active.dataSource.register(BrokerDataSource)
@@ -30,7 +30,7 @@ class BrokerDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` calls it."""
+        """The name for ``format``."""
         return FORMAT
 
     def schema(self) -> StructType:
@@ -72,5 +72,5 @@ def _require_columns(schema: StructType) -> None:
     if schema != COLUMNS:
         names = ", ".join(COLUMNS.fieldNames())
         raise PipelineError(
-            f"the columns of a queue are {names}; leave .schema(…) away, and select afterwards"
+            f"the columns of a queue are {names}; leave out .schema(…), and select afterwards"
         )

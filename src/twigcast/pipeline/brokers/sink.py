@@ -8,9 +8,9 @@ Every document has a publication id that a second run of its batch gives it agai
 drops what it has stored under an id.  So durable subscribers get each row once, whatever is killed
 and run again; to ephemeral ones it may come twice.
 
-A row keeps its id if it comes in the same partition again; in which order does not matter.  Where
-that cannot be had it gets another id and comes twice.  Were rows numbered instead, two rows that
-have changed places could each be taken for the other, and one be lost.
+A row keeps its id if it comes in the same partition again; the order of rows does not matter.  A
+row that comes in another partition gets another id and is delivered twice.  If rows were numbered
+instead, two rows that have changed their order could each be taken for the other, and one be lost.
 
 Cost: a connection for each task; some tens of microseconds for each document, and memory for the
 digests of a partition, about a hundred bytes a row.
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PartitionPublished(WriterCommitMessage):
-    """What became of a partition: how many were published and refused; one of the reasons."""
+    """The report on a partition: how many were published and refused; one of the reasons."""
 
     published: int
     refused: int
@@ -72,14 +72,14 @@ class StreamPublisher(DataSourceStreamArrowWriter):
         batch = context.getLocalProperty("streaming.sql.batchId")
         if not query or not batch:
             raise PipelineError(
-                "Spark does not tell which batch this is, so a second run of it could not be told "
-                "from another; publish from foreachBatch with df.write instead"
+                "Spark does not say which batch this is, so a second run of it would look like "
+                "another batch; publish from foreachBatch with df.write instead"
             )
         return publish(self._options, iterator, f"{query}-{batch}", context.partitionId())
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Tell what was passed over."""
-        tell_refused(f"batch {batchId}", messages)
+        """Log how many documents were skipped."""
+        log_refused(f"batch {batchId}", messages)
 
 
 class BatchPublisher(DataSourceArrowWriter):
@@ -94,27 +94,27 @@ class BatchPublisher(DataSourceArrowWriter):
         return publish(self._options, iterator, self._run, _task().partitionId())
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Tell what was passed over."""
-        tell_refused("published", messages)
+        """Log how many documents were skipped."""
+        log_refused("published", messages)
 
 
 def check_column(schema: StructType, column: str) -> None:
     """Refuse a frame without a column of documents."""
     types = {each.name: each.dataType for each in schema.fields}
-    found = types.get(column)
-    if found is None:
+    kind = types.get(column)
+    if kind is None:
         raise PipelineError(
             f"there is no column {column!r} to publish; there are {', '.join(types)}: "
             'name the one with the documents, .option("column", …)'
         )
-    if not isinstance(found, BinaryType | StringType):
+    if not isinstance(kind, BinaryType | StringType):
         raise PipelineError(
-            f"the column {column!r} is {found.simpleString()}; documents are binary or string"
+            f"the column {column!r} is {kind.simpleString()}; documents are binary or string"
         )
 
 
-def tell_refused(what: str, messages: Sequence[WriterCommitMessage | None]) -> None:
-    """One line in the log of the driver, if there is something to tell."""
+def log_refused(what: str, messages: Sequence[WriterCommitMessage | None]) -> None:
+    """Write one line to the log of the driver, if documents were refused."""
     parts = [each for each in messages if isinstance(each, PartitionPublished)]
     refused = sum(each.refused for each in parts)
     if refused:
@@ -158,7 +158,7 @@ class _Publishing:
         self._reason = ""
 
     async def run(self, batches: Iterator[pa.RecordBatch]) -> PartitionPublished:
-        # Spark may have nothing for this partition; then there is nobody to talk to.
+        # A partition without rows needs no connection.
         batch = await asyncio.to_thread(next, batches, None)
         if batch is not None:
             async with await _connected(self._options) as client:
@@ -225,7 +225,7 @@ class _Publishing:
             )
 
     async def _give_up(self) -> None:
-        """After a failure nobody waits for the rest."""
+        """Cancel the publications that are not answered; after a failure."""
         tasks = [task for _, _, task in self._unanswered]
         for task in tasks:
             task.cancel()

@@ -6,9 +6,9 @@
                                    read_queue ▼       │
     executors                       id, content, keys, sequence, published
 
-Spark keeps the place in the queue, in its checkpoint; reading changes nothing at the broker, so a
-batch that is run again has the same rows in the same partitions.  What a finished batch had is
-acknowledged, which lets the broker drop it when its retention says so.
+Spark keeps the sequence that it has reached in its checkpoint; reading changes nothing at the
+broker, so a batch that is run again has the same rows in the same partitions.  The documents of a
+finished batch are acknowledged, which lets the broker drop them when its retention says so.
 
 The broker knows a subscription from the moment at which the reader first speaks to it.  To attach
 takes a durable subscription away from whoever has it, so this is done for a moment only, when the
@@ -56,7 +56,7 @@ COLUMNS: Final = StructType(
     ]
 )
 PART: Final = 2_000
-"""Documents of one task.  The same range is always cut in the same places."""
+"""Documents of one task.  The same range is always cut at the same sequences."""
 
 _BATCH: Final = 1_000
 _BATCH_BYTES: Final = 8 * 2**20
@@ -108,14 +108,14 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The end of the next batch."""
         queue = self._open()
         state = queue.state()
-        place = queue.place(start, state)
+        reached = queue.sequence(start, state)
         self._last = queue.offset(state.last)
         last = state.last if self._target is None else min(state.last, self._target)
         if isinstance(limit, ReadMaxRows):
             # What is lost counts for nothing, where that is allowed to be.
-            begin = place if self._options.fail_on_data_loss else max(place, state.first - 1)
+            begin = reached if self._options.fail_on_data_loss else max(reached, state.first - 1)
             last = min(last, begin + limit.max_rows)
-        return queue.offset(max(place, last))
+        return queue.offset(max(reached, last))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         """How far the queue went when it was last looked at."""
@@ -125,7 +125,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The ranges of a batch."""
         queue = self._open()
         state = queue.state()
-        first, last = queue.place(start, state) + 1, queue.place(end, state)
+        first, last = queue.sequence(start, state) + 1, queue.sequence(end, state)
         if first < state.first and first <= last and self._options.fail_on_data_loss:
             raise _lost(self._options.durable, min(state.first, last + 1) - first)
         return ranges(first, last)
@@ -199,17 +199,17 @@ class _Queue:
             self._broker = self._ask(_broker_name)
         except TwigcastError as error:
             self._client.close()
-            raise PipelineError(f"{options.durable} is not to be had: {error}") from error
+            raise PipelineError(f"{options.durable} is not available: {error}") from error
 
     def state(self) -> QueueState:
         """Where the queue stands."""
         return self._ask(lambda client: client.queue_state(self._options.durable))
 
     def offset(self, sequence: int) -> dict[str, Any]:
-        """A place as Spark keeps it."""
+        """A sequence as Spark keeps it in its checkpoint."""
         return {"broker": self._broker, "sequence": sequence}
 
-    def place(self, offset: dict[str, Any], state: QueueState) -> int:
+    def sequence(self, offset: dict[str, Any], state: QueueState) -> int:
         """The sequence number of an offset, if it is one in this queue."""
         broker, sequence = offset["broker"], int(offset["sequence"])
         if broker != self._broker:
@@ -251,14 +251,14 @@ def _broker_name(client: SyncClient) -> str:
 
 
 def ranges(first: int, last: int) -> list[QueueRange]:
-    """A range cut into those of tasks; a pure function, so that they come again as they were."""
+    """A range cut into the ranges of tasks; the same cuts whenever a batch is run again."""
     return [
         QueueRange(begin, min(begin + PART - 1, last)) for begin in range(first, last + 1, PART)
     ]
 
 
 async def acknowledge(options: QueueOptions, upto: int) -> None:
-    """Tell the broker that all up to a sequence number need not be kept."""
+    """Acknowledge all documents up to a sequence number, so that the broker may drop them."""
     async with options.broker.connect() as client:
         async with asyncio.timeout(PATIENCE / 2):
             await client.acknowledge(options.durable, upto)
@@ -271,26 +271,26 @@ class _Gap(NamedTuple):
 
 def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordBatch]:
     """The rows of a range, as Arrow batches; goes on where it was when the broker was away."""
-    place = wanted.first
+    following = wanted.first
     gaps: list[_Gap] = []
     rows: list[Document] = []
     size = 0
     deadline = time.monotonic() + PATIENCE
-    while place <= wanted.last:
+    while following <= wanted.last:
         try:
             with options.broker.connect_sync() as client:
-                for document in client.read_queue(options.durable, place, wanted.last):
-                    if document.sequence > place:
-                        gaps.append(_Gap(place, document.sequence - 1))
-                    place = document.sequence + 1
+                for document in client.read_queue(options.durable, following, wanted.last):
+                    if document.sequence > following:
+                        gaps.append(_Gap(following, document.sequence - 1))
+                    following = document.sequence + 1
                     rows.append(document)
                     size += len(document.content)
                     if len(rows) >= _BATCH or size >= _BATCH_BYTES:
                         yield _to_arrow(rows)
                         rows, size = [], 0
                     deadline = time.monotonic() + PATIENCE
-                if place <= wanted.last:
-                    gaps.append(_Gap(place, wanted.last))
+                if following <= wanted.last:
+                    gaps.append(_Gap(following, wanted.last))
                 if gaps and options.fail_on_data_loss:
                     _check(options.durable, gaps, client.queue_state(options.durable))
                 break
@@ -310,7 +310,7 @@ def _check(durable: str, gaps: Sequence[_Gap], state: QueueState) -> None:
     """Fail if retention has taken what is not there.
 
     It takes what is acknowledged, or old.  A later number that is missing was given to a document
-    that could not be stored, which its publisher was told.
+    that could not be stored; its publisher got an error.
     """
     taken = max(state.first - 1, state.acknowledged)
     lost = sum(min(gap.last, taken) + 1 - gap.first for gap in gaps if gap.first <= taken)

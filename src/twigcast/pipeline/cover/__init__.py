@@ -11,9 +11,9 @@
                                                           ▼
                                               patterns that nothing replaces
 
-The result is that of :mod:`twigcast.covering.minimal`, which says what it is: p replaces q when p
+The result is that of :mod:`twigcast.covering.minimal`, which defines it: p replaces q when p
 covers q, and q does not cover p or comes later; what nothing replaces is forwarded.  This is a
-property of each pattern and the whole set, so it does not matter in which part it is found.  A
+property of each pattern and the whole set, so it does not matter which task decides it.  A
 pattern that is dropped at the first look is left out of sight only where that cannot hide anything
 (:mod:`twigcast.covering.needed_names`); the others are asked to the end.
 

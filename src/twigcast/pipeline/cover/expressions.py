@@ -73,11 +73,11 @@ def read_expressions(spark: SparkSession, subscriptions: str | DataFrame) -> Exp
         return _of_table(subscriptions, None, numbered_from=None)
     if subscriptions == "-":
         raise PipelineError("Spark reads files, not standard input; name one")
-    found = Location(spark, subscriptions).matching()
-    if not found:
+    files = Location(spark, subscriptions).matching()
+    if not files:
         raise PipelineError(f"{subscriptions}: there is no such file of subscriptions")
     ending = subscriptions.rstrip("/").lower().rpartition(".")[2]
-    is_many = len(found) > 1 or found[0].is_folder
+    is_many = len(files) > 1 or files[0].is_folder
     if ending == "parquet" or (is_many and ending != "csv"):
         return _of_table(spark.read.parquet(subscriptions), subscriptions, numbered_from=1)
     if ending == "csv":

@@ -197,13 +197,13 @@ class Cells:
         return self.block_count * self.slices
 
     def of_member(self, home: int, position: int) -> Iterator[int]:
-        """Where a pattern is put to be found."""
+        """The cells that hold a pattern for others to meet."""
         blocks = self.blocks[home]
         first = blocks[position % len(blocks)] * self.slices
         return iter(range(first, first + self.slices))
 
     def of_asking(self, offers: Sequence[int], position: int) -> list[int]:
-        """Where a pattern has to ask."""
+        """The cells in which a pattern has to ask."""
         blocks = set(self.blocks.get(_NOWHERE, ()))
         for name in offers:
             blocks.update(self.blocks.get(name, ()))
@@ -215,7 +215,7 @@ SPREAD: Final = "cell int, asks boolean, position bigint, text string"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Copies patterns to the cells where they are found and where they ask."""
+    """Copies patterns to the cells that hold them and to those in which they ask."""
 
     homes: Homes
     cells: Cells
@@ -284,11 +284,11 @@ class FindReplacing:
         for position, text in self.few:
             search.add(restore_pattern(text), position)
         for batch in batches:
-            found: list[tuple[int, int]] = []
+            pairs: list[tuple[int, int]] = []
             for position, text in _rows(batch, "position", "text"):
                 pattern = restore_pattern(text)
-                found += [(below, position) for below in replaced_by(position, pattern, search)]
-            yield _pairs(found)
+                pairs += [(below, position) for below in replaced_by(position, pattern, search)]
+            yield _pairs(pairs)
 
 
 def _rows(batch: pa.RecordBatch, *columns: str) -> Iterator[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""The job: which groups of expressions meet, and what is left of them."""
+"""The job that reduces subscriptions to those that cover all others."""
 
 from __future__ import annotations
 
@@ -66,17 +66,17 @@ def cover(
 
     A file is a text, ``.csv`` or ``.parquet`` as :func:`twigcast.language.read_subscriptions`
     takes it; a DataFrame has ``key`` and ``xpath`` and may have ``namespaces``.  An expression that
-    does not parse, or a key that stands twice, is an error that tells the first of them; with
+    does not parse, or a key that stands twice, is an error that names the first; with
     ``skip_bad`` they are left out.  The result is written to the folder ``output`` as Parquet,
     whole or not at all; without one it is kept by Spark until ``result.frame.unpersist()``.
     """
-    place = None if output is None else Location(spark, output)
-    if place is not None and overwrite:
+    target = None if output is None else Location(spark, output)
+    if target is not None and overwrite:
         inputs = [subscriptions] if isinstance(subscriptions, str) else []
-        place.require_replaceable(inputs, _is_table)
+        target.require_replaceable(inputs, _is_table)
     with ExitStack() as at_end:
-        # Entered first: a place that is taken is refused before anything is computed.
-        staging = at_end.enter_context(place.staged(overwrite=overwrite)) if place else None
+        # Entered first: an output that is there is refused before anything is computed.
+        staging = at_end.enter_context(target.staged(overwrite=overwrite)) if target else None
         at_end.callback(describe, spark, None)
         describe(spark, "parsing subscriptions")
         expressions = read_expressions(spark, subscriptions)
@@ -87,17 +87,17 @@ def cover(
         describe(spark, "dropping what wide patterns cover")
         work = _Work(spark, good, at_end)
         describe(spark, "searching what is left")
-        found = work.minimal()
+        minimal = work.minimal()
         describe(spark, "collecting what is forwarded")
         if staging is None:
-            found = found.persist()
+            minimal = minimal.persist()
         else:
-            found.orderBy("position").write.mode("append").parquet(staging.url)
-            found = spark.read.parquet(escape(staging.url))
-        forwarded = found.count()
-    if place is not None:
-        found = spark.read.parquet(escape(place.url))
-    return CoverResult(found, refused, work.subscriptions, work.distinct, forwarded, skipped)
+            minimal.orderBy("position").write.mode("append").parquet(staging.url)
+            minimal = spark.read.parquet(escape(staging.url))
+        forwarded = minimal.count()
+    if target is not None:
+        minimal = spark.read.parquet(escape(target.url))
+    return CoverResult(minimal, refused, work.subscriptions, work.distinct, forwarded, skipped)
 
 
 def _is_table(folder: Location) -> bool:
@@ -175,15 +175,15 @@ class _Work:
             return self._looks.filter(F.col("position") == first).select(*result)
         replaced = _kept(self._searched(), self._at_end)
         staying = self._in_sight.filter(F.col("fate") == STAYS)
-        found = staying.join(replaced.select("position"), "position", "left_anti").select(*result)
+        minimal = staying.join(replaced.select("position"), "position", "left_anti").select(*result)
         stay = self._stay_of_circles(replaced)
         if stay:
             back = self._in_sight.filter(F.col("position").isin(stay)).select(*result)
-            found = found.unionByName(back)
-        return found
+            minimal = minimal.unionByName(back)
+        return minimal
 
     def _searched(self) -> DataFrame:
-        """What is replaced of the patterns that are in question."""
+        """The patterns in question that others replace."""
         asking = self._fates[STAYS].patterns if STAYS in self._fates else 0
         needs = self._in_sight.select("needs")
         counts = {
@@ -230,7 +230,8 @@ class _Work:
                 break
             below, above = below[is_open], above[is_open]
         tied = dict(zip(below.tolist(), above.tolist(), strict=True))
-        return [place for place, other in untie_circles(tied, self._ask).items() if other is None]
+        untied = untie_circles(tied, self._ask)
+        return [position for position, other in untied.items() if other is None]
 
     def _ask(self, positions: set[int]) -> Iterator[tuple[int, int]]:
         rows = self._in_sight.select("position", "text")

@@ -1,4 +1,4 @@
-"""Documents past all subscriptions at once, or through a whole network: the batch job.
+"""The batch job: documents are matched with all subscriptions, or routed through a network.
 
     subscriptions, network ──decisions──► indexes ──► a bundle, one file
                                                         │ mapped by each worker
@@ -7,9 +7,9 @@
                                     Spark's writers ◄───┴──► writing, by the workers themselves
                                            └──► results: deliveries, documents, rejected, links
 
-``job`` is what a caller sees, ``decisions`` makes ready what decides, ``verdicts`` is what a worker
-says of a batch, ``results`` and ``writing`` make tables of it, and ``reading`` reads those back.
-A stream decides and writes in the same way, batch by batch.
+``job`` is what a caller sees.  ``decisions`` compiles the subscriptions or freezes the network.
+``verdicts`` decides a batch in a worker, ``results`` and ``writing`` make tables of the verdicts,
+and ``reading`` reads the tables back.  A stream uses the same modules, batch by batch.
 
 Invariant: a verdict is a pure function of a document and the bundle, so any task may be repeated.
 """

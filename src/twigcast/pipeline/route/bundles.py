@@ -1,14 +1,14 @@
-"""What workers need, made once on the driver and brought to every machine as one file.
+"""Bundles: what workers decide by, made once on the driver and sent to each machine as one file.
 
 A bundle is a folder: a compiled matcher and the names of its subscriptions, or a frozen network.
-It is put into an uncompressed zip archive whose name tells its content, and Spark unpacks that on
-each machine that runs a task.  A worker maps the files into memory at the first batch and keeps
-what it has loaded; workers of a machine share the mapped pages.
+The driver packs it into an uncompressed zip file, named by a hash of the content.  Spark unpacks
+the zip file on each machine that runs a task.  A worker maps the files into memory at its first
+batch and keeps them; workers of one machine share the mapped pages.
 
     driver: folder ──zip──► twigcast-5d41…​.zip ──Spark──► machine: folder ──mmap──► worker
 
-The archive lies in the temporary folder of the Spark context, because machines that join later
-fetch it too, and goes with it.
+The zip file stays in the temporary folder of the Spark context, because machines that join later
+fetch it too, and is removed with that folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Loaded = TypeVar("_Loaded")
 _CHUNK = 1 << 20
 
 _kept: dict[str, Any] = {}
-"""What this worker has loaded last, by the name of its bundle; one that is done is let go."""
+"""The bundle that this worker loaded last, by name; loading another one drops it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class Bundle(Generic[_Loaded]):
     """A function that workers can import."""
 
     def loaded(self) -> _Loaded:
-        """What the bundle holds; for workers, where it is loaded once."""
+        """The content of the bundle, loaded at the first call; for workers only."""
         if self.name not in _kept:
             _kept.clear()
             _kept[self.name] = self.load(Path(SparkFiles.get(self.name)))
-        found: _Loaded = _kept[self.name]
-        return found
+        loaded: _Loaded = _kept[self.name]
+        return loaded
 
 
 def ship(spark: SparkSession, folder: Path, load: Callable[[Path], _Loaded]) -> Bundle[_Loaded]:
-    """Bring the files of a folder to every machine of the session."""
+    """Bring the files of a folder to every machine of the Spark session."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
     name = f"twigcast-{_digest(files)}.zip"
     context = spark.sparkContext

@@ -1,11 +1,12 @@
-"""What decides on documents: subscriptions, or a network, made ready for workers.
+"""Decisions: subscriptions or a network, compiled for the workers that decide on documents.
 
     subscriptions ──► index or several shards ──┐
                                                 ├──► Decision ──► documents ──► verdicts
     network file  ──► frozen network ───────────┘
 
-With several shards every document is decided by each of them: the parts of the documents times the
-shards are the tasks, nothing is moved between them, and each worker maps one shard at a time.
+With several shards, each shard decides on every document.  There is one task for each pair of a
+shard and a part of the documents.  Nothing moves between tasks, and a worker maps one shard at a
+time.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from twigcast.routing import (
 
 @dataclass(frozen=True)
 class Decision:
-    """Bundles that workers decide by, and what is to be told of them."""
+    """The bundles that workers decide by, and what a report says about them."""
 
     shards: tuple[Bundle[Index], ...] = ()
     network: Bundle[FrozenNetwork] | None = None
     at: str | None = None
-    """Where documents enter the network that do not say it themselves."""
+    """The broker where a document enters the network, unless its own column says it."""
     links: tuple[Crossing, ...] = ()
     """The links of the network, each in both directions."""
     subscriptions: int = 0
@@ -58,7 +59,7 @@ class Decision:
     warnings: tuple[str, ...] = field(default=())
 
     def verdicts(self, documents: Documents) -> DataFrame:
-        """A verdict on each document; on each document of each shard where there are several."""
+        """One verdict for each document and shard; with a network, one for each document."""
         if self.network is not None:
             return documents.mapped(VerdictRows(self._route()), ROUTE_SCHEMA)
         parts = [
@@ -67,7 +68,7 @@ class Decision:
         return reduce(DataFrame.unionAll, parts)
 
     def written(self, documents: Documents, folder: str) -> DataFrame:
-        """The tables written by workers to a folder that they see; what each has written."""
+        """Let workers write the tables to a folder that they see; one row a task."""
         if self.network is not None:
             work = WriteTables(self._route(), folder, routed=True)
         else:
@@ -91,16 +92,17 @@ def decide(
     network: str | NetworkPlan | None,
     *,
     at: str | None = None,
-    has_place: bool = False,
+    names_broker: bool = False,
     skip_bad: bool = False,
     shard_size: int = SHARD_SIZE,
 ) -> Decision:
-    """Compile subscriptions, or freeze a network, and bring that to all machines.
+    """Compile the subscriptions or freeze the network, and send the bundles to all machines.
 
-    With a network ``subscriptions`` are added to the clients that they name as subscriber.
-    Documents enter it ``at`` that broker, by default where the only producer is; ``has_place`` is
-    whether they say it themselves.  A bad subscription is an error before any work; with
-    ``skip_bad`` it is left out and told of.
+    With a network, each of the ``subscriptions`` is added to the client that it names as
+    subscriber.  Documents enter the network at the broker ``at``, by default at the broker of the
+    only producer; ``names_broker`` says whether a column of the documents names the broker.  A bad
+    subscription is an error before any work; with ``skip_bad`` it is left out and listed in
+    ``skipped``.
     """
     if network is None and subscriptions is None:
         raise PipelineError("there is nothing to route by; name subscriptions, a network, or both")
@@ -117,7 +119,7 @@ def decide(
             decision = _by_subscriptions(spark, loaded, shard_size)
         else:
             plan = read_network(network) if isinstance(network, str) else network
-            decision = _by_network(spark, _with_subscriptions(plan, loaded), at, has_place)
+            decision = _by_network(spark, _with_subscriptions(plan, loaded), at, names_broker)
     finally:
         describe(spark, None)
     return replace(decision, skipped=tuple(skipped))
@@ -138,7 +140,7 @@ def _by_subscriptions(
 
 
 def _by_network(
-    spark: SparkSession, plan: NetworkPlan, at: str | None, has_place: bool
+    spark: SparkSession, plan: NetworkPlan, at: str | None, names_broker: bool
 ) -> Decision:
     producers = {client.broker for client in plan.clients if client.advertisements}
     if at is not None and at not in plan.overlay:
@@ -146,10 +148,10 @@ def _by_network(
         raise PipelineError(f"the network has no broker {at!r} to publish at; it has: {known}")
     if at is None and len(producers) == 1:
         (at,) = producers
-    if at is None and not has_place:
+    if at is None and not names_broker:
         raise PipelineError(
             "the network has no or several brokers with a producer; say at which one the "
-            "documents enter it, or which column tells it"
+            "documents enter it, or which column names it"
         )
     warnings = []
     if at is not None and plan.strategy.towards is not Towards.EVERYONE and at not in producers:

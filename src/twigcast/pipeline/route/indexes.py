@@ -1,12 +1,12 @@
-"""The index of subscriptions: a compiled matcher, and who stands behind each of its numbers.
+"""The index of subscriptions: a compiled matcher, with the key and subscriber of each number.
 
 A folder with files that are mapped into memory: ``matcher``; ``keys.arrow`` with the key and the
 number of the subscriber of each subscription, in the order in which the matcher has them, so that
-its numbers are positions there; and ``subscribers.arrow`` with the names of the subscribers.  What
-a batch of documents matches is then a gather of Arrow, with no Python object for any match.
+its numbers are positions there; and ``subscribers.arrow`` with the names of the subscribers.  The
+keys of all matches of a batch are then one gather of Arrow, with no Python object for any match.
 
-A set that is too large for one machine is cut into *shards*, each an index of its own; the job is
-the grid of parts of the documents and shards.
+A set that is too large for one machine is cut into *shards*, each an index of its own; there
+is one task for each pair of a shard and a part of the documents.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from twigcast.matching import Matcher
 SHARD_SIZE: Final = 2_000_000
 """Subscriptions of one index, by default: some hundred bytes each for paths, more for trees."""
 CACHE_BYTES: Final = 128 * 2**20
-"""What a worker remembers of the paths in documents, at most."""
+"""The largest match cache of a worker."""
 _MATCHER: Final = "matcher"
 _KEYS: Final = "keys.arrow"
 _SUBSCRIBERS: Final = "subscribers.arrow"
@@ -47,9 +47,9 @@ class Index(NamedTuple):
 
 
 def write_index(subscriptions: Iterable[Subscription], folder: Path) -> int:
-    """Compile subscriptions into a folder; how many there are.
+    """Compile subscriptions into a folder; returns how many there are.
 
-    One without a subscriber is its own: its key stands there.
+    A subscription that names no subscriber has its key as the subscriber.
     """
     matcher = Matcher()
     count = 0
@@ -76,7 +76,7 @@ def write_index(subscriptions: Iterable[Subscription], folder: Path) -> int:
 def write_shards(
     subscriptions: Iterable[Subscription], folder: Path, shard_size: int
 ) -> Iterator[tuple[Path, int]]:
-    """Compile subscriptions into folders of at most so many each, at least one."""
+    """Compile subscriptions into folders, ``shard_size`` in each but the last; at least one."""
     waiting = iter(subscriptions)
     number = 0
     while True:
@@ -91,7 +91,7 @@ def write_shards(
 
 
 def load_index(folder: Path) -> Index:
-    """The index in a folder, mapped."""
+    """The index in a folder, mapped into memory."""
     keys, subscriber_of = _columns(folder / _KEYS)
     (subscribers,) = _columns(folder / _SUBSCRIBERS)
     matcher = Matcher.load(folder / _MATCHER, cache_bytes=CACHE_BYTES)

@@ -1,4 +1,4 @@
-"""Documents past all subscriptions at once, or through a whole network: the batch job."""
+"""The batch job: documents are matched with all subscriptions, or routed through a network."""
 
 from __future__ import annotations
 
@@ -48,33 +48,33 @@ class RouteReport:
 
     @property
     def documents_per_second(self) -> float:
-        """While documents were read, decided on and written."""
+        """Documents divided by the seconds of reading, deciding and writing."""
         return self.totals.documents / self.run_seconds
 
     @property
     def megabytes_per_second(self) -> float:
-        """Of XML, in the same time."""
+        """Megabytes of XML divided by the same seconds."""
         return self.totals.bytes / 1e6 / self.run_seconds
 
     @property
     def matches_per_document(self) -> float:
-        """Deliveries of a document that is one, on average."""
+        """The mean number of deliveries of a document that was not rejected."""
         good = self.totals.documents - self.totals.rejected
         return self.totals.deliveries / good if good else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        told = asdict(self)
-        told["skipped"] = [str(error) for error in self.skipped]
-        told["documents_per_second"] = self.documents_per_second
-        told["megabytes_per_second"] = self.megabytes_per_second
-        told["matches_per_document"] = self.matches_per_document
-        return told
+        """The report as ``summary.json`` has it."""
+        fields = asdict(self)
+        fields["skipped"] = [str(error) for error in self.skipped]
+        fields["documents_per_second"] = self.documents_per_second
+        fields["megabytes_per_second"] = self.megabytes_per_second
+        fields["matches_per_document"] = self.matches_per_document
+        return fields
 
 
 @dataclass(frozen=True)
 class RouteJob:
-    """A job that is ready to run: its documents, what decides, where the result goes."""
+    """A job that is ready to run: the documents, the decision, the folder of the result."""
 
     spark: SparkSession
     documents: Documents
@@ -86,7 +86,7 @@ class RouteJob:
     compile_seconds: float
 
     def explain(self) -> str:
-        """What Spark is going to do, as Spark says it."""
+        """Spark's own description of the plans."""
         if can_write_by_workers(
             self.decision, self.output, self.format, self.partition_by_subscriber
         ):
@@ -102,7 +102,7 @@ class RouteJob:
         )
 
     def run(self) -> RouteReport:
-        """Do it."""
+        """Run the job; the result is there when this returns."""
         started = time.perf_counter()
         try:
             with self.output.staged(overwrite=self.overwrite) as staging:
@@ -132,14 +132,14 @@ class RouteJob:
 
 
 class RouteSettings(TypedDict, total=False):
-    """What may be said of a job beside its documents."""
+    """The settings of a job, beside its documents."""
 
     output: Required[str]
-    """The folder to be made."""
+    """The folder of the result; the job makes it."""
     subscriptions: Subscriptions | None
     network: str | NetworkPlan | None
     at: str | None
-    """The broker where documents enter the network that do not say it themselves."""
+    """The broker where a document enters the network, unless its own column says it."""
     options: SourceOptions
     format: Format
     partition_by_subscriber: bool
@@ -155,43 +155,45 @@ def prepare_route(
     documents: str | Sequence[str] | DataFrame,
     **settings: Unpack[RouteSettings],
 ) -> RouteJob:
-    """Everything of :func:`route` that comes before the work: checks, and compiling."""
+    """Check the settings and compile the subscriptions, as :func:`route` does before it runs."""
     format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
     if format not in FORMATS:
         raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
     overwrite = settings.get("overwrite", False)
     subscriptions, network = settings.get("subscriptions"), settings.get("network")
-    place = Location(spark, settings["output"])
-    if not overwrite and place.exists():
-        raise PipelineError(f"{place.url} is there already; choose another place, or overwrite it")
+    output = Location(spark, settings["output"])
+    if not overwrite and output.exists():
+        raise PipelineError(
+            f"{output.url} is there already; choose another folder, or overwrite it"
+        )
     if overwrite:
         inputs = [documents] if isinstance(documents, str) else documents
         read = [*([] if isinstance(inputs, DataFrame) else inputs), subscriptions, network]
-        place.require_replaceable(
+        output.require_replaceable(
             [each for each in read if isinstance(each, str) and each != "-"],
             lambda folder: folder.child(SUMMARY).exists(),
         )
     chosen = settings.get("options", SourceOptions())
     if isinstance(documents, DataFrame):
-        found = Documents.of(as_documents(documents, chosen))
+        incoming = Documents.of(as_documents(documents, chosen))
     else:
-        found = find_documents(spark, documents, chosen)
+        incoming = find_documents(spark, documents, chosen)
     started = time.perf_counter()
     decision = decide(
         spark,
         subscriptions,
         network,
         at=settings.get("at"),
-        has_place=found.has_place,
+        names_broker=incoming.names_broker,
         skip_bad=settings.get("skip_bad", False),
         shard_size=settings.get("shard_size", SHARD_SIZE),
     )
     compile_seconds = time.perf_counter() - started
     return RouteJob(
         spark,
-        found,
+        incoming,
         decision,
-        place,
+        output,
         format,
         settings.get("partition_by_subscriber", False),
         overwrite,
@@ -204,11 +206,11 @@ def route(
     documents: str | Sequence[str] | DataFrame,
     **settings: Unpack[RouteSettings],
 ) -> RouteReport:
-    """Send documents to whoever's XPath they match, and write who gets what.
+    """Match documents with subscriptions, or route them through a network; write who gets what.
 
     ``documents`` are paths, globs or URLs (see :func:`~twigcast.pipeline.sources.read_documents`)
     or a DataFrame.  ``settings`` are those of :class:`RouteSettings`: at least ``output``, and
     ``subscriptions`` or a ``network``.  The result is a folder with the tables of
-    :mod:`~twigcast.pipeline.results` and ``summary.json``, there whole or not at all.
+    ``pipeline/route/results.py`` and ``summary.json``, there whole or not at all.
     """
     return prepare_route(spark, documents, **settings).run()

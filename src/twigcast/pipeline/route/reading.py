@@ -1,4 +1,4 @@
-"""The tables of a result, read back: with the columns that they were written with.
+"""The tables of a result, read back with the columns that they were written with.
 
 Nothing is inferred: a table without rows has its columns, a column that is always null is there,
 and a subscriber "01" stays one where folders are named for subscribers.
@@ -29,22 +29,22 @@ _BATCH: Final = "batch"
 def read_table(spark: SparkSession, folder: str, name: str) -> DataFrame:
     """A table of a result that :func:`route` or :func:`stream` has written.
 
-    That of a stream has a column ``batch`` in addition.
+    A table of a stream has one more column, ``batch``.
     """
     if name not in _COLUMNS:
         raise PipelineError(f"a result has no table {name!r}; it has {', '.join(_COLUMNS)}")
-    place = Location(spark, folder)
-    if place.child(name).exists():
-        return _read(spark, [place], name, None)
-    # Others are hidden ones: batches that are being written, and what a checkpoint has.
+    result = Location(spark, folder)
+    if result.child(name).exists():
+        return _read(spark, [result], name, None)
+    # Folders with other names are batches that are being written, and the checkpoint.
     batches = [
-        place.child(entry.name)
-        for entry in place.entries()
-        if entry.name.startswith(f"{_BATCH}=") and place.child(entry.name).child(name).exists()
+        result.child(entry.name)
+        for entry in result.entries()
+        if entry.name.startswith(f"{_BATCH}=") and result.child(entry.name).child(name).exists()
     ]
     if not batches:
         raise PipelineError(f"{folder} holds no table {name!r}; it is no result of a route")
-    return _read(spark, batches, name, place)
+    return _read(spark, batches, name, result)
 
 
 def _read(

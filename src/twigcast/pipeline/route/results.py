@@ -1,4 +1,4 @@
-"""The tables of a result, taken from verdicts, and what they say in sum.
+"""The tables of a result, made from verdicts, and their totals.
 
 ``deliveries``  document, key, subscriber; with a network also the broker
 ``documents``   id, source, size, hash, status: delivered, unwanted or rejected
@@ -42,12 +42,12 @@ class LinkTraffic:
     documents: int
     bytes: int
     false_positives: int
-    """Documents that nobody beyond the link got."""
+    """Documents that no client beyond the link received."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What the verdicts say in sum."""
+    """The totals of all verdicts."""
 
     documents: int = 0
     bytes: int = 0
@@ -62,7 +62,7 @@ class Totals:
     links: tuple[LinkTraffic, ...] = field(default=())
 
     def as_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """The totals as the summary has them."""
         return asdict(self)
 
 
@@ -81,7 +81,7 @@ def tables(verdicts: DataFrame, decision: Decision) -> dict[str, DataFrame]:
             .otherwise(UNWANTED)
         )
         documents = documents.withColumn("status", status)
-    found = {
+    result = {
         "deliveries": verdicts.select(F.col("id").alias("document"), F.inline("deliveries")),
         "documents": documents.select("id", "source", "size", "hash", "status"),
         "rejected": documents.where(F.col("reason").isNotNull()).select(
@@ -89,8 +89,8 @@ def tables(verdicts: DataFrame, decision: Decision) -> dict[str, DataFrame]:
         ),
     }
     if decision.network is not None:
-        found["links"] = _links(verdicts, decision)
-    return found
+        result["links"] = _links(verdicts, decision)
+    return result
 
 
 def _links(verdicts: DataFrame, decision: Decision) -> DataFrame:
@@ -116,14 +116,14 @@ def _links(verdicts: DataFrame, decision: Decision) -> DataFrame:
 
 
 def write_tables(
-    found: Mapping[str, DataFrame],
+    frames: Mapping[str, DataFrame],
     folder: Location,
     *,
     format: Format = "parquet",  # noqa: A002 - as Spark's own writer calls it
     partition_by_subscriber: bool = False,
 ) -> None:
     """Write each table to a folder of its name."""
-    for name, frame in found.items():
+    for name, frame in frames.items():
         describe(frame.sparkSession, f"writing {name}")
         if name == "deliveries" and partition_by_subscriber:
             writer = frame.repartition("subscriber").write.partitionBy("subscriber")
@@ -136,13 +136,13 @@ def write_tables(
             writer.json(target)
 
 
-def sum_up(verdicts: DataFrame, found: Mapping[str, DataFrame]) -> Totals:
-    """The totals of verdicts that are kept, and of tables that are written."""
+def sum_up(verdicts: DataFrame, frames: Mapping[str, DataFrame]) -> Totals:
+    """The totals, from persisted verdicts and from tables that are written."""
     spark = verdicts.sparkSession
     describe(spark, "summing up")
     by_status = {
         row.status: (row.documents, row.bytes or 0)
-        for row in found["documents"]
+        for row in frames["documents"]
         .groupBy("status")
         .agg(F.count("*").alias("documents"), F.sum("size").alias("bytes"))
         .collect()
@@ -150,16 +150,16 @@ def sum_up(verdicts: DataFrame, found: Mapping[str, DataFrame]) -> Totals:
     counted = verdicts.agg(F.sum(F.size("deliveries"))).first()
     deliveries = int((counted and counted[0]) or 0)
     reasons = (
-        found["rejected"].groupBy("reason").count().orderBy(F.desc("count"), "reason")
+        frames["rejected"].groupBy("reason").count().orderBy(F.desc("count"), "reason")
         if REJECTED in by_status
         else None
     )
     busiest = (
-        found["deliveries"].groupBy("subscriber").count().orderBy(F.desc("count"), "subscriber")
+        frames["deliveries"].groupBy("subscriber").count().orderBy(F.desc("count"), "subscriber")
         if deliveries
         else None
     )
-    links = found["links"].collect() if "links" in found else []
+    links = frames["links"].collect() if "links" in frames else []
     return Totals(
         documents=sum(count for count, _ in by_status.values()),
         bytes=sum(size for _, size in by_status.values()),
@@ -180,15 +180,15 @@ def _top(frame: DataFrame | None, most: int) -> tuple[tuple[str, int], ...]:
 
 
 def _take(tries: Path, root: Path, name: str) -> Path:
-    """Put a file that counts among the tables."""
+    """Move a file of the task that Spark counted to its table."""
     target = root / name
     target.parent.mkdir(exist_ok=True)
     try:
         return (tries / name).rename(target)
     except FileNotFoundError:
         raise PipelineError(
-            f"{tries / name} is not there, though a worker wrote it: the folder must be mounted at "
-            "the same place on all machines, and no other job may write to it"
+            f"{tries / name} is not there, though a worker wrote it: the folder must have the "
+            "same path on all machines, and no other job may write to it"
         ) from None
 
 
@@ -198,7 +198,7 @@ def can_write_by_workers(
     format: Format,  # noqa: A002 - as Spark's own writer calls it
     partition_by_subscriber: bool,
 ) -> bool:
-    """Whether workers can write the tables themselves, rather than hand verdicts to Spark."""
+    """Whether workers can write the tables themselves, without handing verdicts to Spark."""
     return (
         folder.local_path is not None
         and format == "parquet"
@@ -216,16 +216,16 @@ def write_result(
     format: Format = "parquet",  # noqa: A002 - as Spark's own writer calls it
     partition_by_subscriber: bool = False,
 ) -> Totals:
-    """Decide on documents and write all tables to a folder, in the quickest way there is."""
+    """Decide on documents and write all tables to a folder; by the workers where they can."""
     if can_write_by_workers(decision, folder, format, partition_by_subscriber):
         return write_by_workers(spark, documents, decision, folder)
-    # Several tables are taken from the verdicts, and documents are matched once.
+    # All tables come from the persisted verdicts, so that documents are matched once.
     verdicts = decision.verdicts(documents).persist()
     try:
-        found = tables(verdicts, decision)
-        write_tables(found, folder, format=format, partition_by_subscriber=partition_by_subscriber)
+        frames = tables(verdicts, decision)
+        write_tables(frames, folder, format=format, partition_by_subscriber=partition_by_subscriber)
         written = read_table(spark, folder.url, "deliveries")
-        return sum_up(verdicts, found | {"deliveries": written})
+        return sum_up(verdicts, frames | {"deliveries": written})
     finally:
         verdicts.unpersist()
 
@@ -233,31 +233,31 @@ def write_result(
 def write_by_workers(
     spark: SparkSession, documents: Documents, decision: Decision, folder: Location
 ) -> Totals:
-    """Let workers write the tables to a folder that they see, and keep the files that count."""
+    """Let workers write the tables to a folder that they see; keep the files of counted tasks."""
     root = Path(str(folder.local_path))
     tries = root / _TRIES
     tries.mkdir(parents=True)
-    told = Written()
+    written = Written()
     for row in decision.written(documents, str(tries)).collect():
-        told.merge(Written.of_text(row.written))
-    counted = [_take(tries, root, name) for name in told.files]
+        written.merge(Written.of_text(row.written))
+    counted = [_take(tries, root, name) for name in written.files]
     shutil.rmtree(tries)
     for table in ("deliveries", "documents", "rejected"):
         if not any(path.parent.name == table for path in counted):
             write_empty(root / table, table, routed=decision.network is not None)
-    links = tuple(LinkTraffic(*one, *told.link(*one)) for one in sorted(decision.links))
+    links = tuple(LinkTraffic(*one, *written.link(*one)) for one in sorted(decision.links))
     if decision.network is not None:
         write_links(root / "links", [astuple(one) for one in links])
     deliveries = sorted(path for path in counted if path.parent.name == "deliveries")
     return Totals(
-        documents=told.statuses.total(),
-        bytes=told.bytes,
-        deliveries=told.deliveries,
-        delivered=told.statuses[DELIVERED],
-        unwanted=told.statuses[UNWANTED],
-        rejected=told.statuses[REJECTED],
+        documents=written.statuses.total(),
+        bytes=written.bytes,
+        deliveries=written.deliveries,
+        delivered=written.statuses[DELIVERED],
+        unwanted=written.statuses[UNWANTED],
+        rejected=written.statuses[REJECTED],
         reasons=tuple(
-            sorted(told.reasons.items(), key=lambda one: (-one[1], one[0]))[:_MOST_REASONS]
+            sorted(written.reasons.items(), key=lambda one: (-one[1], one[0]))[:_MOST_REASONS]
         ),
         busiest=tuple(busiest_subscribers(deliveries, _MOST_SUBSCRIBERS)),
         links=links,

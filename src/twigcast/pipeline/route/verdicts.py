@@ -1,14 +1,14 @@
-"""One verdict a document: what a worker makes of a batch of documents.
+"""Verdicts: what a worker decides about a batch of documents, one verdict a document.
 
     documents ──► Decide ──► Verdicts ──┬──► rows for Spark, one a document
                                         └──► the tables of a result, which workers write
 
-Verdicts tell what each document is (id, source, size, hash), what became of it (status, or why it
-was rejected and where in it), to whom it goes, and in a network which links it crosses.
+A verdict has the facts of a document (id, source, size, hash), its status, the reason and position
+if it was rejected, its deliveries, and with a network the links that it crosses.
 
 :class:`MatchDocuments` asks an index, :class:`RouteDocuments` a frozen network.  Both hold only the
-name of a bundle and are pure functions of what comes in, so a batch can be decided again anywhere.
-Names of keys and subscribers stay numbers into dictionaries until they are written.
+name of a bundle, and are pure functions of a batch, so any worker may decide a batch again.  Keys
+and subscribers stay numbers into dictionaries until they are written.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What became of a batch of documents."""
+    """The verdicts on a batch of documents, as columns."""
 
     facts: pa.RecordBatch
     """id, source, size, hash, reason, line, column."""
@@ -67,13 +67,13 @@ class Verdicts:
 
     @cached_property
     def status(self) -> pa.Array:
-        """Delivered, unwanted or rejected."""
+        """The status of each document: delivered, unwanted or rejected."""
         is_wanted = pa.array(np.diff(self.offsets) > 0)
         wanted = pc.if_else(is_wanted, DELIVERED, UNWANTED)
         return pc.if_else(pc.is_valid(self.facts.column("reason")), REJECTED, wanted)
 
     def rows(self) -> Batches:
-        """A row a document, in pieces with a bounded number of deliveries, whatever matches."""
+        """One row a document, in batches whose number of deliveries is bounded."""
         names = self.facts.schema.names
         for begin, end in self._pieces():
             part = {name: self.facts.column(name).slice(begin, end - begin) for name in names}
@@ -86,7 +86,7 @@ class Verdicts:
             yield pa.RecordBatch.from_pydict(part)
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
-        """Runs of documents; one document may have any number of deliveries."""
+        """Ranges of documents with few enough deliveries; a range has at least one document."""
         begin = 0
         while begin < len(self):
             most = self.offsets[begin] + _MOST_DELIVERIES
@@ -142,31 +142,31 @@ class RouteDocuments:
     def __call__(self, batch: pa.RecordBatch) -> Verdicts:
         network = self.bundle.loaded()
         known = set(network.brokers)
-        places = [self.at] * len(batch)
+        brokers = [self.at] * len(batch)
         if "at" in batch.schema.names:
-            places = [each or self.at for each in batch.column("at").to_pylist()]
+            brokers = [each or self.at for each in batch.column("at").to_pylist()]
         errors = {
-            number: DocumentError(_no_such_broker(place))
-            for number, place in enumerate(places)
-            if place not in known
+            number: DocumentError(_no_such_broker(broker))
+            for number, broker in enumerate(brokers)
+            if broker not in known
         }
-        # Those with errors are matched in vain, at any broker.
+        # A document with an error is routed from any broker, and its route is dropped.
         entered = [
-            place if place is not None and place in known else network.brokers[0]
-            for place in places
+            broker if broker is not None and broker in known else network.brokers[0]
+            for broker in brokers
         ]
         routes = _Routes()
-        for number, found in enumerate(network.route_batch(batch.column("content"), entered)):
-            if isinstance(found, DocumentError):
-                errors[number] = found
-            routes.add(found if isinstance(found, Route) and number not in errors else None)
+        for number, result in enumerate(network.route_batch(batch.column("content"), entered)):
+            if isinstance(result, DocumentError):
+                errors[number] = result
+            routes.add(result if isinstance(result, Route) and number not in errors else None)
         return routes.verdicts(_facts(batch, errors))
 
 
-def _no_such_broker(place: str | None) -> str:
-    if place is None:
+def _no_such_broker(broker: str | None) -> str:
+    if broker is None:
         return "nothing says at which broker the document enters the network"
-    return f"the network has no broker {place!r}, at which the document would enter it"
+    return f"the network has no broker {broker!r}, at which the document would enter it"
 
 
 class _Routes:
@@ -213,7 +213,7 @@ class _Routes:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRows:
-    """What ``mapInArrow`` is given for verdicts as rows of Spark."""
+    """The function for ``mapInArrow`` that gives verdicts as rows of Spark."""
 
     decide: Decide
 
@@ -223,7 +223,7 @@ class VerdictRows:
 
 
 def _facts(batch: pa.RecordBatch, errors: Mapping[int, DocumentError]) -> pa.RecordBatch:
-    """What is known of the documents of a batch, whoever wants them."""
+    """The facts of the documents of a batch, which do not depend on any subscription."""
     contents = batch.column("content")
     problems = batch.column("problem") if "problem" in batch.schema.names else None
     reasons: list[str | None] = [None] * len(batch)
@@ -257,10 +257,10 @@ def _hashes(contents: pa.Array) -> list[str | None]:
     starts = np.frombuffer(offsets, np.int64 if wide else np.int32)
     ends = starts[contents.offset : contents.offset + len(contents) + 1].tolist()
     view = memoryview(data)
-    found: list[str | None] = [
+    hashes: list[str | None] = [
         hashlib.sha256(view[begin:end]).hexdigest() for begin, end in pairwise(ends)
     ]
     if contents.null_count:
         for number in np.flatnonzero(np.asarray(contents.is_null())):
-            found[number] = None
-    return found
+            hashes[number] = None
+    return hashes

@@ -1,16 +1,15 @@
-"""Tables that workers write themselves, where the result is a folder of files that they see.
+"""Tables that workers write themselves, if the folder of the result is one that they see.
 
-Taking verdicts back into Spark costs as much as matching plain paths does: rows, again and again,
-of names that are already there as numbers.  So a task writes its part of each table as Parquet
-straight from Arrow, names as dictionaries, and tells Spark one row: which files it has made, and
-its totals.
+Handing verdicts to Spark costs as much as matching plain paths: names that are numbers in Arrow
+become strings in rows.  So a task writes its part of each table as Parquet, straight from Arrow
+with names as dictionaries.  The task gives Spark one row: the files that it wrote, and its totals.
 
     task 0 ──► _tries/deliveries/part-5f….parquet, _tries/documents/part-5f….parquet, … ──► one row
     task 1 ──► …
 
-Spark takes exactly one row for each part of the job, however often a part was tried.  The files
-that these rows name are moved to the tables; those of other tries go with their folder.  So
-retries, speculation and lost machines leave the result as it should be.
+Spark keeps exactly one row for each part of the job, however often a part was tried.  The driver
+moves the files that these rows name to the tables, and removes the files of other tries.  So the
+result is right after retries, speculation and lost machines.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ _LINK_FIELDS: Final = pa.schema(
 
 @dataclass
 class Written:
-    """What a task tells: its files, and the totals of its documents."""
+    """What a task reports: its files, and the totals of its documents."""
 
     files: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -86,7 +85,7 @@ class Written:
     """By sender and receiver as JSON: documents, bytes, false positives."""
 
     def add(self, verdicts: Verdicts) -> None:
-        """Count a batch."""
+        """Add the verdicts on a batch to the totals."""
         self.statuses.update(_counted(verdicts.status))
         self.reasons.update(_counted(verdicts.facts.column("reason").drop_null()))
         self.bytes += pc.sum(verdicts.facts.column("size")).as_py() or 0
@@ -110,7 +109,7 @@ class Written:
         return self.links.get(json.dumps([sender, receiver]), [0, 0, 0])
 
     def merge(self, other: Written) -> None:
-        """Add what another task has told."""
+        """Add the report of another task."""
         self.files += other.files
         self.statuses += other.statuses
         self.reasons += other.reasons
@@ -121,15 +120,16 @@ class Written:
             counts[:] = [one + another for one, another in zip(counts, more, strict=True)]
 
     def to_text(self) -> str:
-        """For the way to the driver."""
+        """The report as one text, for the row that goes to the driver."""
         return json.dumps(vars(self))
 
     @classmethod
     def of_text(cls, text: str) -> Written:
-        """What a task has told."""
-        told: dict[str, Any] = json.loads(text)
-        told["statuses"], told["reasons"] = Counter(told["statuses"]), Counter(told["reasons"])
-        return cls(**told)
+        """The report in a text that :meth:`to_text` made."""
+        fields: dict[str, Any] = json.loads(text)
+        for name in ("statuses", "reasons"):
+            fields[name] = Counter(fields[name])
+        return cls(**fields)
 
 
 def _counted(values: pa.Array) -> dict[str, int]:
@@ -138,7 +138,7 @@ def _counted(values: pa.Array) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class WriteTables:
-    """What ``mapInArrow`` is given: decides on documents and writes the tables of a result."""
+    """The function for ``mapInArrow`` that decides on documents and writes the tables."""
 
     decide: Decide
     folder: str
@@ -170,7 +170,7 @@ class _Pieces:
         for batch in self.batches:
             begin = 0
             while begin < len(batch):
-                # As many each as the documents before, whose number grows meanwhile.
+                # Estimated from the mean number of deliveries of the documents before.
                 documents = self.written.statuses.total()
                 most = len(batch)
                 if self.written.deliveries:
@@ -223,7 +223,7 @@ class _Tables:
     def _write(self, table: str, rows: pa.Table, row_group: int | None = None) -> None:
         writer = self._writers.get(table)
         if writer is None:
-            # The folder itself is the driver's to make: a task may outlive a job that failed.
+            # Only the driver makes the folder itself: a task may outlive a job that failed.
             (self._folder / table).mkdir(exist_ok=True)
             schema = self._schemas[table]
             writer = self._writers[table] = pq.ParquetWriter(
@@ -235,7 +235,7 @@ class _Tables:
                     if pa.types.is_dictionary(one.type) or one.name in ("status", "reason")
                 ],
                 dictionary_pagesize_limit=_DICTIONARY_BYTES,
-                # Those of other columns would take longer than writing these.
+                # Statistics of the other columns would take longer than writing them.
                 write_statistics=[schema.names[0]],
                 store_schema=False,
             )
@@ -259,7 +259,7 @@ class _Waiting(NamedTuple):
 
     @classmethod
     def of(cls, verdicts: Verdicts) -> _Waiting:
-        # A copy: the ids of a batch that came from Spark would keep all of it in memory.
+        # A copy: the ids of a batch from Spark would keep the whole batch in memory.
         ids = verdicts.facts.column("id").take(pa.array(np.arange(len(verdicts))))
         return cls(ids, np.diff(verdicts.offsets), verdicts.deliveries)
 
@@ -290,7 +290,7 @@ def _compact(numbers: pa.Array, names: pa.Array) -> pa.DictionaryArray:
 
 
 def write_empty(folder: Path, table: str, *, routed: bool) -> None:
-    """A table without rows, so that readers find its columns."""
+    """Write a table without rows, so that readers see its columns."""
     schema = (_ROUTED if routed else _SCHEMAS)[table]
     plain = pa.schema([(one.name, _STRING if one.type == _NAMES else one.type) for one in schema])
     folder.mkdir(exist_ok=True)
@@ -298,7 +298,7 @@ def write_empty(folder: Path, table: str, *, routed: bool) -> None:
 
 
 def write_links(folder: Path, rows: list[tuple[Any, ...]]) -> None:
-    """The table of the links, in one file."""
+    """Write the table of the links, in one file."""
     folder.mkdir()
     columns = list(zip(*rows, strict=True)) or [()] * len(_LINK_FIELDS)
     arrays = [
@@ -316,9 +316,9 @@ def busiest_subscribers(files: Iterable[Path], most: int) -> list[tuple[str, int
             for number in range(file.num_row_groups):
                 column = file.read_row_group(number, columns=["subscriber"]).column(0)
                 for chunk in column.chunks:
-                    found = pc.value_counts(chunk.indices)
-                    names = chunk.dictionary.take(found.field("values"))
-                    counts.append(pa.table({"name": names, "count": found.field("counts")}))
+                    counted = pc.value_counts(chunk.indices)
+                    names = chunk.dictionary.take(counted.field("values"))
+                    counts.append(pa.table({"name": names, "count": counted.field("counts")}))
     if not counts:
         return []
     summed = pa.concat_tables(counts).group_by("name").aggregate([("count", "sum")])

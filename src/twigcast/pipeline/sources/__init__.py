@@ -1,4 +1,4 @@
-"""Documents from wherever they are, in the columns that everything else here works on.
+"""Sources of documents, all read into the same columns.
 
     folders, files, patterns ──listing──┬── files    .xml, .xml.gz; members of .zip, .tar.gz
                                         ├── tables   Parquet, JSON lines, CSV: a column of XML
@@ -6,13 +6,13 @@
     a folder, as files arrive ──streams─┘      │
     any frame ──as_documents───────────────────┴──► id, source, content, problem [, at] [, time]
 
-:func:`read_documents` reads what is there, :func:`stream_documents` what arrives, and
-:func:`as_documents` takes a frame that comes from elsewhere.  Spark lists, fetches, splits and
-decompresses; Python in the workers opens archives and finds rows.
+:func:`read_documents` reads the files that are there, :func:`stream_documents` files as they
+arrive, and :func:`as_documents` takes any DataFrame.  Spark lists, fetches, splits and
+decompresses; Python in the workers opens archives and cuts rows.
 
 Invariants: ids are unique and the same on every run and retry, so that work may be repeated; a
-file, member, line or row that cannot be read is a row with a ``problem``, and takes no other one
-with it; nothing is guessed.
+file, member, line or row that cannot be read is a row with a ``problem``, and does not affect other
+rows; nothing is guessed.
 
 Cost: one pass over the inputs, and on the driver their names and, for tables of lines and files to
 be cut, the head of a file.  No worker holds more than a document and a batch, except for a file

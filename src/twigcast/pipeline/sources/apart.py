@@ -1,7 +1,8 @@
-"""Loading with settings of our own, while the user's session stays as it is.
+"""Loading with settings of our own, without changing the user's Spark session.
 
-Spark decides how files are listed and cut by the session that loads them, and remembers that in the
-plan.  So a copy of the session loads, with all that the user has set, and the plan is handed back.
+The settings of a Spark session decide how it lists and cuts files, and the plan remembers that.  So
+a copy of the user's Spark session, with our settings on top, loads the files, and the user's Spark
+session gets the plan.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 def load_apart(
     spark: SparkSession, load: Callable[[SparkSession], DataFrame], settings: Mapping[str, str]
 ) -> DataFrame:
-    """What ``load`` reads under these settings; the frame belongs to ``spark``."""
+    """The frame that ``load`` reads under these settings; it belongs to ``spark``."""
     java: Any = spark._jsparkSession
     apart = SparkSession(spark.sparkContext, java.cloneSession())
     for name, value in settings.items():

@@ -27,8 +27,8 @@ _BATCH_ROWS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One document, or the reason why there is none."""
+class SourceRow:
+    """One row of a source: a document, or the reason why there is none."""
 
     id: str
     source: str
@@ -36,11 +36,11 @@ class Found:
     problem: str | None = None
 
 
-def to_batches(found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
+def to_batches(documents: Iterable[SourceRow]) -> Iterator[pa.RecordBatch]:
     """The documents in order, as batches that are bounded in rows and bytes."""
-    rows: list[Found] = []
+    rows: list[SourceRow] = []
     size = 0
-    for one in found:
+    for one in documents:
         rows.append(one)
         size += len(one.content or b"") + len(one.id) + len(one.source)
         if size >= _BATCH_BYTES or len(rows) >= _BATCH_ROWS:
@@ -50,7 +50,7 @@ def to_batches(found: Iterable[Found]) -> Iterator[pa.RecordBatch]:
         yield _batch(rows)
 
 
-def _batch(rows: list[Found]) -> pa.RecordBatch:
+def _batch(rows: list[SourceRow]) -> pa.RecordBatch:
     columns = [[getattr(row, name) for row in rows] for name in COLUMNS]
     return pa.record_batch(
         [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)],

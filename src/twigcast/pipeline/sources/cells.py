@@ -2,7 +2,7 @@
 
 A string cell is text, whatever encoding its XML declaration names, and travels as UTF-8.  So a
 declaration that names another encoding would be a lie about the bytes; its name is replaced by
-``UTF-8`` and padded with spaces, which XML allows there, so that places in error messages stay
+``UTF-8`` and padded with spaces, which XML allows there, so that positions in error messages stay
 right.  That is done by expressions of Spark, and only the first characters of a text are looked at.
 """
 
@@ -76,13 +76,13 @@ def content_of(frame: DataFrame, name: str) -> Column:
 
 def optional_columns(options: SourceOptions) -> list[Column]:
     """The columns ``at`` and ``time``, where the user named them."""
-    found = []
+    columns = []
     if options.at_column is not None:
-        found.append(F.col(quoted(options.at_column)).cast("string").alias("at"))
+        columns.append(F.col(quoted(options.at_column)).cast("string").alias("at"))
     if options.time_column is not None:
         # A time that cannot be read is none; it must not end the job.
-        found.append(F.col(quoted(options.time_column)).try_cast("timestamp").alias("time"))
-    return found
+        columns.append(F.col(quoted(options.time_column)).try_cast("timestamp").alias("time"))
+    return columns
 
 
 def quoted(name: str) -> str:

@@ -1,20 +1,20 @@
-"""Documents on their way to a worker: what Spark reads, and how a worker opens it.
+"""Documents as Spark hands them to a worker: rows, and how a worker opens them.
 
     Spark: rows that refer to documents ──Arrow──► worker: opening ──► documents ──► work
 
 Whatever crosses from Spark to a worker is copied twice, so documents that a worker can open itself
-come as references: a path, a part of an archive, a row group of a Parquet file.  Others come as
-they are.  Either way the work that is asked for happens in the same worker, right where the
-documents have been opened.
+come as references: a path, a part of an archive, a row group of a Parquet file.  Other
+documents come with their content.  In both cases the work on a document happens in the worker that
+opened it.
 
 The columns in which documents travel::
 
     id       string     unique, and the same on every run and retry
     source   string     where the document came from, for people
-    content  binary     the document; null where it could not be had
+    content  binary     the document; null if it could not be read
     problem  string     why there is no content, else null
     at       string     the broker at which it enters     (only where a column was named)
-    time     timestamp  when it was                        (only where a column was named)
+    time     timestamp  the time of the document           (only where a column was named)
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ class DocumentPart:
     """The columns once they are opened."""
 
     def mapped(self, work: Work, schema: str) -> DataFrame:
-        """What the work makes of the documents."""
+        """The rows that the work makes of the documents."""
         whole = work if self.opening is None else _InTurn(self.opening, work)
         return self.frame.mapInArrow(whole, schema)
 
     def opened(self) -> DataFrame:
-        """The documents themselves."""
+        """The documents as a frame."""
         if self.opening is None:
             return self.frame
         return self.frame.mapInArrow(self.opening, self.schema)
 
     @property
-    def has_place(self) -> bool:
-        """Whether they say at which broker they enter a network."""
+    def names_broker(self) -> bool:
+        """Whether a column names the broker where each document enters a network."""
         columns = self.frame.columns if self.opening is None else _names(self.schema)
         return "at" in columns
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Documents from any number of places."""
+    """Documents from any number of sources."""
 
     parts: tuple[DocumentPart, ...]
 
@@ -74,22 +74,22 @@ class Documents:
 
     @classmethod
     def joined(cls, several: Iterable[Documents]) -> Documents:
-        """All of them together."""
+        """The documents of several sources together."""
         return cls(tuple(part for each in several for part in each.parts))
 
     def mapped(self, work: Work, schema: str) -> DataFrame:
-        """What the work makes of all of them."""
+        """The rows that the work makes of all documents."""
         return reduce(DataFrame.unionAll, [part.mapped(work, schema) for part in self.parts])
 
     def frame(self) -> DataFrame:
-        """The documents themselves."""
+        """All documents as one frame."""
         frames = [part.opened() for part in self.parts]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
     @property
-    def has_place(self) -> bool:
-        """Whether some say at which broker they enter a network."""
-        return any(part.has_place for part in self.parts)
+    def names_broker(self) -> bool:
+        """Whether a source has a column that names the broker of each document."""
+        return any(part.names_broker for part in self.parts)
 
 
 def _part(given: DocumentPart | DataFrame) -> DocumentPart:

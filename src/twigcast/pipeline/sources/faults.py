@@ -1,4 +1,4 @@
-"""Which errors tell about a file, and which about the moment.
+"""Which errors are about a file, and which about the moment.
 
 A damaged archive is damaged on every attempt: that is the problem of a row.  A disk or a mount that
 does not answer, or too many open files, may be well a minute later: such an error is raised, so
@@ -20,7 +20,7 @@ _LASTING: Final = frozenset(
         errno.EPERM,
         errno.ELOOP,
         errno.ENAMETOOLONG,
-        # An archive may point to places that no file has.
+        # An archive may point to offsets that no file has.
         errno.EINVAL,
         errno.EOVERFLOW,
     }

@@ -7,7 +7,7 @@ A file of this machine or a mounted folder may be an archive far larger than mem
 asked for its bytes.  A large local zip is cut into parts, one task each; a tar has no table of its
 members and is one task.  From other file systems the bytes come through Spark, which takes whole
 files; one that is too large for that is a row with a problem.  Spark passes over files without a
-byte, so those are found by their names.
+byte, so those are taken from the listing.
 
 Cost: a task holds one file of another file system, or one document of a local one, and a batch.
 """
@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
-from twigcast.pipeline.sources.batching import Found, to_batches
+from twigcast.pipeline.sources.batching import SourceRow, to_batches
 from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
 from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.listing import Reading, empty_files
@@ -40,15 +40,15 @@ NOT_FETCHED: Final = (
     f"the file is larger than {FETCHED:,} bytes; copy it to a folder that all workers see"
 )
 
-Reader = Callable[[str, BinaryIO], Iterator[Found]]
-"""What is in one open file, by its URL; a function that workers can import."""
+Reader = Callable[[str, BinaryIO], Iterator[SourceRow]]
+"""A function that workers can import: the documents of one open file, given its URL."""
 
 
 def read_files(spark: SparkSession, reading: Reading, part: int = PART) -> Documents:
     """The documents of these files."""
     frame = reading.load(spark, "binaryFile")
     there = _read_local(spark, reading, frame, part) if reading.is_local else fetched(frame)
-    empty = [found for url in empty_files(frame) for found in read_file(url, io.BytesIO())]
+    empty = [row for url in empty_files(frame) for row in read_file(url, io.BytesIO())]
     if not empty:
         return there
     rows = [(one.id, one.source, one.content, one.problem) for one in empty]
@@ -98,10 +98,10 @@ class ZipParts:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The documents of the numbered parts."""
         return to_batches(
-            found
+            row
             for batch in batches
             for number in batch.column(0).to_pylist()
-            for found in _open_part(*self.parts[number])
+            for row in _open_part(*self.parts[number])
         )
 
 
@@ -114,10 +114,10 @@ class OpenFiles:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The documents of the files."""
         return to_batches(
-            found
+            row
             for batch in batches
             for path in batch.column(0).to_pylist()
-            for found in _open_file(path, self.read)
+            for row in _open_file(path, self.read)
         )
 
 
@@ -133,30 +133,30 @@ class ReadContents:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The documents of the files."""
         return to_batches(
-            found
+            row
             for batch in batches
             for path, content in zip(*batch.columns, strict=True)
-            for found in self._read(path.as_py(), content.as_py())
+            for row in self._read(path.as_py(), content.as_py())
         )
 
-    def _read(self, path: str, content: bytes | None) -> Iterator[Found]:
+    def _read(self, path: str, content: bytes | None) -> Iterator[SourceRow]:
         if content is None:
-            return iter([Found(path, path, None, NOT_FETCHED)])
+            return iter([SourceRow(path, path, None, NOT_FETCHED)])
         return self.read(path, io.BytesIO(content))
 
 
-def _open_part(path: str, part: int, parts: int) -> Iterator[Found]:
+def _open_part(path: str, part: int, parts: int) -> Iterator[SourceRow]:
     read = partial(read_file, part=part, parts=parts)
     return _open_file(path, read, is_first=part == 0)
 
 
-def _open_file(path: str, read: Reader, *, is_first: bool = True) -> Iterator[Found]:
+def _open_file(path: str, read: Reader, *, is_first: bool = True) -> Iterator[SourceRow]:
     try:
         file = open_local(path)
     except OSError as error:
         raise_passing(error)
         if is_first:
-            yield Found(path, path, None, f"it cannot be opened: {error.strerror}")
+            yield SourceRow(path, path, None, f"it cannot be opened: {error.strerror}")
         return
     with file:
         yield from read(path, file)

@@ -21,39 +21,39 @@ class ForwardFile(io.RawIOBase):
     def __init__(self, stream: BinaryIO, limit: int) -> None:
         self._stream = stream
         self._limit = limit + tarfile.RECORDSIZE
-        self._place = 0
+        self._offset = 0
         self._last = b""
 
     def readable(self) -> bool:
-        """Always."""
+        """True: the stream is there to be read."""
         return True
 
     def seekable(self) -> bool:
-        """Forward."""
+        """True: forward, which is all that ``tarfile`` needs."""
         return True
 
     def tell(self) -> int:
-        """How much was read."""
-        return self._place
+        """The number of bytes read so far."""
+        return self._offset
 
     def read(self, size: int = -1, /) -> bytes:
         """The next bytes, fewer only at the end."""
         if size < 0 or size > self._limit:
             raise tarfile.ReadError(f"a header asks for {size:,} bytes at once")
         self._last = self._stream.read(size)
-        self._place += len(self._last)
+        self._offset += len(self._last)
         return self._last
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Read on to a place."""
-        if whence != io.SEEK_SET or offset < self._place:
+        """Read on to an offset, which must not be behind."""
+        if whence != io.SEEK_SET or offset < self._offset:
             raise tarfile.ReadError("a header points backwards")
-        while self._place < offset:
-            piece = self._stream.read(min(_STEP, offset - self._place))
+        while self._offset < offset:
+            piece = self._stream.read(min(_STEP, offset - self._offset))
             if not piece:
                 break
-            self._place += len(piece)
-        return self._place
+            self._offset += len(piece)
+        return self._offset
 
     def require_end(self) -> None:
         """Raise unless the archive came to its end mark, and what follows can be read.

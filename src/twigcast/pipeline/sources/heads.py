@@ -27,10 +27,10 @@ class Head:
 
 def read_heads(spark: SparkSession, url: str) -> Iterator[Head]:
     """Ever longer starts of a file, up to all of it or 64 MB; the caller stops when satisfied."""
-    place = Location(spark, url)
+    location = Location(spark, url)
     size = FIRST_HEAD
     while True:
-        data = place.read_head(size + 1)
+        data = location.read_head(size + 1)
         head = _head(url, data, size)
         yield head
         if head.is_whole or size >= LARGEST_HEAD:

@@ -1,6 +1,6 @@
 """The columns of JSON lines, from the first of them.
 
-Spark would read all lines to find the types; the first megabyte tells enough to know which field
+Spark would read all lines to find the types; the first megabyte is enough to know which field
 holds the XML.  All fields are then read as text.
 """
 
@@ -25,7 +25,7 @@ _FILES: Final = 20
 def json_columns(spark: SparkSession, urls: Sequence[str], options: SourceOptions) -> StructType:
     """The columns to read, all as text: the one with the XML and those the user named."""
     url, fields = urls[0], {}
-    # Parts of a table may be empty; one of the first few tells.
+    # Files of a table may be empty; one of the first few has lines.
     for url in urls[:_FILES]:
         heads = (_fields(head.data, head.is_whole) for head in read_heads(spark, url))
         fields = next(filter(None, heads), {})
@@ -55,10 +55,10 @@ def _fields(data: bytes, is_whole: bool) -> dict[str, bool]:
     fields: dict[str, bool] = {}
     for line in lines:
         try:
-            found = json.loads(line)
+            value_of_line = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict):
-            for name, value in found.items():
+        if isinstance(value_of_line, dict):
+            for name, value in value_of_line.items():
                 fields[name] = fields.get(name, False) or isinstance(value, str)
     return fields

@@ -15,30 +15,31 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from twigcast.pipeline.sources.batching import Found
+from twigcast.pipeline.sources.batching import SourceRow
 from twigcast.pipeline.sources.faults import raise_passing, said
 from twigcast.pipeline.sources.packed_files import LIMIT
 
 LONGEST: Final = 4 * LIMIT
-"""The most bytes of a line; what is written as JSON is longer than it is."""
+"""The most bytes of a line; a document is longer when it is written as JSON."""
 
 TOO_LONG: Final = f"the line is longer than {LONGEST:,} bytes"
 
 
-def read_lines(url: str, file: BinaryIO) -> Iterator[Found]:
-    """The lines of one open file, each as the content of ``URL#n``; one that is too long is told.
+def read_lines(url: str, file: BinaryIO) -> Iterator[SourceRow]:
+    """The lines of one open file, each as the content of ``URL#n``.
 
-    If a compressed file is damaged, a last row with its URL says so.
+    A line that is too long is a row with a problem.  If a compressed file is damaged, a last row
+    with its URL says so.
     """
     packed = url.lower().endswith(".gz")
     stream: BinaryIO = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
     try:
         for number, line in enumerate(_lines(stream), 1):
-            place = f"{url}#{number}"
-            yield Found(place, place, line, None if line is not None else TOO_LONG)
+            name = f"{url}#{number}"
+            yield SourceRow(name, name, line, None if line is not None else TOO_LONG)
     except Exception as error:
         raise_passing(error)
-        yield Found(url, url, None, f"it cannot be read to its end: {said(error)}")
+        yield SourceRow(url, url, None, f"it cannot be read to its end: {said(error)}")
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:

@@ -3,10 +3,10 @@
     inputs ──Spark lists──► names of all files ──endings──► readings: format, roots, name filter
 
 Spark does the listing, in parallel and on any file system, and hands over all names as one string;
-names alone decide.  An input that is itself a file is taken whatever its name is; in a folder,
-names with an ending that is not known are left alone.  A *reading* then is what Spark loads in one
-go: roots, and a filter on names that is made of the endings found, so that a folder with a million
-files is never spelled out.
+names alone decide the format.  An input that is itself a file is taken whatever its name is; in a
+folder, names with an ending that is not known are left alone.  A *reading* then is what Spark loads
+in one go: roots, and a filter on names that is made of their endings, so that a folder with a
+million files is never spelled out.
 
 Invariant: each file belongs to exactly one reading.  Cost: one listing here, one in each reading.
 """
@@ -79,8 +79,8 @@ class Reading:
         if source == "binaryFile" or not self.is_partitioned:
             given["recursiveFileLookup"] = "true"
 
-        def load(session: SparkSession) -> DataFrame:
-            reader = session.read.format(source).options(**given)
+        def load(spark: SparkSession) -> DataFrame:
+            reader = spark.read.format(source).options(**given)
             if schema is not None:
                 reader = reader.schema(schema)
             return reader.load(list(self.roots))
@@ -195,7 +195,7 @@ def _choose(
 
 
 def _require_one_kind(folder: str, names: Iterable[str], options: SourceOptions) -> None:
-    """Raise where a folder holds, say, XML and a table: which of them is meant cannot be told."""
+    """Raise where a folder holds, say, XML and a table: nothing says which of them is meant."""
     if options.wanted_format is not None or options.pattern is not None:
         return
     kinds = {kind: name for name in names if (kind := kind_of(name)) is not None}
@@ -208,7 +208,7 @@ def _require_one_kind(folder: str, names: Iterable[str], options: SourceOptions)
 
 
 def _by_kind(names: Iterable[str], options: SourceOptions) -> dict[str, list[str]]:
-    """Files by format: the one that is asked for, or what the ending tells, or XML."""
+    """Files by format: the one that is asked for, or that of the ending, or XML."""
     kinds: dict[str, list[str]] = {}
     for name in names:
         kind = options.wanted_format or kind_of(name) or FILES
@@ -219,7 +219,7 @@ def _by_kind(names: Iterable[str], options: SourceOptions) -> dict[str, list[str
 
 
 def _systems(urls: Sequence[str]) -> list[list[str]]:
-    """The URLs by file system, since local files are opened in another way."""
+    """The URLs by file system, since workers open local files themselves."""
     systems: dict[str, list[str]] = {}
     for url in urls:
         systems.setdefault(file_system(url), []).append(url)
@@ -250,8 +250,8 @@ def _is_value(step: str) -> bool:
 def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -> list[str]:
     """The files at and below the roots, as Hadoop writes them; hidden ones are not among them."""
 
-    def load(session: SparkSession) -> DataFrame:
-        reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
+    def load(spark: SparkSession) -> DataFrame:
+        reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         if pattern is not None:
             reader = reader.option("pathGlobFilter", pattern)
         return reader.load(list(roots))
@@ -260,7 +260,7 @@ def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -
         frame = _with_few_tasks(spark, load, len(roots))
     except Exception as error:
         if not isinstance(error, AnalysisException) or error.getCondition() != "PATH_NOT_FOUND":
-            # A file system says in many ways that it cannot be reached.
+            # File systems raise many kinds of errors if they cannot be reached.
             raise PipelineError(f"{unescape(roots[0])}: {_first_line(error)}") from None
         missing = (error.getMessageParameters() or {}).get("path", roots[0])
         raise PipelineError(
@@ -272,14 +272,14 @@ def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -
 def empty_files(frame: DataFrame) -> list[str]:
     """Those files of a frame over ``binaryFile`` that have no byte; Spark has no rows for them.
 
-    Spark's listing has their number at once; only where there are some, a job tells the others.
+    Spark's listing has their number at once; only if there are some, a job lists the others.
     """
     java: Any = frame._jdf
     jvm: Any = frame.sparkSession._jvm
     index = java.queryExecution().analyzed().relation().location()
     nothing = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.ArrayList()).toSeq()
     folders = index.listFiles(nothing, nothing)
-    filled = sum(folders.apply(place).files().size() for place in range(folders.size()))
+    filled = sum(folders.apply(number).files().size() for number in range(folders.size()))
     if filled == index.allFiles().size():
         return []
     others = {row.path for row in frame.select("path").collect()}
@@ -287,7 +287,7 @@ def empty_files(frame: DataFrame) -> list[str]:
 
 
 def _input_files(frame: DataFrame) -> list[str]:
-    """All files of a frame, as one string on the way from Java: a call for each takes too long."""
+    """All files of a frame, taken from Java as one string: a call for each takes too long."""
     jvm: Any = frame.sparkSession._jvm
     java: Any = frame._jdf
     text: Any = jvm.org.apache.hadoop.util.StringUtils

@@ -1,4 +1,4 @@
-"""Names of files: what their endings tell, patterns, and URLs as Hadoop writes them."""
+"""Names of files: the formats of their endings, patterns, and URLs as Hadoop writes them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ ENDINGS: Final = {
     CSV: (".csv", ".csv.gz"),
     ROWS: (".xml", ".xml.gz"),
 }
-"""How names end, by the format that they tell."""
+"""The endings of names, by format."""
 
 _BY_LENGTH: Final = sorted(
     ((ending, kind) for kind, endings in ENDINGS.items() if kind != ROWS for ending in endings),
     key=lambda pair: -len(pair[0]),
 )
 KNOWN: Final = tuple(ending for ending, _ in _BY_LENGTH)
-"""All endings that tell a format."""
+"""All endings that have a format, the longest first."""
 
 _GLOB: Final = frozenset("*?[]{}")
 _ESCAPED: Final = _GLOB | {"\\", ","}
 
 
 def kind_of(name: str) -> str | None:
-    """The format that a name tells by its ending."""
+    """The format of a name by its ending; None if the ending is not known."""
     lower = name.lower()
     return next((kind for ending, kind in _BY_LENGTH if lower.endswith(ending)), None)
 
@@ -64,7 +64,7 @@ def unescape(path: str) -> str:
 
 
 def as_hadoop(url: str) -> str:
-    """``file:///a`` and ``file:/a`` are the same place; Hadoop writes the second."""
+    """``file:///a`` and ``file:/a`` are the same URL; Hadoop writes the second."""
     return f"file:/{url.removeprefix('file:').lstrip('/')}" if url.startswith("file:") else url
 
 
@@ -89,5 +89,5 @@ class Qualifier:
             path = above + path
         system = file_system(path)
         # Hadoop drops steps like .. and doubled slashes too.
-        place = path.removeprefix(system).lstrip("/")
-        return system + posixpath.normpath(f"/{place}")
+        rest = path.removeprefix(system).lstrip("/")
+        return system + posixpath.normpath(f"/{rest}")

@@ -1,4 +1,4 @@
-"""What a user may say about where documents come from; everything else is found out."""
+"""The options of a source; what is left out is taken from the files themselves."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _NAME: Final = re.compile(r"(?:[^\W\d][\w.-]*:)?[^\W\d][\w.-]*")
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How to read documents; all of it may be left out.
+    """How to read documents; every option may be left out.
 
     ``format``       one of ``files``, ``parquet``, ``jsonl``, ``csv``, ``rows``; left out, the
-                     names of the files tell
+                     endings of the files decide
     ``column``       the column of a table that holds the XML
     ``id_column``    the column with the ids of the documents
     ``at_column``    the column with the broker at which a document enters
@@ -62,7 +62,7 @@ class SourceOptions:
 
     @property
     def wanted_format(self) -> str | None:
-        """The format that is asked for, in one way or the other."""
+        """The format that ``format`` or ``row_element`` asks for."""
         return ROWS if self.row_element is not None else self.format
 
     @property
@@ -78,4 +78,4 @@ class SourceOptions:
 
 
 DEFAULT_OPTIONS: Final = SourceOptions()
-"""Everything is found out."""
+"""No option is given."""

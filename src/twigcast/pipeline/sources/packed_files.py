@@ -1,4 +1,4 @@
-"""One file to the documents in it: plain, compressed, or an archive of many.
+"""The documents of one file: a plain one, a compressed one, or an archive of many.
 
     a.xml, any other ending   one document
     a.xml.gz                  one document
@@ -8,7 +8,7 @@
 Archives come from anywhere, so nothing in them is believed: no document is read further than the
 limit on its size, whatever sizes and ratios are declared; names serve as ids only and never reach
 a file system; whatever an archive's reader raises about it becomes the ``problem`` of a row, and
-the members before it stay.  Only faults of the machine that may go by are raised.
+the members before it stay.  Only faults of the machine that may pass are raised.
 
 Invariant: ids of one file are distinct and depend on the file alone, also when a zip is read in
 parts: the parts divide its members.  Cost: memory for one document and the names of the members.
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from twigcast.documents import DEFAULT_LIMITS
-from twigcast.pipeline.sources.batching import Found
+from twigcast.pipeline.sources.batching import SourceRow
 from twigcast.pipeline.sources.faults import raise_passing, said
 from twigcast.pipeline.sources.forward import ForwardFile
 
@@ -42,7 +42,7 @@ ARCHIVES: Final = ZIP + TAR
 _MEMBERS: Final = (".xml", ".xml.gz")
 
 
-def read_file(url: str, file: BinaryIO, part: int = 0, parts: int = 1) -> Iterator[Found]:
+def read_file(url: str, file: BinaryIO, part: int = 0, parts: int = 1) -> Iterator[SourceRow]:
     """The documents of one open file; of a zip, those of one of ``parts`` parts."""
     name = url.lower()
     if name.endswith(ZIP):
@@ -58,8 +58,8 @@ def open_local(url: str) -> BinaryIO:
     return Path("/" + url.removeprefix("file:").lstrip("/")).open("rb")
 
 
-def _document(url: str, name: str, file: BinaryIO) -> Found:
-    """A file or member that is one document; ``name`` tells whether it is compressed."""
+def _document(url: str, name: str, file: BinaryIO) -> SourceRow:
+    """A file or member that is one document; compressed if ``name`` ends in ``.gz``."""
     try:
         if name.endswith(".gz"):
             with gzip.GzipFile(fileobj=file) as inner:
@@ -68,19 +68,19 @@ def _document(url: str, name: str, file: BinaryIO) -> Found:
             content = file.read(LIMIT + 1)
     except Exception as error:
         raise_passing(error)
-        return Found(url, url, None, f"it cannot be read: {said(error)}")
+        return SourceRow(url, url, None, f"it cannot be read: {said(error)}")
     if len(content) > LIMIT:
         return _too_large(url)
-    return Found(url, url, content)
+    return SourceRow(url, url, content)
 
 
-def _zip(url: str, file: BinaryIO, part: int, parts: int) -> Iterator[Found]:
+def _zip(url: str, file: BinaryIO, part: int, parts: int) -> Iterator[SourceRow]:
     try:
         archive = zipfile.ZipFile(file)
     except Exception as error:
         raise_passing(error)
         if part == 0:
-            yield Found(url, url, None, f"the archive cannot be read: {said(error)}")
+            yield SourceRow(url, url, None, f"the archive cannot be read: {said(error)}")
         return
     with archive:
         members = archive.infolist()
@@ -93,25 +93,30 @@ def _zip(url: str, file: BinaryIO, part: int, parts: int) -> Iterator[Found]:
             if member.is_dir() or not _is_document(member.filename):
                 continue
             # Every part counts all names, so that a repeated one has the same number in each.
-            place = ids.of(member.filename)
+            identity = ids.of(member.filename)
             if mine:
-                yield _zip_member(place, archive, member)
+                yield _zip_member(identity, archive, member)
 
 
-def _zip_member(place: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Found:
+def _zip_member(identity: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> SourceRow:
     if member.flag_bits & 1:
-        return Found(place, place, None, "it is encrypted; unpack the archive with its password")
+        return SourceRow(
+            identity,
+            identity,
+            None,
+            "it is encrypted; unpack the archive with its password",
+        )
     if member.file_size > LIMIT:
-        return _too_large(place)
+        return _too_large(identity)
     try:
         with archive.open(member) as inner:
-            return _document(place, member.filename.lower(), inner)  # type: ignore[arg-type]
+            return _document(identity, member.filename.lower(), inner)  # type: ignore[arg-type]
     except Exception as error:
         raise_passing(error)
-        return Found(place, place, None, f"it cannot be read: {said(error)}")
+        return SourceRow(identity, identity, None, f"it cannot be read: {said(error)}")
 
 
-def _tar(url: str, file: BinaryIO) -> Iterator[Found]:
+def _tar(url: str, file: BinaryIO) -> Iterator[SourceRow]:
     compressed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
     inner: BinaryIO = gzip.GzipFile(fileobj=file) if compressed else file  # type: ignore[assignment]
@@ -122,26 +127,26 @@ def _tar(url: str, file: BinaryIO) -> Iterator[Found]:
         stream.require_end()
     except Exception as error:
         raise_passing(error)
-        yield Found(url, url, None, f"the archive cannot be read to its end: {said(error)}")
+        yield SourceRow(url, url, None, f"the archive cannot be read to its end: {said(error)}")
 
 
-def _tar_members(url: str, archive: tarfile.TarFile) -> Iterator[Found]:
+def _tar_members(url: str, archive: tarfile.TarFile) -> Iterator[SourceRow]:
     ids = _Ids(url)
     while (member := archive.next()) is not None:
-        # Else it keeps all it has met; the attribute is documented but not in the stubs.
+        # Otherwise the reader keeps all members; the attribute is documented but not in the stubs.
         archive.members.clear()  # type: ignore[attr-defined]
         if not member.isreg() or not _is_document(member.name):
             continue
-        place = ids.of(member.name)
+        identity = ids.of(member.name)
         if member.size > LIMIT:
-            yield _too_large(place)
+            yield _too_large(identity)
             continue
         # Errors of the archive end it; those of a compressed member do not reach further.
         inner = archive.extractfile(member)
         content = inner.read(LIMIT + 1) if inner is not None else b""
         if len(content) < member.size:
             raise tarfile.ReadError("unexpected end of data")
-        yield _document(place, member.name.lower(), io.BytesIO(content))
+        yield _document(identity, member.name.lower(), io.BytesIO(content))
 
 
 def _is_document(name: str) -> bool:
@@ -172,5 +177,5 @@ class _Ids:
         return f"{self._url}!{text}" if count == 1 else f"{self._url}!{text}#{count}"
 
 
-def _too_large(place: str) -> Found:
-    return Found(place, place, None, TOO_LARGE)
+def _too_large(identity: str) -> SourceRow:
+    return SourceRow(identity, identity, None, TOO_LARGE)

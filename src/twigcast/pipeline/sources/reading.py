@@ -1,4 +1,4 @@
-"""Documents from wherever they are, as one frame: at once, as files arrive, or from any frame."""
+"""Documents of files, folders and patterns, or of any DataFrame, as one frame."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from twigcast.pipeline.sources.options import (
 )
 from twigcast.pipeline.sources.row_groups import open_row_groups
 from twigcast.pipeline.sources.rows import read_rows
-from twigcast.pipeline.sources.tables import read_table
+from twigcast.pipeline.sources.tables import read_table_documents
 
 
 def read_documents(
@@ -49,7 +49,7 @@ def read_documents(
 def find_documents(
     spark: SparkSession, inputs: str | Sequence[str], options: SourceOptions = DEFAULT_OPTIONS
 ) -> Documents:
-    """The documents of the inputs, to be opened where the work is."""
+    """The documents of the inputs, to be opened by the workers that work on them."""
     given = [inputs] if isinstance(inputs, str) else list(inputs)
     if not given:
         raise PipelineError("no input is given; name a file, a folder or a pattern")
@@ -71,7 +71,7 @@ def _read(spark: SparkSession, reading: Reading, options: SourceOptions) -> Docu
         opened = open_row_groups(spark, reading, options)
         if opened is not None:
             return opened
-    return Documents.of(read_table(spark, reading, options))
+    return Documents.of(read_table_documents(spark, reading, options))
 
 
 def as_documents(frame: DataFrame, options: SourceOptions = DEFAULT_OPTIONS) -> DataFrame:
@@ -86,9 +86,9 @@ def as_documents(frame: DataFrame, options: SourceOptions = DEFAULT_OPTIONS) -> 
     name = xml_column(frame.schema, options, shown)
     content = content_of(frame, name)
     known = options.id_column or ("id" if "id" in frame.columns else None)
-    found = F.sha2(F.coalesce(content, F.lit(b"")), 256)
+    identity = F.sha2(F.coalesce(content, F.lit(b"")), 256)
     if known is not None:
-        found = F.coalesce(F.col(quoted(known)).cast("string"), found)
+        identity = F.coalesce(F.col(quoted(known)).cast("string"), identity)
     problem = F.when(content.isNull(), F.lit(NO_CELL))
     if "problem" in frame.columns and isinstance(frame.schema["problem"].dataType, StringType):
         problem = F.coalesce(F.col("problem"), problem)
@@ -98,8 +98,8 @@ def as_documents(frame: DataFrame, options: SourceOptions = DEFAULT_OPTIONS) -> 
         if column in frame.columns and getattr(options, f"{column}_column") is None:
             optional.append(F.col(column).try_cast(kind).alias(column))
     return frame.select(
-        found.alias("id"),
-        (F.coalesce(F.col("source").cast("string"), found) if has_source else found).alias(
+        identity.alias("id"),
+        (F.coalesce(F.col("source").cast("string"), identity) if has_source else identity).alias(
             "source"
         ),
         F.when(problem.isNull(), content).alias("content"),

@@ -140,8 +140,8 @@ class ReadRowGroups:
                 row += len(batch)
 
     def _documents(self, batch: pa.RecordBatch, url: str, row: int) -> pa.RecordBatch:
-        places = [f"{url}#{row + number}" for number in range(1, len(batch) + 1)]
-        source = pa.array(places, pa.string())
+        names = [f"{url}#{row + number}" for number in range(1, len(batch) + 1)]
+        source = pa.array(names, pa.string())
         ids = source
         if self.id_column is not None:
             ids = pc.coalesce(_text(batch, self.id_column), source)
@@ -176,7 +176,7 @@ def _content(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 def _as_declared(text: str | None) -> str | None:
     """A text whose declaration says UTF-8 where it says anything, at the same length at least."""
-    found = _DECLARED.match(text) if text else None
-    if text is None or found is None or found[2][1:-1].lower() == "utf-8":
+    declared = _DECLARED.match(text) if text else None
+    if text is None or declared is None or declared[2][1:-1].lower() == "utf-8":
         return text
-    return found[1] + '"UTF-8"'.ljust(len(found[2])) + text[found.end() :]
+    return declared[1] + '"UTF-8"'.ljust(len(declared[2])) + text[declared.end() :]

@@ -80,9 +80,9 @@ def find_head(url: str, element: str, heads: Iterable[Head]) -> RowHead | None:
     be in vain.
     """
     for head in heads:
-        found = _HeadParser(element, *_encoding(url, head.data)).parse(head)
-        if found is not None:
-            return found
+        parsed = _HeadParser(element, *_encoding(url, head.data)).parse(head)
+        if parsed is not None:
+            return parsed
         if head.is_whole:
             return None
     raise PipelineError(

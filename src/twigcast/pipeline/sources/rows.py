@@ -23,8 +23,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.sources.batching import Found, to_batches
-from twigcast.pipeline.sources.blocks import BLOCK, decoded_url, load_in_blocks, place_name
+from twigcast.pipeline.sources.batching import SourceRow, to_batches
+from twigcast.pipeline.sources.blocks import BLOCK, decoded_url, load_in_blocks, record_name
 from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
 from twigcast.pipeline.sources.heads import read_heads, read_tail
 from twigcast.pipeline.sources.listing import Reading
@@ -43,20 +43,22 @@ def read_rows(
     """The rows of these files, and a row with a problem for each file that is none."""
     element = options.row_element or ""
     heads: dict[str, RowHead] = {}
-    problems: list[Found] = []
+    problems: list[SourceRow] = []
     for url in reading.files:
         try:
             head = find_head(url, element, read_heads(spark, url))
         except UnreadableHeadError as error:
-            problems.append(Found(url, url, None, f"no row was found: {error}"))
+            problems.append(SourceRow(url, url, None, f"it has no row: {error}"))
             continue
         if head is not None and head.first >= block:
             # What comes before the first row is known to the task of the first block alone.
-            problems.append(Found(url, url, None, f"no row begins in its first {block:,} bytes"))
+            problems.append(
+                SourceRow(url, url, None, f"no row begins in its first {block:,} bytes")
+            )
         elif head is not None:
             cut = None if _is_compressed(url) else _cut_end(spark, url, head, block)
             if cut is not None:
-                problems.append(Found(f"{url}#end", url, None, INCOMPLETE))
+                problems.append(SourceRow(f"{url}#end", url, None, INCOMPLETE))
             heads[url] = replace(head, cut=cut)
     if not heads and not problems:
         raise PipelineError(
@@ -87,7 +89,7 @@ def _cut(
     if head.encoding:
         options["encoding"] = head.encoding
     if is_local and _is_compressed(url):
-        # A damaged file then ends early, which the worker tells by its root element.  Elsewhere a
+        # A damaged file then ends early, which the worker notices by its root element.  Elsewhere a
         # passing fault of the network would look the same.
         options["ignoreCorruptFiles"] = "true"
     paths = [escape(each) for each in heads]
@@ -118,16 +120,16 @@ class RowDocuments:
             for piece in zip(*(column.to_pylist() for column in batch.columns), strict=True)
         )
         return to_batches(
-            found
+            row
             for (path, start, length, size), block in groupby(pieces, lambda piece: piece[1:])
-            for found in self.of_block(
+            for row in self.of_block(
                 decoded_url(path), start, length == size, (piece[0] for piece in block)
             )
         )
 
     def of_block(
         self, url: str, start: int, is_whole: bool, pieces: Iterable[bytes]
-    ) -> Iterator[Found]:
+    ) -> Iterator[SourceRow]:
         """The documents of one block; ``is_whole`` where that is all of the file."""
         head = self.heads[url]
         count = 0
@@ -140,22 +142,22 @@ class RowDocuments:
                 before = b""  # the elements around the first row are known
             for row in head.scanner.rows(piece, before=before, is_last=ends_file):
                 count += 1
-                yield _document(place_name(url, start, count), head, row)
+                yield _document(record_name(url, start, count), head, row)
             before = piece
             if ends_file and is_whole and not head.root_end.search(piece):
-                yield Found(f"{url}#end", url, None, INCOMPLETE)
+                yield SourceRow(f"{url}#end", url, None, INCOMPLETE)
 
 
-def _document(place: str, head: RowHead, row: Row) -> Found:
+def _document(identity: str, head: RowHead, row: Row) -> SourceRow:
     if row.problem is not None:
-        return Found(place, place, None, row.problem)
+        return SourceRow(identity, identity, None, row.problem)
     declared = row.names_declared
     added = (text for name, text in head.namespaces if name not in declared)
     name = 1 + len(head.scanner.element)
     content = b"".join((head.start, row.tag[:name], *added, row.tag[name:], row.rest))
     if len(content) > LIMIT:
-        return Found(place, place, None, TOO_LARGE)
-    return Found(place, place, content)
+        return SourceRow(identity, identity, None, TOO_LARGE)
+    return SourceRow(identity, identity, content)
 
 
 def _from_first_row(head: RowHead, pieces: Iterable[bytes]) -> Iterator[bytes]:

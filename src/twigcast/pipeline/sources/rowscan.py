@@ -31,11 +31,11 @@ _SKIPPED: Final = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
 
 _AFTER_NAME: Final = (b" ", b"\t", b"\r", b"\n", b"/", b">")
 
-NESTED: Final = "a row starts within the row, so that its end cannot be told; do not cut here"
-SPACED: Final = "its end tag is written with white space, so that rows cannot be told apart"
+NESTED: Final = "a row starts within the row, so that its end is not known; do not cut here"
+SPACED: Final = "its end tag is written with white space, so that its rows cannot be separated"
 OPEN: Final = "an end tag of the row stands in a comment, CDATA section or instruction within it"
 BROKEN: Final = "the start tag of the row is not well-formed, or is cut"
-ENDLESS: Final = "its end is not found before another start tag that begins with the same letters"
+ENDLESS: Final = "its end does not come before another start tag that begins with the same letters"
 CUT: Final = "the file ends within the row, or right after it"
 FOREIGN: Final = "it lies in another element than the first row, with namespaces of its own"
 
@@ -53,7 +53,7 @@ class Row:
         """The namespace attributes of the start tag."""
         if b"xmlns" not in self.tag:
             return set()
-        names = (found[1] for found in _ATTRIBUTE.finditer(self.tag))
+        names = (attribute[1] for attribute in _ATTRIBUTE.finditer(self.tag))
         return {name for name in names if name == b"xmlns" or name.startswith(b"xmlns:")}
 
 
@@ -106,12 +106,12 @@ class RowScanner:
 
     def _ended(self, piece: bytes, is_last: bool) -> Iterator[Row]:
         around = _OpenElements()
-        for place, tag in _tags(piece):
-            if tag is None and self._starts_row(piece, place):
+        for offset, tag in _tags(piece):
+            if tag is None and self._starts_row(piece, offset):
                 yield Row(b"", b"", CUT if is_last else BROKEN)
                 return
             if tag is None or tag[1] != self.element:
-                around.pass_tag(piece, place, tag)
+                around.pass_tag(piece, offset, tag)
                 continue
             foreign = FOREIGN if around.declare_namespaces() else None
             if tag[0].endswith(b"/>"):
@@ -126,24 +126,24 @@ class RowScanner:
             yield Row(tag[0], body + b"</%b>" % self.element, problem or foreign)
             return
 
-    def _starts_row(self, piece: bytes, place: int) -> bool:
-        after = place + 1 + len(self.element)
-        return piece.startswith(self.element, place + 1) and (
+    def _starts_row(self, piece: bytes, offset: int) -> bool:
+        after = offset + 1 + len(self.element)
+        return piece.startswith(self.element, offset + 1) and (
             piece[after : after + 1] in (b"", *_AFTER_NAME)
         )
 
     def _content_end(self, body: bytes) -> tuple[int, str | None]:
         """Where the row's end tag starts in its content, -1 if nowhere, and what is wrong."""
-        place = 0
-        while (found := self._inner.search(body, place)) is not None:
-            if found[0].startswith(b"</"):
-                return found.start(), None
-            if not found[0].startswith((b"<!", b"<?")):
+        offset = 0
+        while (tag := self._inner.search(body, offset)) is not None:
+            if tag[0].startswith(b"</"):
+                return tag.start(), None
+            if not tag[0].startswith((b"<!", b"<?")):
                 return -1, NESTED
-            skipped = _skip(body, found.start())
+            skipped = _skip(body, tag.start())
             if skipped is None or skipped < 0:
                 return -1, OPEN
-            place = skipped
+            offset = skipped
         return -1, None
 
 
@@ -152,8 +152,8 @@ def leaves_namespaces_open(text: bytes) -> bool:
     if b"xmlns" not in text:
         return False
     around = _OpenElements()
-    for place, tag in _tags(text):
-        around.pass_tag(text, place, tag)
+    for offset, tag in _tags(text):
+        around.pass_tag(text, offset, tag)
     return around.declare_namespaces()
 
 
@@ -163,11 +163,11 @@ class _OpenElements:
     def __init__(self) -> None:
         self._opened: list[bool] = []
 
-    def pass_tag(self, text: bytes, place: int, tag: re.Match[bytes] | None) -> None:
+    def pass_tag(self, text: bytes, offset: int, tag: re.Match[bytes] | None) -> None:
         if tag is not None:
             if not tag[0].endswith(b"/>"):
                 self._opened.append(b"xmlns" in tag[0])
-        elif self._opened and text.startswith(b"</", place):
+        elif self._opened and text.startswith(b"</", offset):
             self._opened.pop()
 
     def declare_namespaces(self) -> bool:
@@ -175,24 +175,24 @@ class _OpenElements:
 
 
 def _tags(text: bytes) -> Iterator[tuple[int, re.Match[bytes] | None]]:
-    """Start tags with their places; None for end tags and whatever else starts like a tag."""
-    place = 0
-    while (place := text.find(b"<", place)) >= 0:
-        skipped = _skip(text, place)
+    """Start tags with their offsets; None for end tags and whatever else starts like a tag."""
+    offset = 0
+    while (offset := text.find(b"<", offset)) >= 0:
+        skipped = _skip(text, offset)
         if skipped is None:
-            tag = TAG.match(text, place)
-            yield place, tag
-            place = tag.end() if tag is not None else place + 1
+            tag = TAG.match(text, offset)
+            yield offset, tag
+            offset = tag.end() if tag is not None else offset + 1
         elif skipped < 0:
             return  # the separator stands in a comment
         else:
-            place = skipped
+            offset = skipped
 
 
-def _skip(piece: bytes, place: int) -> int | None:
+def _skip(piece: bytes, offset: int) -> int | None:
     """Where a comment or the like that starts here ends: -1 nowhere, None if there is none."""
     for start, end in _SKIPPED:
-        if piece.startswith(start, place):
-            found = piece.find(end, place + len(start))
-            return found + len(end) if found >= 0 else -1
+        if piece.startswith(start, offset):
+            last = piece.find(end, offset + len(start))
+            return last + len(end) if last >= 0 else -1
     return None

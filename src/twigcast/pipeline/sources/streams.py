@@ -21,7 +21,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.sources.blocks import PLACE
+from twigcast.pipeline.sources.blocks import RECORD
 from twigcast.pipeline.sources.cells import xml_column
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.sources.files import Reader, fetched, opened
@@ -70,10 +70,10 @@ def stream_documents(
         raise PipelineError(
             f"{folder}: files that arrive cannot be cut at an element; read them at once instead"
         )
-    place = Location(spark, folder)
-    if not place.exists():
+    location = Location(spark, folder)
+    if not location.exists():
         raise PipelineError(f"{folder}: nothing is there; make the folder before the stream")
-    names = sorted(list_files(spark, [escape(place.url)], options.pattern))
+    names = sorted(list_files(spark, [escape(location.url)], options.pattern))
     kind = _kind(folder, names, options)
     there = [name for name in names if options.pattern or kind_of(name) == kind]
     reader = spark.readStream.option("recursiveFileLookup", "true")
@@ -83,11 +83,11 @@ def stream_documents(
     if max_files is not None:
         reader = reader.option("maxFilesPerTrigger", max_files)
     if kind != FILES:
-        return Documents.of(_table(spark, reader, kind, there, place.url, options))
+        return Documents.of(_table(spark, reader, kind, there, location.url, options))
     if options.named_columns:
         option = next(iter(options.named_columns))
         raise PipelineError(f"{folder}: {option} names a column, but files of XML have none")
-    return _files(reader, place.url, read_file)
+    return _files(reader, location.url, read_file)
 
 
 def _files(reader: DataStreamReader, url: str, read: Reader) -> Documents:
@@ -129,12 +129,12 @@ def _json_documents(
     line = F.col("content").cast("string")
     parsed = F.from_json(line, with_damages(schema), dict(JSON_OPTIONS))
     cells = lines.select(
-        F.col("id").alias(PLACE),
+        F.col("id").alias(RECORD),
         F.col("problem").alias(_PROBLEM),
         line.alias(_LINE),
         parsed.alias(_PARSED),
     ).select(
-        PLACE,
+        RECORD,
         _PROBLEM,
         *(F.col(_PARSED).getField(name).alias(name) for name in schema.names),
         F.coalesce(
@@ -143,7 +143,7 @@ def _json_documents(
     )
     name = xml_column(schema, options, url)
     return damageable_documents(
-        cells, name, F.col(PLACE), JSON_LINES, options, known=F.col(_PROBLEM)
+        cells, name, F.col(RECORD), JSON_LINES, options, known=F.col(_PROBLEM)
     )
 
 
@@ -153,7 +153,9 @@ def _json_schema(
     if there:
         return json_columns(spark, there, options)
     if options.column is None:
-        raise PipelineError(f"{url}: no file is there yet to tell the column with the XML; name it")
+        raise PipelineError(
+            f"{url}: no file is there yet, so the column with the XML is not known; name it"
+        )
     columns = dict.fromkeys(options.named_columns.values())
     return StructType([StructField(name, StringType()) for name in columns])
 

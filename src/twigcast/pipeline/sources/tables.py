@@ -1,6 +1,6 @@
 """Tables with a column of XML: Parquet, JSON lines, CSV.
 
-An id is taken from a column, or it is the file and the place in it::
+An id is taken from a column, or it is the file and the number of the row::
 
     parquet        URL#n        row n, which Parquet knows
     jsonl, csv     URL#n        row n of the file, counted as it is read
@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 from pyspark.sql.types import StringType, StructField, StructType
 
-from twigcast.pipeline.sources.blocks import PLACE, load_in_blocks, numbered
+from twigcast.pipeline.sources.blocks import RECORD, load_in_blocks, numbered
 from twigcast.pipeline.sources.cells import (
     NO_CELL,
     content_of,
@@ -55,7 +55,9 @@ _DAMAGES: Final = {
 }
 
 
-def read_table(spark: SparkSession, reading: Reading, options: SourceOptions) -> DataFrame:
+def read_table_documents(
+    spark: SparkSession, reading: Reading, options: SourceOptions
+) -> DataFrame:
     """The documents of these tables."""
     shown = reading.files[0]
     if reading.format == PARQUET:
@@ -77,8 +79,8 @@ def parquet_documents(frame: DataFrame, options: SourceOptions, shown: str) -> D
     """The documents of a frame over Parquet files."""
     require_columns(frame.schema, options, shown)
     name = xml_column(frame.schema, options, shown)
-    place = F.concat(file_url(), F.lit("#"), (F.col("_metadata.row_index") + 1).cast("string"))
-    return table_documents(frame, name, place, F.lit(None), options)
+    record = F.concat(file_url(), F.lit("#"), (F.col("_metadata.row_index") + 1).cast("string"))
+    return table_documents(frame, name, record, F.lit(None), options)
 
 
 def line_documents(
@@ -89,13 +91,13 @@ def line_documents(
     name = xml_column(schema, options, shown)
     needed = dict.fromkeys([name, DAMAGED, *options.named_columns.values()])
     rows = numbered(frame, list(needed))
-    return damageable_documents(rows, name, F.col(PLACE), kind, options)
+    return damageable_documents(rows, name, F.col(RECORD), kind, options)
 
 
 def damageable_documents(
     frame: DataFrame,
     name: str,
-    place: Column,
+    record: Column,
     kind: str,
     options: SourceOptions,
     known: Column | None = None,
@@ -104,20 +106,20 @@ def damageable_documents(
     problem = F.when(F.col(DAMAGED).isNotNull(), F.lit(_DAMAGES[kind]))
     if known is not None:
         problem = F.coalesce(known, problem)
-    return table_documents(frame, name, place, problem, options)
+    return table_documents(frame, name, record, problem, options)
 
 
 def table_documents(
-    frame: DataFrame, name: str, place: Column, problem: Column, options: SourceOptions
+    frame: DataFrame, name: str, record: Column, problem: Column, options: SourceOptions
 ) -> DataFrame:
     """The documents of a frame, by expressions for what depends on its kind."""
     content = content_of(frame, name)
-    found = place
+    identity = record
     if options.id_column is not None:
-        found = F.coalesce(F.col(quoted(options.id_column)).cast("string"), place)
+        identity = F.coalesce(F.col(quoted(options.id_column)).cast("string"), record)
     return frame.select(
-        found.alias("id"),
-        place.alias("source"),
+        identity.alias("id"),
+        record.alias("source"),
         F.when(problem.isNull(), content).alias("content"),
         F.coalesce(problem, F.when(content.isNull(), F.lit(NO_CELL))).alias("problem"),
         *optional_columns(options),

@@ -1,16 +1,16 @@
-"""Documents past all subscriptions as they arrive, each exactly once: the continuous job.
+"""The continuous job: documents are matched as they arrive, each exactly once.
 
     folder or streaming frame ──Spark──► batch 12 ──► newest subscriptions ──► OUTPUT/batch=00000012
                                             ▲                                         │
                                             └──────────── checkpoint ◄────────────────┘
 
-Spark's Structured Streaming finds what is new, cuts it into batches and keeps a checkpoint; each
-batch is decided on and written as :func:`~twigcast.pipeline.route.route` does it, then put in place
-by one renaming.  Whenever the process is killed, the next one goes on: nothing is lost, and nothing
-is there twice.
+Spark's Structured Streaming lists what is new, cuts it into batches and keeps a checkpoint.  Each
+batch is decided and written as by :func:`~twigcast.pipeline.route.route`, then published by one
+renaming.  If the process is killed, the next one goes on: no document is lost, and none is there
+twice.
 
-Cost: a batch takes a few tenths of a second beside its documents, so take many of them at once
-where it does not have to be quick.
+Cost: a batch takes a few tenths of a second beside its documents, so take many
+documents at once where latency does not matter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One batch of a stream after the other: decided on, written, put in place, told of."""
+"""The batches of a stream, one after the other: decided, written, published, reported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from twigcast.pipeline.stream.versions import SubscriptionVersions, Version
 
 @dataclass(frozen=True)
 class BatchReport:
-    """What became of a batch; the same stands in its ``batch.json``."""
+    """The report on a batch; its ``batch.json`` has the same."""
 
     batch: int
     stream: str
@@ -34,31 +34,31 @@ class BatchReport:
     totals: Totals
     seconds: float
     warnings: tuple[str, ...] = ()
-    """What was noticed when the batch began, such as a version that cannot be used."""
+    """Warnings from the start of the batch, such as a version that cannot be used."""
     repeated: bool = False
-    """Whether it was in place already when Spark asked for it, because a run was killed."""
+    """Whether the batch was published already when Spark asked for it, after a kill."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """The report as ``batch.json`` has it."""
         return asdict(self)
 
     @classmethod
-    def of_json(cls, told: dict[str, Any]) -> BatchReport:
-        """What :meth:`as_json` gave, or was read from a ``batch.json``."""
-        totals = dict(told["totals"])
+    def of_json(cls, fields: dict[str, Any]) -> BatchReport:
+        """The report from what :meth:`as_json` gave, or from a ``batch.json``."""
+        totals = dict(fields["totals"])
         for name in ("reasons", "busiest"):
             totals[name] = tuple((text, count) for text, count in totals[name])
         totals["links"] = tuple(LinkTraffic(**one) for one in totals["links"])
         parts = {
-            "version": Version(**told["version"]),
+            "version": Version(**fields["version"]),
             "totals": Totals(**totals),
-            "warnings": tuple(told["warnings"]),
+            "warnings": tuple(fields["warnings"]),
         }
-        return cls(**(told | parts))
+        return cls(**(fields | parts))
 
 
 class _StoppedError(Exception):
-    """The stream is to end, so this batch is left to the next run."""
+    """The stream is ending, so this batch is left to the next run."""
 
 
 class StreamBatches:
@@ -87,7 +87,7 @@ class StreamBatches:
     def __call__(self, frame: DataFrame, number: int) -> None:
         with self._running:
             if self._is_finishing:
-                # Returning would tell Spark that the batch is done.
+                # If this returned, Spark would count the batch as done.
                 raise _StoppedError
             try:
                 report = self._run(frame, number)
@@ -106,7 +106,7 @@ class StreamBatches:
         return False
 
     def raise_failure(self, error: StreamingQueryException) -> None:
-        """Say what ended the stream, unless it was told to end."""
+        """Raise the error that ended the stream, unless the stream was asked to end."""
         if self._failure is not None:
             number, cause = self._failure
             if isinstance(cause, TwigcastError):
@@ -119,10 +119,10 @@ class StreamBatches:
 
     def _run(self, frame: DataFrame, number: int) -> BatchReport:
         self.output.check()
-        place = self.output.batch(number)
-        if place.exists():
-            # A run was killed after it had put the batch in place and before Spark noted that.
-            return self._repeated(place)
+        batch = self.output.batch(number)
+        if batch.exists():
+            # A run was killed after it had published the batch and before Spark noted that.
+            return self._repeated(batch)
         started = time.perf_counter()
         warnings = self.versions.renew()
         version, decision = self.versions.version, self.versions.decision
@@ -139,10 +139,10 @@ class StreamBatches:
         self.output.put(number, write)
         return reports[0]
 
-    def _repeated(self, place: Location) -> BatchReport:
-        report = BatchReport.of_json(json.loads(place.child(BATCH_FILE).read_text()))
+    def _repeated(self, batch: Location) -> BatchReport:
+        report = BatchReport.of_json(json.loads(batch.child(BATCH_FILE).read_text()))
         if report.stream != self.output.stream:
-            raise PipelineError(f"{place.url} was written by another stream; take it away")
+            raise PipelineError(f"{batch.url} was written by another stream; take it away")
         return replace(report, repeated=True)
 
     def _write(

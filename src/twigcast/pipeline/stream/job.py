@@ -34,7 +34,7 @@ class Stream:
     @property
     def output(self) -> str:
         """The URL of the output."""
-        return self._batches.output.place.url
+        return self._batches.output.folder.url
 
     @property
     def checkpoint(self) -> str:
@@ -48,7 +48,7 @@ class Stream:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was noticed before the first batch."""
+        """Warnings from before the first batch."""
         return self._batches.versions.warnings
 
     @property
@@ -57,7 +57,7 @@ class Stream:
         return bool(self.query.isActive)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most so many seconds; whether it has come.
+        """Wait for the end, at most ``timeout`` seconds; returns whether the stream has ended.
 
         A stream that failed raises a :class:`~twigcast.errors.TwigcastError` that says why.
         """
@@ -71,13 +71,13 @@ class Stream:
         return ended is not False
 
     def finish(self, timeout: float | None = None) -> bool:
-        """Begin no further batch; whether none is running, which is waited for so many seconds."""
+        """Begin no further batch, and wait for the running one; returns whether it has ended."""
         return self._batches.finish(timeout)
 
     def stop(self, timeout: float | None = None) -> None:
-        """End after the batch that is running, or in the midst of it after so many seconds.
+        """End after the batch that is running, or within it after ``timeout`` seconds.
 
-        What is not in place then is done by the next run.
+        The next run does what is not published then.
         """
         if not self.finish(timeout):
             self._batches.is_interrupted = True
@@ -86,22 +86,22 @@ class Stream:
 
 
 class StreamSettings(TypedDict, total=False):
-    """What may be said of a stream beside its documents."""
+    """The settings of a stream, beside its documents."""
 
     output: Required[str]
     """The folder to write to; a stream that was stopped goes on there."""
     checkpoint: str | None
-    """Where Spark keeps what it has taken; in the output by default."""
+    """The folder where Spark records which documents it has taken; by default in the output."""
     subscriptions: Subscriptions | None
     network: str | NetworkPlan | None
     at: str | None
-    """The broker where documents enter the network that do not say it themselves."""
+    """The broker where a document enters the network, unless its own column says it."""
     options: SourceOptions
     format: Format
     trigger: str | None
-    """How often to look for documents, such as ``10 seconds``; by default at once again."""
+    """How often to look for documents, such as ``10 seconds``; by default without a pause."""
     once: bool
-    """Take what is there, and end."""
+    """Take the documents that are there, and end."""
     max_files: int | None
     """The most files of one batch."""
     skip_bad: bool
@@ -113,32 +113,32 @@ class StreamSettings(TypedDict, total=False):
 def stream(
     spark: SparkSession, documents: str | DataFrame, **settings: Unpack[StreamSettings]
 ) -> Stream:
-    """Send documents to whoever's XPath they match, as they arrive, until it is stopped.
+    """Match documents as they arrive, and write who gets what, until the stream is stopped.
 
     ``documents`` is a folder (see :func:`~twigcast.pipeline.sources.stream_documents`) or any
     streaming DataFrame with a column of XML.  ``settings`` are those of :class:`StreamSettings`: at
     least ``output``, and ``subscriptions`` or a ``network``.  Where these are files that change,
-    each batch goes by the newest version.  What cannot work is an error now, before any work.
+    each batch goes by the newest version.  Settings that cannot work are an error before any work.
     """
     format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
     if format not in FORMATS:
         raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
     output = StreamOutput(spark, settings["output"], settings.get("checkpoint"))
-    found = _documents(spark, documents, output, settings)
-    (part,) = found.parts
+    incoming = _documents(spark, documents, output, settings)
+    (part,) = incoming.parts
     versions = SubscriptionVersions(
         spark,
         settings.get("subscriptions"),
         settings.get("network"),
         at=settings.get("at"),
-        has_place=found.has_place,
+        names_broker=incoming.names_broker,
         skip_bad=settings.get("skip_bad", False),
     )
-    writer = part.frame.writeStream.queryName(f"twigcast stream to {output.place.url}")
+    writer = part.frame.writeStream.queryName(f"twigcast stream to {output.folder.url}")
     writer = _triggered(writer, settings.get("trigger"), settings.get("once", False))
     writer = writer.option("checkpointLocation", output.checkpoint.url)
     output.claim(format)
-    batches = StreamBatches(spark, found, output, versions, format, settings.get("on_batch"))
+    batches = StreamBatches(spark, incoming, output, versions, format, settings.get("on_batch"))
     try:
         return Stream(writer.foreachBatch(batches).start(), batches)
     except PySparkException as error:
@@ -151,11 +151,11 @@ def _documents(
     options, max_files = settings.get("options", SourceOptions()), settings.get("max_files")
     if isinstance(given, str):
         source = Location(spark, given).url.rstrip("/") + "/"
-        for place in (output.place, output.checkpoint):
-            if f"{place.url}/".startswith(source):
+        for folder in (output.folder, output.checkpoint):
+            if f"{folder.url}/".startswith(source):
                 raise PipelineError(
-                    f"{place.url} is within {given}, so that the stream would read what it "
-                    "writes; choose a place outside"
+                    f"{folder.url} is within {given}, so that the stream would read what it "
+                    "writes; choose a folder outside"
                 )
         return stream_documents(spark, given, options, max_files)
     if not given.isStreaming:

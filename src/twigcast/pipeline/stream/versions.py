@@ -1,8 +1,8 @@
-"""The newest subscriptions while a stream runs: which version, and what decides by it.
+"""The versions of the subscriptions while a stream runs, each compiled when it appears.
 
     files ──size, times──► the same: go on as before
                       └──► changed ──sha256──► other content ──► compiled ──► the next version
-                                                             └──► bad: told once, and the last
+                                                             └──► bad: one warning; the last
                                                                   good version stays
 
 A version is named by the first digits of the SHA-256 of its content, as ``sha256sum`` prints it for
@@ -11,11 +11,11 @@ folder or a network that names other files has the sum of a list such as ``sha25
 what a program hands over as an object is just called ``given``.
 
 Invariants: a version is compiled from what its name says, since files that change meanwhile are
-read again at the next batch; what decides is always whole, never half of one version.
+read again at the next batch; a batch is decided by one whole version.
 
 Cost: one look at each file a batch; reading and compiling where the content changed.  Spark keeps
-what it has brought to workers until the session ends, because machines that join later ask for all
-of it; so each version takes its compiled size on disk, and a restart gives that back.
+the bundles until the Spark session ends, because machines that join later ask for all of them.  So
+each version takes its compiled size on disk, and a restart frees it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from twigcast.routing import NetworkPlan
 
 _DIGITS: Final = 12
 _GIVEN: Final = "given"
-"""The name of what is no file."""
+"""The name of a version that was given as objects."""
 _MOST_SKIPPED: Final = 5
 _UNFINISHED: Final = "_temporary"
-"""What Spark has in a folder until all files of a table are there."""
+"""An entry that Spark keeps in a folder until all files of a table are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What of a file changes when the file does."""
+    """The facts of a file that change when its content does."""
 
     url: str
     size: int
@@ -69,7 +69,7 @@ class _Stamp:
 class SubscriptionVersions:
     """Watches the files of subscriptions and of a network, and compiles what is new.
 
-    Whatever is not a path is one version for ever.  What is bad at the beginning is an error then.
+    Subscriptions or a network given as objects have one version.  A bad first version is an error.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SubscriptionVersions:
         network: str | NetworkPlan | None,
         *,
         at: str | None = None,
-        has_place: bool = False,
+        names_broker: bool = False,
         skip_bad: bool = False,
     ) -> None:
         if subscriptions == "-":
@@ -94,7 +94,7 @@ class SubscriptionVersions:
         self._subscriptions = subscriptions
         self._network = network
         self._at = at
-        self._has_place = has_place
+        self._names_broker = names_broker
         self._skip_bad = skip_bad
         self._known = self._look()
         """How the files looked whose content is that of the version, or was refused."""
@@ -106,16 +106,16 @@ class SubscriptionVersions:
         if self._look() != self._known:
             raise PipelineError("the subscriptions were changed while they were read; start again")
         self.warnings = _warnings(self.decision)
-        """What is to be told of the first version."""
+        """Warnings about the first version."""
 
     def renew(self) -> tuple[str, ...]:
-        """Take up the newest version; what is to be told of it, if anything."""
+        """Take up the newest version; returns the warnings about it."""
         try:
             seen = self._look()
             if seen == self._known:
                 return ()
             return self._take(seen)
-        except Exception as error:  # Whatever is wrong with it, the stream goes on with the last.
+        except Exception as error:  # The stream goes on with the last good version.
             return self._keep(reason_of(error))
 
     def _take(self, seen: tuple[_Stamp, ...]) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class SubscriptionVersions:
             self._subscriptions,
             self._network,
             at=self._at,
-            has_place=self._has_place,
+            names_broker=self._names_broker,
             skip_bad=self._skip_bad,
         )
 
@@ -168,8 +168,8 @@ class SubscriptionVersions:
         """All files, as they are now."""
         return tuple(
             _stamp(self._spark, entry)
-            for place in (*self._paths(self._subscriptions), *self._paths(self._network))
-            for entry in _entries(self._spark, place)
+            for path in (*self._paths(self._subscriptions), *self._paths(self._network))
+            for entry in _entries(self._spark, path)
         )
 
     def _paths(self, given: object) -> list[str]:
@@ -178,23 +178,24 @@ class SubscriptionVersions:
             return []
         if given is not self._network:
             return [given]
-        # A network is read from this machine, wherever the session's Hadoop looks by default.
+        # A network is read from this machine, wherever the Hadoop of the Spark session looks by
+        # default.
         network = Path(given).absolute()
         return [f"file:{path}" for path in (network, *_named_files(network))]
 
     def _name(self) -> str:
-        """The name of what the files hold."""
+        """The name of the version that the files hold now."""
         given = [one for one in (self._subscriptions, self._network) if one is not None]
         return "+".join(
             self._sum(self._paths(one))[:_DIGITS] if isinstance(one, str) else _GIVEN
             for one in given
         )
 
-    def _sum(self, places: list[str]) -> str:
+    def _sum(self, paths: list[str]) -> str:
         sums = [
             (_sha256(self._spark, entry.url), entry.name)
-            for place in places
-            for entry in _entries(self._spark, place)
+            for path in paths
+            for entry in _entries(self._spark, path)
         ]
         if len(sums) == 1:
             return sums[0][0]
@@ -203,23 +204,23 @@ class SubscriptionVersions:
 
 
 def _warnings(decision: Decision) -> tuple[str, ...]:
-    told = [f"skipped: {error}" for error in decision.skipped[:_MOST_SKIPPED]]
+    warnings = [f"skipped: {error}" for error in decision.skipped[:_MOST_SKIPPED]]
     if len(decision.skipped) > _MOST_SKIPPED:
-        told.append(f"… and {len(decision.skipped) - _MOST_SKIPPED:,} more were skipped")
+        warnings.append(f"… and {len(decision.skipped) - _MOST_SKIPPED:,} more were skipped")
     if not decision.subscriptions:
-        told.append("there are no subscriptions, so nobody gets anything")
-    return (*told, *decision.warnings)
+        warnings.append("there are no subscriptions, so nobody gets anything")
+    return (*warnings, *decision.warnings)
 
 
 def _entries(spark: SparkSession, path: str) -> Iterator[Entry]:
     """The file, or the files of a folder that Spark would read."""
-    place = Location(spark, path)
-    if not place.exists():
+    location = Location(spark, path)
+    if not location.exists():
         raise PipelineError(f"{path}: there is no such file")
-    if not place.is_folder:
-        yield from place.entries()
+    if not location.is_folder:
+        yield from location.entries()
         return
-    entries = place.entries()
+    entries = location.entries()
     if any(entry.name == _UNFINISHED for entry in entries):
         raise PipelineError(f"{path}: it is being written")
     for entry in entries:
@@ -257,8 +258,8 @@ def _named_files(network: Path) -> list[Path]:
     """The files that a network file names; one that cannot be read names none."""
     try:
         clients = tomllib.loads(network.read_text(encoding="utf-8"))["clients"]
-        found = [client.get("subscriptions_file") for client in clients]
-        found += [one.get("dtd") for client in clients for one in client.get("advertises", ())]
+        named = [client.get("subscriptions_file") for client in clients]
+        named += [one.get("dtd") for client in clients for one in client.get("advertises", ())]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
-    return [network.parent / name for name in dict.fromkeys(found) if isinstance(name, str)]
+    return [network.parent / name for name in dict.fromkeys(named) if isinstance(name, str)]

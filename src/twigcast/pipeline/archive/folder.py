@@ -9,18 +9,17 @@
           documents/  shapes/  rejected/    Parquet; ``tables`` lists the columns
         .writing-5f0c…/               what somebody is writing
 
-A part is written aside and put in place by one rename, so its tables appear together.  A wider part
-stands for those within its range, which readers ignore from the moment that it is there; they are
-taken away an hour later, by whoever writes next, so that a query that has begun to read them can
-end.
+A part is written aside and renamed in one step, so its tables appear together.  A wider part
+replaces the parts within its range: readers ignore them from then on.  The next writer removes them
+after an hour, so that a query that has begun to read them can end.
 
-Two who write at once choose the same number for their part, and the second to finish is refused: it
-has not seen what the first one added.  It leaves nothing behind, and can be run again.  That a
-place is free is looked up before the rename, which is no exclusion; so ``part.json`` holds a token
-of whoever wrote it, and who does not find its own there afterwards was the second.
+Two runs that write at once choose the same number for their part, and the second to finish is
+refused: it has not seen what the first one added.  It leaves nothing behind, and can be run again.
+A run looks whether the name is free before it renames, which excludes nobody; so ``part.json``
+holds a token of its writer, and a run that reads another token afterwards was the second.
 
-Nobody removes what another may have made: a first run that fails leaves empty folders, in which the
-next one begins.  The head is written with the first part.
+No run removes what another may have made: a first run that fails leaves empty folders, which the
+next run uses.  The head is written with the first part.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.filterPushdown": "true",
-    # What is asked for may lie in one file: more than one task should have some of it.
+    # All candidates may lie in one file: more than one task should read it.
     "spark.sql.files.openCostInBytes": "65536",
     # Folders of files are listed here; a job would take longer.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
@@ -69,20 +68,20 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 
-_sessions: weakref.WeakKeyDictionary[SparkSession, SparkSession] = weakref.WeakKeyDictionary()
+_own: weakref.WeakKeyDictionary[SparkSession, SparkSession] = weakref.WeakKeyDictionary()
 
 
-def own_session(spark: SparkSession) -> SparkSession:
-    """A session of the same application with settings of our own; the caller's stay as they are."""
-    session = _sessions.get(spark)
-    if session is None:
-        session = spark.newSession()
+def own_spark_session(spark: SparkSession) -> SparkSession:
+    """A Spark session of the same application with settings of our own; ``spark`` is unchanged."""
+    own = _own.get(spark)
+    if own is None:
+        own = spark.newSession()
         for key, value in _SETTINGS.items():
-            session.conf.set(key, value)
+            own.conf.set(key, value)
         tasks = 4 * spark.sparkContext.defaultParallelism
-        session.conf.set("spark.sql.files.minPartitionNum", str(tasks))
-        _sessions[spark] = session
-    return session
+        own.conf.set("spark.sql.files.minPartitionNum", str(tasks))
+        _own[spark] = own
+    return own
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +121,11 @@ class Part:
         return self.first_shape() <= last and first < (self.first + 1) << PART_SHIFT
 
 
-class Store:
-    """An archive as it is at the moment."""
+class ArchiveFolder:
+    """The folder of an archive, as it is at the moment."""
 
     def __init__(self, spark: SparkSession, path: str, *, create: bool = False) -> None:
-        self.session = own_session(spark)
+        self.spark = own_spark_session(spark)
         self.location = Location(spark, path)
         self._parts = self.location.child("parts")
         self._head = self.location.child(_HEAD)
@@ -174,12 +173,12 @@ class Store:
 
     def _ranges(self) -> dict[tuple[int, int], int]:
         """All parts that are there, those replaced included, and when each was made."""
-        found = {}
+        ranges = {}
         for entry in self._parts.entries():
             name = _NAME.fullmatch(entry.name)
             if name is not None and entry.is_folder:
-                found[int(name[1]), int(name[2])] = entry.modified_ms
-        return found
+                ranges[int(name[1]), int(name[2])] = entry.modified_ms
+        return ranges
 
     def parts(self) -> list[Part]:
         """The parts that together are the archive, oldest first."""
@@ -192,7 +191,7 @@ class Store:
         return Part(first, last, location, PartFacts(**said))
 
     def still_has(self, parts: Sequence[Part]) -> bool:
-        """Whether nobody has taken one of these away."""
+        """Whether all of these parts are still there."""
         ranges = self._ranges()
         return all((part.first, part.last) in ranges for part in parts)
 
@@ -248,7 +247,7 @@ class Store:
         )
 
     def tidy(self) -> int:
-        """Take away parts that were replaced long ago, and what killed runs left behind."""
+        """Remove parts that were replaced long ago, and what killed runs left behind."""
         now_ms = int(time.time() * 1000)
         ranges = self._ranges()
         visible = _visible(ranges)
@@ -279,7 +278,7 @@ def _read_facts(part: Location) -> dict[str, Any]:
 
 
 def _last_change_ms(folder: Location) -> int:
-    """When something within was last written; a folder's own time does not tell of deeper ones."""
+    """When something within was last written; a folder's own time does not cover deeper changes."""
     return max(
         (
             max(entry.modified_ms, _last_change_ms(folder.child(entry.name)))
