@@ -317,7 +317,7 @@ def test_what_faults_lose_is_counted_and_afterwards_all_is_right(strategy: str) 
         ([*SMALL, "--by-paths", "--values", "0.5"], "without --values"),
         ([*SMALL, "--loss", "1"], "--loss"),
         ([*SMALL, str(EXAMPLES / "documents")], "leave it out, or the files"),
-        (["--network", "nowhere.toml"], "give the path of a network file"),
+        (["--network", "nowhere.toml"], "give the path of a TOML file"),
     ],
 )
 def test_what_cannot_be_is_told_with_its_remedy(options: list[str], remedy: str) -> None:

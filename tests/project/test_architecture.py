@@ -22,18 +22,20 @@ SOURCE = ROOT / "src" / "twigcast"
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "tables": set(),
     "language": set(),
     "documents": {"language"},
     "schema": {"language"},
     "workload": {"language", "schema"},
     "matching": {"language", "documents"},
     "covering": {"language", "schema"},
-    "routing": {"language", "documents", "schema", "matching", "covering"},
+    "routing": {"tables", "language", "documents", "schema", "matching", "covering"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
-    "simulation": {"language", "documents", "schema", "matching", "covering", "routing"},
+    "simulation": {"tables", "language", "documents", "schema", "matching", "covering", "routing"},
     "wire": set(),
     "client": {"language", "documents", "schema", "wire", "hierarchy"},
     "broker": {
+        "tables",
         "wire",
         "language",
         "documents",
