@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from live_brokers import one_broker, until
 
 from twigcast.broker import BrokerConfig, RunningBroker
-from twigcast.broker.broker import Broker
+from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.link import Link
 from twigcast.broker.link_codec import LinkProtocolError, encode_frame
 from twigcast.broker.spill_queue import SpillQueue
@@ -196,8 +196,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         broker.link_down(link)
         link.documents.close()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
-        expressions = {"": messages.Expression(xpath="/own")}
-        patterns = await broker.parse_expressions(expressions)
+        patterns = await broker.parse_expressions({"": Expression("/own", {})})
         wanted = await broker.subscribe("client/1/s", "s", patterns, 8)
         broker.flow.publish(b"<own/>", "client/1", "")
         assert len(wanted.queue) == 1

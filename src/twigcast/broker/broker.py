@@ -2,7 +2,7 @@
 
 It decides nothing about routes itself: what comes in is handed to the router, and what that answers
 is written to queues.  Each subscription, ephemeral or durable, is a client of the router's, and so
-is each publisher.  Nothing here waits; the connections (:mod:`~twigcast.broker.sessions`,
+is each publisher.  Nothing here waits; the connections (:mod:`~twigcast.broker.client_stream`,
 :mod:`~twigcast.broker.links`) do that.
 """
 
@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from twigcast.broker.access import Access
 from twigcast.broker.config import BrokerConfig
@@ -66,6 +66,13 @@ _DISK_EACH: Final = 0.005
 _ASKS: Final = 4
 _PARSED_HERE: Final = 10
 _ASK_BATCH: Final = 200
+
+
+class Expression(NamedTuple):
+    """An XPath expression and what its prefixes are bound to."""
+
+    xpath: str
+    namespaces: Mapping[str, str]
 
 
 class Broker:
@@ -163,23 +170,18 @@ class Broker:
         """End an advertisement; raises RefusedError."""
         self._dispatch(self.router.handle(Unadvertise(advertisement), link), link)
 
-    async def parse_expressions(
-        self, expressions: Mapping[str, messages.Expression]
-    ) -> dict[str, Pattern]:
-        """The patterns of a subscription; raises RefusedError with the place of a mistake."""
+    async def parse_expressions(self, expressions: Mapping[str, Expression]) -> dict[str, Pattern]:
+        """The patterns of a subscription; raises RefusedError with the position of a mistake."""
         if len(expressions) <= _PARSED_HERE:
             return self._parse_expressions(expressions)
         # Elsewhere, so that others have their turn.
         return await asyncio.to_thread(self._parse_expressions, expressions)
 
-    def _parse_expressions(
-        self, expressions: Mapping[str, messages.Expression]
-    ) -> dict[str, Pattern]:
+    def _parse_expressions(self, expressions: Mapping[str, Expression]) -> dict[str, Pattern]:
         patterns = {}
-        for key, said in expressions.items():
+        for key, expression in expressions.items():
             try:
-                namespaces = dict(said.namespaces) or None
-                patterns[key] = parse(said.xpath, namespaces, limits=self.language_limits)
+                patterns[key] = parse(*expression, limits=self.language_limits)
             except ValueError as error:  # of the expression, or of a namespace
                 where = f"{key}: " if len(expressions) > 1 else ""
                 raise RefusedError(f"{where}{error}", "bad-expression") from None

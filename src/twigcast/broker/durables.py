@@ -28,7 +28,6 @@ from twigcast.routing import (
     Subscribe,
     Unsubscribe,
 )
-from twigcast.wire import messages
 
 
 class Durables:
@@ -160,21 +159,19 @@ class Durables:
         if durable.attached is not None:
             durable.attached.end("the subscription was ended for good", "unknown")
 
-    async def attach(
-        self, durable: DurableSubscription, said: messages.Subscribe, window: int
+    async def first_since(self, durable: DurableSubscription, moment: int) -> int:
+        """The sequence of the first document that was stored at a time or after it."""
+        return await self.require_store().first_since(durable.name, moment)
+
+    def attach(
+        self, durable: DurableSubscription, name: str, window: int, start: int | None
     ) -> Attachment:
-        """Serve a client from a durable subscription; whoever had it before loses it."""
-        start: int | None = None
-        since = said.WhichOneof("since")
-        if since == "since_sequence":
-            start = said.since_sequence
-        elif since == "since_time":
-            start = await self.require_store().first_since(durable.name, said.since_time)
+        """Serve a client from a sequence on; the client that was attached before loses it."""
         if self.by_name.get(durable.name) is not durable:
             raise RefusedError("the subscription was ended for good meanwhile", "unknown")
         if durable.attached is not None:
             durable.attached.end("another client has attached to it", "taken")
-        return durable.attach(said.subscription, window, start)
+        return durable.attach(name, window, start)
 
     def acknowledge(
         self, durable: DurableSubscription, upto: int, places: Sequence[int]

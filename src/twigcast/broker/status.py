@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import twigcast
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.sessions import ClientSession
+from twigcast.broker.client_session import ClientSessions
 
 
-def status(
-    broker: Broker, sessions: Iterable[ClientSession], principal: Principal
-) -> dict[str, Any]:
+def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
     """Everything at a glance, for somebody."""
+    broker = sessions.broker
     metrics = broker.metrics
     return {
         "broker": broker.name,
@@ -28,7 +26,7 @@ def status(
             for name in ("in", "matched", "filtered", "repeated", "out", "forwarded", "resent")
         },
         "tables": tables(broker),
-        "clients": sum(1 for _ in sessions),
+        "clients": len(sessions),
         "durable": durable_queues(broker, principal),
         "owed": broker.flow.custody.owed,
         "homes": broker.homes.patterns,

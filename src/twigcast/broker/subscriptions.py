@@ -53,6 +53,8 @@ class Consumer:
         self.ready = asyncio.Event()
         """Set when there may be something to take, or this is over."""
         self.is_over = False
+        self.ended: tuple[str, str] | None = None
+        """Why the broker has ended this, and the code for it."""
 
     def finish(self) -> None:
         """Take nothing more."""
@@ -244,8 +246,6 @@ class Attachment(Consumer):
         self.name = name
         self._replays = start is not None
         self._next = durable.acknowledged + 1 if start is None else max(start, 1)
-        self.ended: tuple[str, str] | None = None
-        """Why the broker has ended this, and the code for it."""
         self.ready.set()
 
     def end(self, reason: str, code: str) -> None:

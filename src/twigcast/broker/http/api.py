@@ -8,7 +8,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from twigcast.broker.broker import Broker
+from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import server_context
 from twigcast.broker.http import administering, asking, publishing, status, subscribing
@@ -27,9 +27,6 @@ from twigcast.broker.http.context import CERTIFICATE, Api
 from twigcast.broker.http.errors import on_bad_parameters, on_no_endpoint, on_refusal
 from twigcast.broker.http.pages import describe, index_page
 from twigcast.errors import ConfigError, TwigcastError
-
-if TYPE_CHECKING:
-    from twigcast.broker.server import Service
 
 _GRACE: Final = 3
 """For how many seconds requests may go on when the broker stops."""
@@ -42,9 +39,9 @@ _SPARE: Final = 100
 class HttpServer:
     """The HTTP port of one broker."""
 
-    def __init__(self, broker: Broker, service: Service) -> None:
-        self._config = broker.config
-        self._api = Api(broker, service)
+    def __init__(self, sessions: ClientSessions) -> None:
+        self._config = sessions.broker.config
+        self._api = Api(sessions)
         self._server: _Server | None = None
         self._serving: asyncio.Task[None] | None = None
         self.address = ""
@@ -73,7 +70,6 @@ class HttpServer:
             self._server.stopping.set()
             await self._serving
         self._api.publishers.close()
-        await self._api.sessions.close()
 
 
 def make_app(api: Api) -> FastAPI:

@@ -11,12 +11,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from twigcast.broker.access import Permission
+from twigcast.broker.broker import Expression
 from twigcast.broker.http.bodies import StreamedResponse, content_of
 from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
 from twigcast.broker.http.errors import refusals
 from twigcast.broker.http.times import milliseconds
 from twigcast.broker.store.records import StoredDocument
-from twigcast.wire import messages
 
 router = APIRouter(tags=["documents"])
 
@@ -61,7 +61,7 @@ async def ask(
     """Ask for documents that the broker keeps."""
     caller.require(Permission.ASK)
     broker = caller.broker
-    expression = messages.Expression(xpath=xpath, namespaces=namespaces_of(request))
+    expression = Expression(xpath, namespaces_of(request))
     pattern = (await broker.parse_expressions({"": expression}))[""]
     found = cast("_Found", broker.ask(pattern, limit, milliseconds("since", since) if since else 0))
     first = await anext(found, None)  # that there is no store shows here

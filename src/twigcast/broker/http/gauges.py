@@ -11,24 +11,20 @@ and homes have a label each.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from twigcast.broker import status as telling
-from twigcast.broker.broker import Broker
+from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.metrics import Figure
 from twigcast.broker.store.records import StoreFigures
 from twigcast.broker.subscriptions import EphemeralSubscription
-
-if TYPE_CHECKING:
-    from twigcast.broker.server import Service
 
 
 class Gauges:
     """What to look up at one broker."""
 
-    def __init__(self, broker: Broker, service: Service) -> None:
-        self._broker = broker
-        self._service = service
+    def __init__(self, sessions: ClientSessions) -> None:
+        self._broker = sessions.broker
+        self._sessions = sessions
         self._stored: StoreFigures | None = None
 
     async def look_at_store(self) -> None:
@@ -84,10 +80,9 @@ class Gauges:
         yield _one("brokers", "Brokers that are known, this one too.", len(broker.router.overlay))
 
     def _clients(self) -> Iterator[Figure]:
-        sessions = list(self._service.sessions.values())
-        held = [each for session in sessions for each in session.subscriptions()]
+        held = [each for session in self._sessions for each in session.subscriptions()]
         queues = [each.queue for each in held if isinstance(each, EphemeralSubscription)]
-        yield _one("clients", "Connected clients.", len(sessions))
+        yield _one("clients", "Connected clients.", len(self._sessions))
         yield _one("client_subscriptions", "Subscriptions that clients hold.", len(held))
         yield _one(
             "client_waiting_documents",

@@ -108,8 +108,7 @@ async def metrics(caller: KnownCaller) -> Response:
 async def status(caller: KnownCaller) -> JSONResponse:
     """The broker at a glance."""
     caller.require_known()
-    told = telling.status(caller.broker, caller.api.service.sessions.values(), caller.principal)
-    return JSONResponse(told)
+    return JSONResponse(telling.status(caller.api.sessions, caller.principal))
 
 
 @router.get(
@@ -166,5 +165,5 @@ def _clients(caller: Caller) -> list[dict[str, Any]]:
                 for each in session.subscriptions()
             ],
         }
-        for session in caller.api.service.sessions.values()
+        for session in caller.api.sessions
     ]
