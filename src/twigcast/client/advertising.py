@@ -31,6 +31,11 @@ class Advertised:
         self._question = question
         self._is_ended = False
 
+    def __repr__(self) -> str:
+        dtd = self._question.dtd.root
+        promised = self._question.path or (f"the DTD of {dtd}" if dtd else "anything")
+        return f"<Advertised {promised}{': ended' if self._is_ended else ''}>"
+
     async def end(self) -> None:
         """Take it back; does nothing a second time."""
         if not self._is_ended:
