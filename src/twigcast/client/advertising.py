@@ -97,7 +97,7 @@ class Advertisements:
 
 
 def to_question(promised: Promised, root: str | None) -> messages.Advertise:
-    """What to tell the broker; raises SchemaError or AdvertisementError for what is none.
+    """The request to the broker; raises SchemaError or AdvertisementError for what is none.
 
     A text with ``<!`` is a DTD; one that begins with ``/`` and does not end in ``.dtd`` is an
     advertisement; every other is the path of a DTD.

@@ -179,7 +179,7 @@ class Client:
         await self._subscriptions.acknowledge(_name(durable), upto)
 
     async def advertise(self, promised: Promised = None, root: str | None = None) -> Advertised:
-        """Tell the network what this client publishes; without arguments, that it may be anything.
+        """Advertise what this client publishes; without arguments, that it may be anything.
 
         ``promised`` is a DTD (its path or text; ``root`` names the root element where that is not
         plain), a Schema, or an Advertisement or its text.  A text with ``<!`` is a DTD, one that

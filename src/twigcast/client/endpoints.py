@@ -77,8 +77,8 @@ def _read_addresses(addresses: str | Iterable[str]) -> tuple[str, ...]:
     if not parts:
         raise ConnectionFailedError("", "no address is given; give one such as 127.0.0.1:7400")
     for part in parts:
-        found = _ADDRESS.fullmatch(part)
-        if found is None or not 0 < int(found[1]) < 65536:
+        match = _ADDRESS.fullmatch(part)
+        if match is None or not 0 < int(match[1]) < 65536:
             raise ConnectionFailedError(
                 part, "an address is a host and a port, such as 127.0.0.1:7400 or [::1]:7400"
             )

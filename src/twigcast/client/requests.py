@@ -25,7 +25,7 @@ Result: TypeAlias = messages.Answer | TwigcastError | None
 
 
 class Request:
-    """A question on its way.
+    """A question that is not answered yet.
 
     ``hear`` is called with the result before anything further is read.  A ``lasting`` question is
     asked again on the next stream; the others are over with the stream on which they were asked.
@@ -47,7 +47,7 @@ class Request:
         self._done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     def end(self, result: Result) -> None:
-        """Tell who asked, and who waits."""
+        """Give the result to who asked, and to who waits."""
         if not self._done.done():
             self._done.set_result(result)
             if self._hear is not None:

@@ -349,7 +349,7 @@ class SyncClient(_Closing):
         self._thread.run(self._client.forget(durable))
 
     def advertise(self, promised: Promised = None, root: str | None = None) -> SyncAdvertised:
-        """Tell the network what this client publishes; see :meth:`Client.advertise`."""
+        """Advertise what this client publishes; see :meth:`Client.advertise`."""
         return SyncAdvertised(
             self._thread.run(self._client.advertise(promised, root)), self._thread
         )
