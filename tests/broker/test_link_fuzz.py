@@ -15,8 +15,8 @@ from live_brokers import one_broker, until
 
 from twigcast.broker import BrokerConfig, RunningBroker
 from twigcast.broker.broker import Broker, Expression
-from twigcast.broker.link import Link
 from twigcast.broker.link_codec import LinkProtocolError, encode_frame
+from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.client import connect
 from twigcast.wire import PROTOCOL, messages, method
@@ -181,7 +181,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
     async def scenario() -> None:
         broker = Broker(BrokerConfig(), "here", None)
         broker.open_publisher("client/1")
-        link = Link(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
+        link = LinkConnection(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
         link.name, link.is_up = "x", True
         broker.links.up["x"] = link
         broker.link_up(link)

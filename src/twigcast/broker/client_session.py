@@ -192,7 +192,7 @@ class ClientSession:
         broker.open_publisher(self.link)
 
     def close(self) -> None:
-        """End subscriptions and advertisements; what was published goes its way nevertheless."""
+        """End subscriptions and advertisements; what was published is still delivered."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -70,7 +70,7 @@ Everything that may stand in a file, with its default where it has one::
     allow = ["publish"]
     schemas = ["news.dtd", { dtd = "nitf.dtd", root = "nitf" }]
 
-Files are found from where the configuration is.  Durations are numbers of seconds or texts with
+Files are relative to the configuration file.  Durations are numbers of seconds or texts with
 ``ms``, ``s``, ``m``, ``h``, ``d``, ``w``; sizes are numbers of bytes or texts with ``kB``, ``MB``,
 ``GB``, ``TB`` (thousands) or ``KiB``, ``MiB``, ``GiB``, ``TiB``.  What rules mean is in
 :mod:`twigcast.broker.access`.
@@ -138,17 +138,17 @@ def check_safe(config: BrokerConfig) -> None:
 
 def cautions(config: BrokerConfig) -> tuple[str, ...]:
     """What is allowed but should be known to whoever runs the broker; a sentence each."""
-    found = []
+    sentences = []
     addresses = [config.listen_address, config.http_address]
     reachable = [each for each in addresses if each is not None and not each.is_loopback]
     if reachable and not config.authenticates:
-        found.append(f"everybody who reaches {reachable[0]} may use this broker")
+        sentences.append(f"everybody who reaches {reachable[0]} may use this broker")
     elif reachable and config.tls.certificate is None:
-        found.append(f"tokens and documents travel to {reachable[0]} unencrypted; set up [tls]")
+        sentences.append(f"tokens and documents travel to {reachable[0]} unencrypted; set up [tls]")
     if not config.tls.is_used:
-        found += [
+        sentences += [
             f"the link to {link.address} is not encrypted; set up [tls]"
             for link in config.links
             if not Address.parse(link.address).is_loopback
         ]
-    return tuple(found)
+    return tuple(sentences)

@@ -250,7 +250,7 @@ class PrincipalConfig:
                 _refuse(
                     "token",
                     "this is a token itself, which only its owner should have; write "
-                    f'"{hash_token(hashed)}" in its place',
+                    f'"{hash_token(hashed)}" instead',
                 )
             if not is_hashed(hashed):
                 _refuse("token", 'this is no hash of a token; write "sha256:" and 64 hex digits')

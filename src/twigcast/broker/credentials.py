@@ -88,7 +88,7 @@ def _load(context: ssl.SSLContext, tls: TlsConfig) -> None:
         _load_certificates(context, "tls.ca", tls.ca)
     if tls.certificate is None or tls.key is None:
         return
-    # What follows does not tell which of the two files is wrong.
+    # gRPC does not say which of the two files is wrong.
     _load_certificates(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), "tls.certificate", tls.certificate)
     _read("tls.key", tls.key)
     key = tls.key

@@ -23,8 +23,8 @@ from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig, check_safe
 from twigcast.broker.credentials import certificate_names, server_credentials
-from twigcast.broker.link import SuspectedError
 from twigcast.broker.link_codec import LinkProtocolError
+from twigcast.broker.link_connection import SuspectedError
 from twigcast.broker.links import ContextStream
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.status import status
@@ -114,7 +114,7 @@ class Service:
             principal = self._principal(context)
             broker.access.require(principal, Permission.LINK)
         except AccessError as error:
-            with suppress(TimeoutError):  # as above
+            with suppress(TimeoutError):  # as for clients
                 await asyncio.wait_for(context.read(), _HEARD)
             await self._abort(context, error)
         try:
@@ -158,22 +158,22 @@ class Service:
         try:
             said = messages.ReadRequest.FromString(data)
             durable = broker.keeper.of(principal, said.durable)
-            place = max(said.first, 1)
+            sequence = max(said.first, 1)
             last = min(said.last, durable.committed_last)
             assert broker.store is not None, "there is a durable subscription"
-            while place <= last:
+            while sequence <= last:
                 queued = await broker.store.read_queue(
-                    durable.name, place, last, limit=BATCH, max_bytes=BATCH_BYTES
+                    durable.name, sequence, last, limit=BATCH, max_bytes=BATCH_BYTES
                 )
                 if not queued:
                     break
-                place = queued[-1].sequence + 1
+                sequence = queued[-1].sequence + 1
                 await context.write(raw.fields(2, [encode_queued(each) for each in queued]))
         except (RefusedError, StoreError, AccessError) as error:
             await self._abort(context, error)
 
     async def status(self, data: bytes, context: Context) -> bytes:
-        """Tell what this broker knows of itself."""
+        """Answer with what this broker knows of itself."""
         said = messages.StatusRequest.FromString(data)
         principal = await self.identify(context)
         answer = messages.StatusAnswer()
@@ -278,7 +278,7 @@ def _open_store(config: BrokerConfig, name: str) -> Store:
 
 
 async def run(config: BrokerConfig, on_ready: Callable[[RunningBroker], None]) -> None:
-    """Serve until the process is told to end, by SIGINT or SIGTERM."""
+    """Serve until the process is ended, by SIGINT or SIGTERM."""
     running = await start_server(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

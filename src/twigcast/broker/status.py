@@ -1,4 +1,4 @@
-"""What a broker tells of itself, for people and programs: one plain value, ready for JSON."""
+"""What a broker reports of itself, for people and programs: plain values, ready for JSON."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
 def tables(broker: Broker) -> dict[str, int]:
     """The sizes of the routing tables, before and after covering."""
     router = broker.router
-    told = [channel for each in router.neighbours.values() for channel in each.outgoing.values()]
+    channels = [each for n in router.neighbours.values() for each in n.outgoing.values()]
     return {
         "subscriptions": sum(len(each.subscriptions) for each in router.clients.values()),
         "patterns": router.table_size,
-        "told": sum(len(channel.told) for channel in told),
+        "told": sum(len(channel.told) for channel in channels),
         "advertisements": len(router.advertisements()),
         "durable_patterns": broker.homes.own_count,
     }

@@ -124,7 +124,7 @@ def _settings(app: FastAPI, config: BrokerConfig, context: ssl.SSLContext | None
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the broker, tells when it listens, and stops when told."""
+    """A server that leaves signals to the broker, and has events for its start and its stop."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -149,7 +149,7 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """A connection that tells the endpoints whom a client's certificate names."""
+    """A connection that passes the names in a client's certificate to the endpoints."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -165,7 +165,7 @@ class _Protocol(H11Protocol):
 
 
 def certificate_names(certificate: dict[str, Any] | None) -> tuple[str, ...]:
-    """Whom a certificate names, from Python's ssl; as gRPC's are told in credentials."""
+    """Whom a certificate names, as Python's ssl has it; credentials.py has the same for gRPC."""
     if not certificate:
         return ()
     subject = [pair for part in certificate.get("subject", ()) for pair in part]
@@ -181,12 +181,12 @@ async def _listen(config: BrokerConfig) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     failed: OSError | None = None
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
+        choices = await asyncio.get_running_loop().getaddrinfo(
             address.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        for family, _, _, _, place in dict.fromkeys(found):
+        for family, _, _, _, socket_address in dict.fromkeys(choices):
             try:
-                sockets.append(_open(family, (place[0], port, *place[2:])))
+                sockets.append(_open(family, (socket_address[0], port, *socket_address[2:])))
             except OSError as error:
                 if error.errno not in _NOT_HERE:
                     raise
@@ -208,7 +208,7 @@ _NOT_HERE: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """A name may have addresses of a kind that a machine does not use."""
 
 
-def _open(family: int, place: tuple[Any, ...]) -> socket.socket:
+def _open(family: int, address: tuple[Any, ...]) -> socket.socket:
     # asyncio sends without delay only where the protocol is named.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -216,7 +216,7 @@ def _open(family: int, place: tuple[Any, ...]) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        opened.bind(place)
+        opened.bind(address)
         opened.listen(_BACKLOG)
     except BaseException:
         opened.close()

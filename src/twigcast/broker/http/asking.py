@@ -20,7 +20,7 @@ from twigcast.broker.store.records import StoredDocument
 
 router = APIRouter(tags=["documents"])
 
-_Found: TypeAlias = AsyncGenerator[tuple[list[StoredDocument], int], None]
+_Batches: TypeAlias = AsyncGenerator[tuple[list[StoredDocument], int], None]
 
 _LINES: Final = {
     "application/x-ndjson": {
@@ -63,13 +63,15 @@ async def ask(
     broker = caller.broker
     expression = Expression(xpath, namespaces_of(request))
     pattern = (await broker.parse_expressions({"": expression}))[""]
-    found = cast("_Found", broker.ask(pattern, limit, milliseconds("since", since) if since else 0))
-    first = await anext(found, None)  # that there is no store shows here
+    batches = cast(
+        "_Batches", broker.ask(pattern, limit, milliseconds("since", since) if since else 0)
+    )
+    first = await anext(batches, None)  # raises where there is no store
     documents = [] if first is None else first[0]
-    return StreamedResponse(_lines(documents, found), "application/x-ndjson", caller.api.stopping)
+    return StreamedResponse(_lines(documents, batches), "application/x-ndjson", caller.api.stopping)
 
 
-async def _lines(documents: list[StoredDocument], more: _Found) -> AsyncGenerator[bytes, None]:
+async def _lines(documents: list[StoredDocument], more: _Batches) -> AsyncGenerator[bytes, None]:
     async with aclosing(more):
         for each in documents:
             yield _line(each)
@@ -79,5 +81,5 @@ async def _lines(documents: list[StoredDocument], more: _Found) -> AsyncGenerato
 
 
 def _line(document: StoredDocument) -> bytes:
-    told = {"id": document.id, "published": document.published, **content_of(document.content)}
-    return json.dumps(told).encode() + b"\n"
+    line = {"id": document.id, "published": document.published, **content_of(document.content)}
+    return json.dumps(line).encode() + b"\n"

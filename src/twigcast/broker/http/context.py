@@ -110,12 +110,12 @@ def _refuse_other_origins(request: Request) -> None:
     if site is not None:
         is_other = site.lower() not in _SAME
     else:
-        is_other = origin is not None and _place(origin) != request.headers.get("host")
+        is_other = origin is not None and _host_of(origin) != request.headers.get("host")
     if is_other:
         raise AccessError("web pages of other origins may not call a broker; call it without one")
 
 
-def _place(origin: str) -> str:
+def _host_of(origin: str) -> str:
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -166,4 +166,4 @@ NAMESPACES: Final[Mapping[str, Any]] = {
         "additionalProperties": False,
     },
 }
-"""How the description of an endpoint tells of these."""
+"""These parameters, as the description of an endpoint has them."""

@@ -127,7 +127,7 @@ async def on_no_endpoint(request: Request, error: Exception) -> JSONResponse:
 
 
 def explain(errors: Any) -> str:
-    """What pydantic found, in a line."""
+    """The errors of pydantic, in a line."""
     return "; ".join(
         f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in errors
     )

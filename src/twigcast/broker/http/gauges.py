@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twigcast.broker import status as telling
+from twigcast.broker import status as report
 from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.metrics import Figure
 from twigcast.broker.store.records import StoreFigures
@@ -42,7 +42,7 @@ class Gauges:
         yield from self._store()
 
     def _tables(self) -> Iterator[Figure]:
-        broker, sizes = self._broker, telling.tables(self._broker)
+        broker, sizes = self._broker, report.tables(self._broker)
         yield _one(
             "table_subscriptions",
             "Expressions of clients and durable subscriptions here, before covering.",
@@ -51,12 +51,12 @@ class Gauges:
         yield _one(
             "table_patterns", "Different patterns that documents are matched by.", sizes["patterns"]
         )
-        told = {
+        sent = {
             name: sum(len(channel.told) for channel in neighbour.outgoing.values())
             for name, neighbour in broker.router.neighbours.items()
         }
         yield Figure(
-            "table_told", "Patterns told to a neighbour, after covering.", told, "neighbour"
+            "table_told", "Patterns sent to a neighbour, after covering.", sent, "neighbour"
         )
         yield _one(
             "table_advertisements", "Advertisements that are known.", sizes["advertisements"]
@@ -68,7 +68,7 @@ class Gauges:
         )
         yield _one(
             "durable_patterns",
-            "Patterns told to all brokers for them, after covering.",
+            "Patterns sent to all brokers for them, after covering.",
             sizes["durable_patterns"],
         )
         yield Figure(
@@ -140,7 +140,7 @@ class Gauges:
             ("bytes_sent", "Bytes sent since.", "bytes_sent", True),
             ("bytes_received", "Bytes received since.", "bytes_received", True),
         ):
-            values = {each["broker"]: each[key] for each in telling.links(self._broker)}
+            values = {each["broker"]: each[key] for each in report.links(self._broker)}
             yield Figure(f"link_{name}", text, values, "neighbour", is_counted)
 
     def _store(self) -> Iterator[Figure]:

@@ -60,7 +60,7 @@ _EVENTS: Final = {
         200: {
             "description": "Server-sent events without end. The data of each is JSON, as "
             "`x-events` says by the event's name; `id` is the event id or, for a durable "
-            "subscription, the sequence number. `missed` tells of documents that were dropped, "
+            "subscription, the sequence number. `missed` counts documents that were dropped, "
             "`ended` why the broker ends the subscription.",
             "content": _EVENTS,
         },
