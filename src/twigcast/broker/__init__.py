@@ -1,14 +1,15 @@
 """The live broker: one process that routes documents between clients and other brokers.
 
-    publisher ──► session ──► flow ──┬──► router: where it goes
-                                     ├──► store: safe, for durable subscriptions here and elsewhere
-                                     └──► queues ──► sessions ──► subscribers
-                                              └────► links ──► neighbours ──► flow ...
+    client_stream (gRPC) ┐
+    http ────────────────┴► client_session ──► flow ──┬──► router: where a document goes
+                                  ▲                   ├──► store: safe, for durable subscriptions
+                                  └── subscriptions ◄─┤
+                                                      └──► links ──► neighbours ──► flow ...
 
 *Transport.*  Clients and neighbours are gRPC streams (:mod:`twigcast.wire`); documents travel in
 batches.  Everything runs in one event loop; the store has a thread that writes and some that read.
 Every receiver has a queue of its own and sets its own pace (:mod:`~twigcast.broker.subscriptions`,
-:mod:`~twigcast.broker.link`): a slow one spills to its own file, and holds up nobody else.
+:mod:`~twigcast.broker.link_connection`): a slow one spills to a file and holds up nobody else.
 
 *Routing* is done by :class:`twigcast.routing.Router`, which this package gives sockets.  A link
 lives as long as its stream; when it comes up again, tables are sent anew.
@@ -32,18 +33,24 @@ from twigcast.broker.access import Permission, new_token
 from twigcast.broker.config import (
     BrokerConfig,
     LinkConfig,
+    PrincipalConfig,
     StoreConfig,
+    cautions,
     check_safe,
     read_config,
 )
+from twigcast.broker.local_network import LocalNetwork
 from twigcast.broker.server import RunningBroker, run, start_server
 
 __all__ = [
     "BrokerConfig",
     "LinkConfig",
+    "LocalNetwork",
     "Permission",
+    "PrincipalConfig",
     "RunningBroker",
     "StoreConfig",
+    "cautions",
     "check_safe",
     "new_token",
     "read_config",

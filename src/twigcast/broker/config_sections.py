@@ -22,7 +22,7 @@ from twigcast.broker.addresses import Address
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
-from twigcast.language.tokens import NAME
+from twigcast.language import NAME
 from twigcast.routing import Strategy
 from twigcast.schema import Schema
 from twigcast.tables import Duration, Size, Text, show

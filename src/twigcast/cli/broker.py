@@ -95,8 +95,7 @@ def broker(
     Prints one line when it is ready, logs to standard error, and ends with Ctrl-C or SIGTERM.
     """
     with requiring("broker"):
-        from twigcast.broker import BrokerConfig, check_safe, read_config, run
-        from twigcast.broker.config import cautions
+        from twigcast.broker import BrokerConfig, cautions, check_safe, read_config, run
 
         chosen = BrokerConfig() if config is None else read_config(config)
         chosen = _overridden(

@@ -23,7 +23,7 @@ from twigcast.errors import OverlayError
 from twigcast.simulation.topologies import parse_topology
 
 if TYPE_CHECKING:
-    from twigcast.broker.local_network import LocalNetwork
+    from twigcast.broker import LocalNetwork
 
 _TOPOLOGY: Final = "tree:levels=3,fanout=2"
 _EVERY: Final = 0.1
@@ -83,7 +83,7 @@ def up(
     except OverlayError as error:
         raise typer.BadParameter(str(error), param_hint="--topology") from None
     with requiring("broker"):
-        from twigcast.broker.local_network import LocalNetwork
+        from twigcast.broker import LocalNetwork
     with ended_by_signals(), _folder(store) as folder:
         running = LocalNetwork(overlay, folder, http=http, strategy=strategy, base_port=base_port)
         try:

@@ -23,8 +23,7 @@ def token(
     The token is shown this once; the broker has its hash only.
     """
     with requiring("broker"):
-        from twigcast.broker import new_token
-        from twigcast.broker.config import PrincipalConfig
+        from twigcast.broker import PrincipalConfig, new_token
     secret, hashed = new_token()
     PrincipalConfig(name, (hashed,))  # refuses what a configuration could not have
     if json:
