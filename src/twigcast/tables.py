@@ -1,4 +1,4 @@
-"""TOML files, read into dataclasses: names and annotations of the fields say what may stand there.
+"""Reads TOML files into dataclasses: the fields' names are the keys, their annotations the types.
 
     file ──tomllib──► tables ──annotations──► dataclass ──__post_init__──► a value that makes sense
 
@@ -30,12 +30,13 @@ a dataclass                                 a table; fields without default must
 ==========================================  ========================================================
 
 Every error is a :class:`~twigcast.errors.ConfigError` with the file, the key, what is wrong there
-and what to write instead.  A ``__post_init__`` that finds something wrong raises one with the key.
+and what to write instead.  A ``__post_init__`` that refuses a value raises a ConfigError with the
+key.  An entry of a list is named by its first field, if that is a text.
 
-Rejected: msgspec and cattrs.  Both say where a value stands only within a text of their own
-(``Expected `int`, got `str` - at `$.limits.clients```), msgspec knows no unknown keys of
-dataclasses, and cattrs turns a number into a text; each kind of value needs a hook with our message
-again, and the hooks are what is written here.
+Rejected: msgspec and cattrs.  Both name the key only inside a message of their own
+(``Expected `int`, got `str` - at `$.limits.clients```); msgspec accepts unknown keys of
+dataclasses, and cattrs converts a number to a text.  Our messages would need a hook for every type,
+and such hooks are most of this file.
 """
 
 from __future__ import annotations

@@ -80,6 +80,10 @@ class LocalNetwork:
         self._brokers: dict[str, LocalBroker] = {}
         """The latest life of each broker that has been started."""
 
+    def __repr__(self) -> str:
+        count = f"{len(self.running)} of {len(self.overlay)} brokers running"
+        return f"<LocalNetwork in {self.folder}: {count}>"
+
     # --- what is there ----------------------------------------------------------------------------
 
     @property

@@ -210,6 +210,10 @@ class RunningBroker:
         self.http: HttpServer | None = None
         self._server = server
 
+    def __repr__(self) -> str:
+        clients = f"{len(self.service.sessions):,} clients"
+        return f"<RunningBroker {self.broker.name} at {self.address}: {clients}>"
+
     async def close(self) -> None:
         """Stop serving: clients are cut off, what waits is written."""
         if self.http is not None:

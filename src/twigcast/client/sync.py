@@ -111,7 +111,7 @@ class SyncSubscription(_Closing):
         self._is_closed = False
 
     def __repr__(self) -> str:
-        return f"<Sync{repr(self._subscription)[1:]}"
+        return f"<Sync{repr(self._subscription)[1:-1]}, {len(self._events):,} fetched>"
 
     @property
     def missed(self) -> int:
