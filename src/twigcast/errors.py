@@ -194,7 +194,7 @@ class StoreError(TwigcastError):
 
 
 class ConfigError(TwigcastError, ValueError):
-    """A broker's configuration with something wrong; ``where`` is the key, as in ``store.folder``.
+    """A configuration with something wrong; ``where`` is the key, as in ``store.folder``.
 
     ``path`` is the file, empty where the configuration was given otherwise.
     """

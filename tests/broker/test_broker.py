@@ -205,7 +205,7 @@ def test_a_slow_subscriber_holds_up_nobody_and_learns_what_it_missed() -> None:
             assert len(await take(quick, 200)) == 200
             [ephemeral] = [
                 each
-                for session in running.service.sessions.values()
+                for session in running.service.sessions
                 for each in session.subscriptions()
                 if isinstance(each, EphemeralSubscription) and each.window == 4
             ]

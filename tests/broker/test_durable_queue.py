@@ -39,14 +39,14 @@ def test_nobody_acknowledges_what_is_not_there() -> None:
     durable = queue(last=3)
     assert durable.acknowledge(100, [200]) == (3, [])
     assert durable.acknowledge(100, [200]) is None
-    assert durable.next_place() == 4
+    assert durable.next_sequence() == 4
     assert not durable.is_acknowledged(4)
 
 
 def test_places_that_were_never_given_are_passed_over() -> None:
     durable = queue(last=1000, acknowledged=8, gap=(10, 1000))
     assert durable.waiting == 2
-    place = durable.next_place()
+    place = durable.next_sequence()
     durable.committed(place, b"", ())
     assert (place, durable.waiting) == (1001, 3)
     durable.acknowledge(0, [9])

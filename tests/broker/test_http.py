@@ -386,7 +386,7 @@ def test_a_port_that_is_taken_is_told() -> None:
 
             config = replace(running.broker.config, http=running.http.address)
             running.broker.config = config
-            second = HttpServer(running.broker, running.service)
+            second = HttpServer(running.service.sessions)
             with pytest.raises(ConfigError, match="cannot listen"):
                 await second.start()
 

@@ -248,7 +248,7 @@ def test_a_slow_reader_costs_a_bounded_queue_and_holds_up_nobody() -> None:
             serving(config=BrokerConfig(limits=limits)) as (running, client),
             reader_that_does_not_read(running, "xpath=//a") as reader,
         ):
-            [session] = running.service.sessions.values()
+            [session] = running.service.sessions
             [held] = session.subscriptions()
             assert isinstance(held, EphemeralSubscription)
             async with subscribed(client, xpath="//a") as quick:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from live_brokers import one_broker, until
 
 from twigcast.broker import BrokerConfig, RunningBroker
-from twigcast.broker.broker import Broker
-from twigcast.broker.link import Link
+from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.link_codec import LinkProtocolError, encode_frame
+from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.client import connect
 from twigcast.wire import PROTOCOL, messages, method
@@ -181,7 +181,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
     async def scenario() -> None:
         broker = Broker(BrokerConfig(), "here", None)
         broker.open_publisher("client/1")
-        link = Link(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
+        link = LinkConnection(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
         link.name, link.is_up = "x", True
         broker.links.up["x"] = link
         broker.link_up(link)
@@ -196,8 +196,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         broker.link_down(link)
         link.documents.close()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
-        expressions = {"": messages.Expression(xpath="/own")}
-        patterns = await broker.parse_expressions(expressions)
+        patterns = await broker.parse_expressions({"": Expression("/own", {})})
         wanted = await broker.subscribe("client/1/s", "s", patterns, 8)
         broker.flow.publish(b"<own/>", "client/1", "")
         assert len(wanted.queue) == 1

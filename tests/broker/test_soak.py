@@ -57,7 +57,7 @@ def _soak(folder: Path, visitors: int, rounds: int) -> None:
             for running in brokers.values():
                 await until(partial(_is_empty, running))
                 assert not running.broker.router.clients
-                assert not running.service._quotas
+                assert not running.service.sessions._quotas
                 assert not running.broker.flow._resending
                 assert not running.broker.flow._receipts_due
             await until(lambda: len(asyncio.all_tasks()) < 60)

@@ -198,7 +198,7 @@ def test_a_file_whose_end_is_missing_is_refused(tmp_path: Path, share: float) ->
     length = max(int(path.stat().st_size * share), 100)
     with path.open("r+b") as file:
         file.truncate(length)
-    with pytest.raises(StoreError, match="put a backup in its place"):
+    with pytest.raises(StoreError, match="replace it by a backup"):
         Store.open(tmp_path, broker="home")
 
 

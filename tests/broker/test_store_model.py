@@ -50,7 +50,7 @@ class Queue:
     delivered: set[int] = field(default_factory=set)
     last: int = 0
     missed: int = 0
-    missed_told: int = 0
+    missed_reported: int = 0
 
     @property
     def waiting(self) -> set[int]:
@@ -283,11 +283,11 @@ class StoreMachine(RuleBasedStateMachine):
             known[1].add(number)
 
     @rule(name=DURABLES, count=st.integers(0, 5))
-    def note_missed_told(self, name: str, count: int) -> None:
-        self.wait(self.store.note_missed_told(name, count))
+    def note_missed_reported(self, name: str, count: int) -> None:
+        self.wait(self.store.note_missed_reported(name, count))
         if name in self.queues:
             queue = self.queues[name]
-            queue.missed_told = max(queue.missed_told, min(count, queue.missed))
+            queue.missed_reported = max(queue.missed_reported, min(count, queue.missed))
 
     @rule(seconds=st.sampled_from([1, 15, 30, 90]))
     def trim_later(self, seconds: int) -> None:
@@ -322,7 +322,7 @@ class StoreMachine(RuleBasedStateMachine):
                     n for n in queue.entries.keys() & queue.delivered if n > queue.acknowledged
                 ),
                 queue.missed,
-                queue.missed_told,
+                queue.missed_reported,
                 (0, 0),
             )
             for name, queue in self.queues.items()

@@ -17,7 +17,7 @@ from twigcast.broker.store import lock as store_lock
 from twigcast.broker.store import schema as store_schema
 from twigcast.broker.store.lock import LOCK
 from twigcast.broker.store.records import Durable, Owed, OwedState, QueueEntry, Received
-from twigcast.broker.store.schema import PLACES_LEAP
+from twigcast.broker.store.schema import SEQUENCE_LEAP
 from twigcast.broker.store.store import FILE, Store
 from twigcast.errors import StoreError
 
@@ -176,20 +176,20 @@ def test_queues_of_a_backup_that_is_put_back_leap(tmp_path: Path) -> None:
 
     async def look(store: Store) -> None:
         (news,) = store.durables
-        assert (news.first, news.last, news.acknowledged) == (1, 1 + PLACES_LEAP, 0)
-        assert news.gap == (1, 1 + PLACES_LEAP)
+        assert (news.first, news.last, news.acknowledged) == (1, 1 + SEQUENCE_LEAP, 0)
+        assert news.gap == (1, 1 + SEQUENCE_LEAP)
         assert (await store.figures()).queued == {"news": 1}
 
     with_store(folder, look)
-    assert with_store(folder, queue_one) == PLACES_LEAP + 2  # once only
+    assert with_store(folder, queue_one) == SEQUENCE_LEAP + 2  # once only
 
     async def acknowledge_one_by_one(store: Store) -> None:
         await store.acknowledge("news", 0, [1])
 
     async def look_again(store: Store) -> None:
-        assert store.durables[0].acknowledged == PLACES_LEAP + 1
+        assert store.durables[0].acknowledged == SEQUENCE_LEAP + 1
         read = await store.read_queue("news", 1, 2**63, limit=9, max_bytes=9)
-        assert [each.sequence for each in read] == [1, PLACES_LEAP + 2]
+        assert [each.sequence for each in read] == [1, SEQUENCE_LEAP + 2]
 
     with_store(folder, acknowledge_one_by_one)
     with_store(folder, look_again)
@@ -205,7 +205,7 @@ def test_an_older_file_in_the_place_of_a_newer_is_noticed(tmp_path: Path) -> Non
 
     async def look(store: Store) -> None:
         (news,) = store.durables
-        assert (news.last, news.acknowledged) == (1 + PLACES_LEAP, 1 + PLACES_LEAP)
+        assert (news.last, news.acknowledged) == (1 + SEQUENCE_LEAP, 1 + SEQUENCE_LEAP)
         assert store.epoch > epoch
 
     with_store(folder, queue_one)
@@ -214,7 +214,7 @@ def test_an_older_file_in_the_place_of_a_newer_is_noticed(tmp_path: Path) -> Non
     assert with_store(folder, queue_one) == 2
     shutil.copy(copy, folder / FILE)
     with_store(folder, look)
-    assert with_store(folder, queue_one) == PLACES_LEAP + 2
+    assert with_store(folder, queue_one) == SEQUENCE_LEAP + 2
 
 
 def test_an_older_folder_in_the_place_of_a_newer_is_noticed(tmp_path: Path) -> None:
@@ -224,9 +224,9 @@ def test_an_older_folder_in_the_place_of_a_newer_is_noticed(tmp_path: Path) -> N
     assert with_store(folder, queue_one) == 2
     folder.rename(tmp_path / "damaged")
     shutil.copytree(copy, folder)
-    assert with_store(folder, queue_one) == PLACES_LEAP + 2
+    assert with_store(folder, queue_one) == SEQUENCE_LEAP + 2
     folder.rename(tmp_path / "elsewhere")  # which is no copy
-    assert with_store(tmp_path / "elsewhere", queue_one) == PLACES_LEAP + 3
+    assert with_store(tmp_path / "elsewhere", queue_one) == SEQUENCE_LEAP + 3
 
 
 def test_a_gap_of_two_copies_after_each_other_is_one(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_gap_of_two_copies_after_each_other_is_one(tmp_path: Path) -> None:
         with_store(folder, nothing)
         shutil.copy(copy, folder / FILE)
         (news,) = with_store(folder, durables)
-        assert (news.last, news.gap) == (1 + count * PLACES_LEAP, (1, 1 + count * PLACES_LEAP))
+        assert (news.last, news.gap) == (1 + count * SEQUENCE_LEAP, (1, 1 + count * SEQUENCE_LEAP))
 
 
 async def nothing(store: Store) -> None:
@@ -251,7 +251,7 @@ async def durables(store: Store) -> list[Durable]:
 @pytest.mark.parametrize(
     ("sync", "is_closed", "boot", "place"),
     [
-        ("normal", False, "later", 2 + PLACES_LEAP),
+        ("normal", False, "later", 2 + SEQUENCE_LEAP),
         ("normal", False, "same", 2),  # killed, which loses nothing
         ("normal", True, "later", 2),
         ("full", False, "later", 2),

@@ -48,10 +48,12 @@ def test_what_is_owed_is_read_as_far_as_it_fits(
     async def use(store: Store) -> None:
         await owe(store)
         owed = await store.read_owed("far", numbers, max_bytes=max_bytes)
-        assert [(number, document.id) for number, document in owed.found] == [
+        assert [(number, document.id) for number, document in owed.documents] == [
             (number, f"o:1:{number}") for number in found
         ]
-        assert [len(document.content) for _, document in owed.found] == [SIZES[n] for n in found]
+        assert [len(document.content) for _, document in owed.documents] == [
+            SIZES[n] for n in found
+        ]
         assert owed.gone == tuple(gone)
 
     with_store(tmp_path, use)
@@ -63,7 +65,7 @@ def test_reading_in_parts_reads_all(tmp_path: Path) -> None:
         waiting, read = set(range(1, 9)), []
         for _ in range(8):
             owed = await store.read_owed("far", sorted(waiting), max_bytes=40)
-            read += [number for number, _ in owed.found]
+            read += [number for number, _ in owed.documents]
             waiting -= {*owed.gone, *read}
             if not waiting:
                 break
@@ -109,7 +111,7 @@ def test_whoever_asks_does_not_delay_those_who_read(
             async with asyncio.timeout(PATIENCE / 2):
                 for _ in range(20):
                     assert len(await store.read_queue("news", 1, 9, limit=9, max_bytes=9)) == 1
-                    assert len((await store.read_owed("far", [1], max_bytes=9)).found) == 1
+                    assert len((await store.read_owed("far", [1], max_bytes=9)).documents) == 1
                     assert await store.find_publication("p") == "o:1:1"
                 await store.backup(tmp_path / "copy")
             assert not any(each.done() for each in asks)

@@ -141,16 +141,16 @@ def test_it_is_kept_of_how_much_a_consumer_was_told(tmp_path: Path) -> None:
         await store.trim(10**15)
 
     async def tell(store: Store) -> None:
-        await store.note_missed_told("nowhere", 3)
-        await store.note_missed_told("news", 3)
-        await store.note_missed_told("news", 2)  # which says nothing new
+        await store.note_missed_reported("nowhere", 3)
+        await store.note_missed_reported("news", 3)
+        await store.note_missed_reported("news", 2)  # which says nothing new
 
     async def tell_too_much(store: Store) -> None:
-        await store.note_missed_told("news", 2**63 - 1)
+        await store.note_missed_reported("news", 2**63 - 1)
 
     def told() -> tuple[int, int]:
         (news,) = with_store(tmp_path, durables)
-        return news.missed, news.missed_told
+        return news.missed, news.missed_reported
 
     with_store(tmp_path, miss, Retention(age=1.0))
     assert told() == (4, 0)
@@ -166,18 +166,18 @@ def test_a_subscription_of_the_same_name_has_missed_nothing(tmp_path: Path) -> N
         queues = [QueueEntry("news", 1, ())]
         store.add_document("o:1:1", b"x", published=1, queues=queues)
         store.trim(10**15)
-        store.note_missed_told("news", 1)
+        store.note_missed_reported("news", 1)
         store.put_durable("news", "ann", {"k": "//a"})
         store.put_durable("other", "ann", {})
         await store.drop_durable("other")
 
     async def drop(store: Store) -> None:
         (news,) = store.durables
-        assert (news.missed, news.missed_told) == (1, 1)
+        assert (news.missed, news.missed_reported) == (1, 1)
         store.drop_durable("news")
         await store.put_durable("news", "ann", {})
 
     with_store(tmp_path, use, Retention(age=1.0))
     with_store(tmp_path, drop)
     (news,) = with_store(tmp_path, durables)
-    assert (news.missed, news.missed_told) == (0, 0)
+    assert (news.missed, news.missed_reported) == (0, 0)

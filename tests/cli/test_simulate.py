@@ -324,7 +324,7 @@ def test_every_option_of_the_command_is_a_field() -> None:
         ([*SMALL, "--by-paths", "--values", "0.5"], "without --values"),
         ([*SMALL, "--loss", "1"], "--loss"),
         ([*SMALL, str(EXAMPLES / "documents")], "leave it out, or the files"),
-        (["--network", "nowhere.toml"], "give the path of a network file"),
+        (["--network", "nowhere.toml"], "give the path of a TOML file"),
     ],
 )
 def test_what_cannot_be_is_told_with_its_remedy(options: list[str], remedy: str) -> None:

@@ -447,15 +447,18 @@ def test_files_that_hold_something_else(tmp_path: Path) -> None:
     empty.write_text("")
     openssl("pkey", "-in", str(desk.key), "-aes256", "-passout", "pass:x", "-out", str(locked))
     for settings, words in (
-        ({"ca": empty}, f"there is no certificate in {empty}"),
-        ({"ca": desk.key}, f"there is no certificate in {desk.key}"),
-        ({"certificate": desk.key, "key": desk.key}, f"there is no certificate in {desk.key}"),
-        ({"certificate": desk.certificate, "key": empty}, f"there is no key in {empty}"),
+        ({"ca": empty}, f"{empty}: there is no certificate in PEM form"),
+        ({"ca": desk.key}, f"{desk.key}: there is no certificate in PEM"),
+        ({"certificate": desk.key, "key": desk.key}, f"{desk.key}: there is no certificate in PEM"),
+        (
+            {"certificate": desk.certificate, "key": empty},
+            f"{empty}: there is no private key in PEM form",
+        ),
         (
             {"certificate": desk.certificate, "key": other.key},
-            f"the key in {other.key} does not fit the certificate in {desk.certificate}",
+            f"{other.key}: this is not the key of {desk.certificate}",
         ),
-        ({"certificate": desk.certificate, "key": locked}, f"the key in {locked} is encrypted"),
+        ({"certificate": desk.certificate, "key": locked}, f"{locked}: the key is encrypted"),
     ):
         with pytest.raises(ConnectionFailedError) as caught:
             connect("127.0.0.1:1", **settings)  # type: ignore[arg-type]

@@ -50,7 +50,7 @@ def test_events_have_everything_the_broker_tells() -> None:
             assert (event.id, event.content, event.keys) == ("scripted:1:1", b"<a/>", ("any",))
             assert event.sequence == 0
             assert event.published == datetime(2027, 1, 15, 8, 0, 0, 123000, UTC)
-            assert repr(event) == "<Event scripted:1:1: 4 bytes>"
+            assert repr(event) == "<Event scripted:1:1: 4 bytes for any>"
             await event.ack()
             await subscription.flush()
             assert not scripted.heard("acknowledge")

@@ -9,7 +9,7 @@ import pytest
 from folders import EXAMPLES
 from simulate_calls import refused, rows, shown, told
 
-from twigcast.errors import OverlayError, ScenarioError
+from twigcast.errors import ConfigError, ScenarioError
 from twigcast.routing import Strategy
 from twigcast.simulation import Scenario, ScenarioResult
 from twigcast.workload import Shape
@@ -87,12 +87,13 @@ def test_files_are_found_from_where_the_scenario_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("subscription = 5", "the key 'subscription' is not known; did you mean 'subscriptions'?"),
-        ('subscriptions = "5"', "subscriptions is '5'; give a whole number"),
-        ("loss = true", "loss is true; give a number"),
-        ("by_paths = 1", "by_paths is 1; give true or false"),
-        ("strategy = [1]", "strategy is a list of 1; give a text, or a list of texts"),
-        ('shape = "bush"', "shape is 'bush'; choose one of: path, tree"),
+        ("subscription = 5", "subscription: this key is not known; did you mean 'subscriptions'?"),
+        ('subscriptions = "5"', "subscriptions: this is '5'; write a whole number"),
+        ("loss = true", "loss: this is true; write a number"),
+        ("loss = 2", "`loss` is 2.0; give a number from 0 to 0.9"),
+        ("measured = 1", "measured: this is 1; write true or false"),
+        ("strategy = [1]", "strategy, entry 1: this is 1; write a text"),
+        ('shape = "bush"', "shape: 'bush' is not known; known: path, tree"),
         ("seed = ", "this is not TOML"),
     ],
 )
@@ -100,7 +101,7 @@ def test_what_a_file_may_not_say_is_refused_with_the_remedy(
     text: str, reason: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, text)
-    with pytest.raises(OverlayError) as caught:
+    with pytest.raises(ConfigError) as caught:
         Scenario.from_file(path)
     assert str(path) in str(caught.value)
     assert reason in str(caught.value)

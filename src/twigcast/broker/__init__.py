@@ -1,23 +1,24 @@
 """The live broker: one process that routes documents between clients and other brokers.
 
-    publisher ──► session ──► flow ──┬──► router: where it goes
-                                     ├──► store: safe, for durable subscriptions here and elsewhere
-                                     └──► queues ──► sessions ──► subscribers
-                                              └────► links ──► neighbours ──► flow ...
+    client_stream (gRPC) ┐
+    http ────────────────┴► client_session ──► flow ──┬──► router: where a document goes
+                                  ▲                   ├──► store: safe, for durable subscriptions
+                                  └── subscriptions ◄─┤
+                                                      └──► links ──► neighbours ──► flow ...
 
 *Transport.*  Clients and neighbours are gRPC streams (:mod:`twigcast.wire`); documents travel in
 batches.  Everything runs in one event loop; the store has a thread that writes and some that read.
 Every receiver has a queue of its own and sets its own pace (:mod:`~twigcast.broker.subscriptions`,
-:mod:`~twigcast.broker.link`): a slow one spills to its own file, and holds up nobody else.
+:mod:`~twigcast.broker.link_connection`): a slow one spills to a file and holds up nobody else.
 
 *Routing* is done by :class:`twigcast.routing.Router`, which this package gives sockets.  A link
-lives as long as its stream; when it comes up again, tables are told anew.
+lives as long as its stream; when it comes up again, tables are sent anew.
 
 *Guarantees.*  Ephemeral subscriptions get each document at most once, and cost no disk.  Durable
 ones get every document once, whatever crashes in between and comes back: all brokers know what
 durable subscriptions want (:mod:`~twigcast.broker.homes`), and the broker that has acknowledged a
 publication answers for it until every broker concerned has confirmed it
-(:mod:`~twigcast.broker.custody`).  Brokers on the way keep nothing.
+(:mod:`~twigcast.broker.custody`).  Brokers in between keep nothing.
 
 *Security.*  Who may do what is said in the configuration (:mod:`~twigcast.broker.config`,
 :mod:`~twigcast.broker.access`).  Neighbours are trusted to speak for the brokers behind them.

@@ -232,12 +232,12 @@ def bearer_token(header: str | None) -> str | None:
     """The token in an ``authorization`` header or metadata; None where there is no header."""
     if header is None:
         return None
-    found = _BEARER.fullmatch(header)
-    if found is None:
+    token = _BEARER.fullmatch(header)
+    if token is None:
         raise AccessError(
             'the authorization is not understood; write "Bearer" and the token', "unauthenticated"
         )
-    return found[1]
+    return token[1]
 
 
 def _allowing(rules: Iterable[RuleConfig], permission: Permission) -> list[RuleConfig]:

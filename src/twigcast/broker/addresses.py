@@ -22,10 +22,10 @@ class Address(NamedTuple):
     @staticmethod
     def parse(text: str) -> Address:
         """The address that a text names; ValueError with the remedy where it names none."""
-        found = _ADDRESS.fullmatch(text)
-        if found is None or int(found[3]) > _MOST:
+        parts = _ADDRESS.fullmatch(text)
+        if parts is None or int(parts[3]) > _MOST:
             raise ValueError(f"{text!r} is no address; {_remedy(text)}")
-        bracketed, plain, port = found.groups()
+        bracketed, plain, port = parts.groups()
         host: str = plain if bracketed is None else bracketed
         if bracketed is not None:
             try:
@@ -59,7 +59,7 @@ class Address(NamedTuple):
     def name(self, port: int | None = None) -> str:
         """A name for what listens here, at ``port`` where the system has chosen that.
 
-        ``0.0.0.0`` is the same everywhere, so there the name of the machine takes its place.
+        ``0.0.0.0`` is the same everywhere, so there the name of the machine stands for it.
         """
         host = socket.gethostname() if self.is_everywhere else self.host
         return re.sub(r"[^\w.-]", "_", f"{host}-{self.port if port is None else port}")

@@ -2,7 +2,7 @@
 
 It decides nothing about routes itself: what comes in is handed to the router, and what that answers
 is written to queues.  Each subscription, ephemeral or durable, is a client of the router's, and so
-is each publisher.  Nothing here waits; the connections (:mod:`~twigcast.broker.sessions`,
+is each publisher.  Nothing here waits; the connections (:mod:`~twigcast.broker.client_stream`,
 :mod:`~twigcast.broker.links`) do that.
 """
 
@@ -13,14 +13,13 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from twigcast.broker.access import Access
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.durables import Durables
 from twigcast.broker.flow import RESEND_EACH, DocumentFlow
 from twigcast.broker.homes import Homes, HomeState, Version
-from twigcast.broker.link import Link
 from twigcast.broker.link_codec import (
     HomeParts,
     LinkProtocolError,
@@ -30,6 +29,7 @@ from twigcast.broker.link_codec import (
     encode_update,
     encode_versions,
 )
+from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.links import Links
 from twigcast.broker.metrics import Metrics
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
@@ -66,6 +66,13 @@ _DISK_EACH: Final = 0.005
 _ASKS: Final = 4
 _PARSED_HERE: Final = 10
 _ASK_BATCH: Final = 200
+
+
+class Expression(NamedTuple):
+    """An XPath expression and what its prefixes are bound to."""
+
+    xpath: str
+    namespaces: Mapping[str, str]
 
 
 class Broker:
@@ -107,7 +114,7 @@ class Broker:
             config.limits,
             self._receivers,
             lambda message, link: self._dispatch(self.router.handle(message, link)),
-            self._tell_home,
+            self._send_home,
         )
         self.durables = self.keeper.by_name
         self._tasks: list[asyncio.Task[None]] = []
@@ -128,12 +135,12 @@ class Broker:
         self.keeper.restore()
 
     def start(self) -> None:
-        """Begin to call neighbours, and to do what is done now and then."""
+        """Begin to call neighbours, and start the periodic jobs."""
         self.links.start()
         jobs = [(RESEND_EACH, self.flow.send_owed), (_MERGE_EACH, self._merge)]
         if self.store is not None:
             jobs.append((_TRIM_EACH, partial(self._trim, self.store)))
-        self._tasks = [asyncio.create_task(_now_and_then(*job)) for job in jobs]
+        self._tasks = [asyncio.create_task(_periodically(*job)) for job in jobs]
 
     async def close(self) -> None:
         """Say good-bye to neighbours, write what waits, and stop."""
@@ -163,23 +170,18 @@ class Broker:
         """End an advertisement; raises RefusedError."""
         self._dispatch(self.router.handle(Unadvertise(advertisement), link), link)
 
-    async def parse_expressions(
-        self, expressions: Mapping[str, messages.Expression]
-    ) -> dict[str, Pattern]:
-        """The patterns of a subscription; raises RefusedError with the place of a mistake."""
+    async def parse_expressions(self, expressions: Mapping[str, Expression]) -> dict[str, Pattern]:
+        """The patterns of a subscription; raises RefusedError with the position of a mistake."""
         if len(expressions) <= _PARSED_HERE:
             return self._parse_expressions(expressions)
         # Elsewhere, so that others have their turn.
         return await asyncio.to_thread(self._parse_expressions, expressions)
 
-    def _parse_expressions(
-        self, expressions: Mapping[str, messages.Expression]
-    ) -> dict[str, Pattern]:
+    def _parse_expressions(self, expressions: Mapping[str, Expression]) -> dict[str, Pattern]:
         patterns = {}
-        for key, said in expressions.items():
+        for key, expression in expressions.items():
             try:
-                namespaces = dict(said.namespaces) or None
-                patterns[key] = parse(said.xpath, namespaces, limits=self.language_limits)
+                patterns[key] = parse(*expression, limits=self.language_limits)
             except ValueError as error:  # of the expression, or of a namespace
                 where = f"{key}: " if len(expressions) > 1 else ""
                 raise RefusedError(f"{where}{error}", "bad-expression") from None
@@ -215,7 +217,7 @@ class Broker:
 
     # --- homes ------------------------------------------------------------------------------------
 
-    def _tell_home(self, state: HomeState, but: Link | None = None) -> None:
+    def _send_home(self, state: HomeState, but: LinkConnection | None = None) -> None:
         items = encode_home(state)
         for link in self.links.up.values():
             if link is not but:
@@ -240,7 +242,7 @@ class Broker:
         store = self.keeper.require_store()
         matcher = Matcher(limits=self.document_limits)
         matcher.add("asked", pattern)
-        examined = found = 0
+        examined = count = 0
         async with self._asking:
             async for batch in store.newest_first(since, _ASK_BATCH):
                 contents = [each.content for each in batch]
@@ -250,31 +252,31 @@ class Broker:
                     examined += 1
                     if result:
                         matching.append(document)
-                        if limit and found + len(matching) >= limit:
+                        if limit and count + len(matching) >= limit:
                             break
-                found += len(matching)
+                count += len(matching)
                 yield matching, examined
-                if limit and found >= limit:
+                if limit and count >= limit:
                     return
 
     # --- neighbours -------------------------------------------------------------------------------
 
-    def link_up(self, link: Link) -> None:
-        """Note that a link is up, and tell the neighbour everything."""
+    def link_up(self, link: LinkConnection) -> None:
+        """Note that a link is up, and send the neighbour everything."""
         self._home_parts[link.name] = HomeParts()
         self._dispatch(self.router.handle(LinkUp(LinkKind.BROKER, link.cost), link.name))
         if link.name not in self.router.neighbours:
             raise LinkProtocolError(f"{link.name!r} cannot be a neighbour of {self.name!r}")
         link.say(encode_versions(self.homes.versions()))
 
-    def link_down(self, link: Link) -> None:
+    def link_down(self, link: LinkConnection) -> None:
         """Note that a link is down."""
         self._home_parts.pop(link.name, None)
         if link.name in self.router.neighbours:
             self._dispatch(self.router.handle(LinkDown(), link.name))
 
-    def handle_link(self, item: messages.LinkItem, link: Link) -> Awaitable[None] | None:
-        """Do what a neighbour says; raises LinkProtocolError for what it may not say."""
+    def handle_link(self, item: messages.LinkItem, link: LinkConnection) -> Awaitable[None] | None:
+        """Handle an item from a neighbour; raises LinkProtocolError for what it may not send."""
         if not link.is_up:
             return None
         kind = item.WhichOneof("item")
@@ -292,21 +294,21 @@ class Broker:
         elif kind == "home_state":
             self._on_home(item.home_state, link)
         elif kind == "refused":
-            _log.warning("%s refuses what it was told: %s", link.name, item.refused)
+            _log.warning("%s refuses a message: %s", link.name, item.refused)
         elif kind != "heartbeat":
-            raise LinkProtocolError(f"{link.name!r} says what is not known here: {kind}")
+            raise LinkProtocolError(f"{link.name!r} sends an item that is not known here: {kind}")
         return None
 
     async def _until_disk_follows(self, store: Store) -> None:
         while store.waiting_bytes > WAITING_BYTES:
             await asyncio.sleep(_DISK_EACH)
 
-    def _on_versions(self, said: messages.HomeVersions, link: Link) -> None:
+    def _on_versions(self, said: messages.HomeVersions, link: LinkConnection) -> None:
         theirs = decode_versions(said)
         for state in self.homes.lacking(theirs):
             link.say(encode_home(state))
 
-    def _on_home(self, said: messages.HomeState, link: Link) -> None:
+    def _on_home(self, said: messages.HomeState, link: LinkConnection) -> None:
         state = self._home_parts[link.name].add(said)
         if state is None:
             return
@@ -327,10 +329,10 @@ class Broker:
                     state.withdraw,
                     base=state.base,
                 )
-            self._tell_home(state, but=link)
+            self._send_home(state, but=link)
 
     def _dispatch(self, sends: list[Send], client: str = "") -> None:
-        """Write what the router answers to queues; what it refuses a client is raised."""
+        """Queue what the router answers; raises what the router refuses a client."""
         refused = None
         for to, message in sends:
             if isinstance(message, Refused):
@@ -348,7 +350,7 @@ class Broker:
         if refused is not None:
             raise refused
 
-    # --- now and then -----------------------------------------------------------------------------
+    # --- periodic jobs ----------------------------------------------------------------------------
 
     async def _merge(self) -> None:
         self._dispatch(self.router.merge())
@@ -364,10 +366,10 @@ class Broker:
             _log.warning("%s documents owed to %s have expired", len(numbers), home)
 
 
-async def _now_and_then(seconds: float, job: Callable[[], Awaitable[None]]) -> None:
+async def _periodically(seconds: float, job: Callable[[], Awaitable[None]]) -> None:
     while True:
         await asyncio.sleep(seconds)
         try:
             await job()
         except Exception:  # the next time it may go well
-            _log.exception("what is done now and then has failed")
+            _log.exception("a periodic job has failed")

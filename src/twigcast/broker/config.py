@@ -1,7 +1,7 @@
 """The configuration of a broker: a TOML file, or flags, to one value that makes sense.
 
-    file ──config_reading──► tables ──read_config──► config_sections.BrokerConfig ──► check_safe
-                             types, known keys       ranges, what goes together       open doors
+    file ──twigcast.tables──► config_sections.BrokerConfig ──► check_safe
+           types, known keys  ranges, what goes together       open doors
 
 Everything that may stand in a file, with its default where it has one::
 
@@ -70,25 +70,18 @@ Everything that may stand in a file, with its default where it has one::
     allow = ["publish"]
     schemas = ["news.dtd", { dtd = "nitf.dtd", root = "nitf" }]
 
-Files are found from where the configuration is.  Durations are numbers of seconds or texts with
+Files are relative to the configuration file.  Durations are numbers of seconds or texts with
 ``ms``, ``s``, ``m``, ``h``, ``d``, ``w``; sizes are numbers of bytes or texts with ``kB``, ``MB``,
-``GB``, ``TB`` (thousands) or ``KiB``, ``MiB``, ``GiB``, ``TiB``.  What rules mean is told in
+``GB``, ``TB`` (thousands) or ``KiB``, ``MiB``, ``GiB``, ``TiB``.  What rules mean is in
 :mod:`twigcast.broker.access`.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable
-from dataclasses import fields
-from pathlib import Path
-from typing import Any, Final, TypeVar
 
 from twigcast.broker.addresses import Address
-from twigcast.broker.config_reading import ConfigTable, did_you_mean, load_toml, show
 from twigcast.broker.config_sections import (
-    COUNTS,
     AccessConfig,
     BrokerConfig,
     HeartbeatConfig,
@@ -100,10 +93,8 @@ from twigcast.broker.config_sections import (
     StoreConfig,
     TlsConfig,
 )
-from twigcast.documents import ExpandedName
-from twigcast.errors import ConfigError, SchemaError
-from twigcast.language import NAME
-from twigcast.schema import Schema
+from twigcast.errors import ConfigError
+from twigcast.tables import read_file
 
 __all__ = [
     "AccessConfig",
@@ -121,16 +112,6 @@ __all__ = [
     "read_config",
 ]
 
-_Entry = TypeVar("_Entry", LinkConfig, PrincipalConfig, RuleConfig)
-_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({NAME})")
-_PERMISSIONS: Final = tuple(permission.value for permission in Permission)
-_LINK_KEYS: Final = ("address", "cost", "server_name", "token_file")
-_PRINCIPAL_KEYS: Final = ("name", "token", "token_file", "certificate")
-
-
-def _keys(section: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(section))
-
 
 def read_config(path: str | os.PathLike[str]) -> BrokerConfig:
     """The configuration in a file.
@@ -138,169 +119,7 @@ def read_config(path: str | os.PathLike[str]) -> BrokerConfig:
     Raises :class:`~twigcast.errors.ConfigError` with the file, the key, what is wrong there and
     what to write instead.
     """
-    path = Path(path)
-    try:
-        folder = path.parent.absolute()
-        return _read(ConfigTable(load_toml(path), _keys(BrokerConfig), folder))
-    except ConfigError as error:
-        raise ConfigError(error.reason, str(path), error.where) from None
-
-
-def _read(file: ConfigTable) -> BrokerConfig:
-    plain = BrokerConfig()
-    return BrokerConfig(
-        name=file.text("name"),
-        listen=file.text("listen", plain.listen),
-        http=file.text("http"),
-        strategy=file.text("strategy", plain.strategy),
-        links=tuple(_made(_link, entry) for entry in file.entries("links", _LINK_KEYS, "address")),
-        store=_store(file.table("store", _keys(StoreConfig))),
-        limits=_limits(file.table("limits", _keys(LimitsConfig))),
-        tls=_tls(file.table("tls", _keys(TlsConfig))),
-        heartbeat=_heartbeat(file.table("heartbeat", _keys(HeartbeatConfig))),
-        access=_access(file.table("access", _keys(AccessConfig))),
-        principals=tuple(
-            _made(_principal, entry)
-            for entry in file.entries("principals", _PRINCIPAL_KEYS, "name")
-        ),
-        rules=tuple(
-            _made(_rule, entry) for entry in file.entries("rules", _keys(RuleConfig), "who")
-        ),
-    )
-
-
-def _made(make: Callable[[ConfigTable], _Entry], table: ConfigTable) -> _Entry:
-    """What an entry of a list says; its own complaints name no place but the key."""
-    try:
-        return make(table)
-    except ConfigError as error:
-        if error.where.startswith(table.place):
-            raise
-        table.refuse(error.where, error.reason)
-
-
-def _link(table: ConfigTable) -> LinkConfig:
-    token = table.content("token_file")
-    if token == "" or (
-        token and not (token.isascii() and token.isprintable() and " " not in token)
-    ):
-        table.refuse("token_file", "there is no token in that file; write one, in one line")
-    return LinkConfig(
-        table.text("address"),
-        table.number("cost", 1.0),
-        table.text("server_name"),
-        token or "",
-    )
-
-
-def _store(table: ConfigTable) -> StoreConfig:
-    plain = StoreConfig()
-    return StoreConfig(
-        folder=table.path("folder"),
-        keep=table.text("keep", plain.keep),
-        sync=table.text("sync", plain.sync),
-        retention_age=table.duration("retention_age", plain.retention_age),
-        acknowledged_age=table.duration("acknowledged_age", plain.acknowledged_age),
-        retention_size=table.size("retention_size", plain.retention_size),
-    )
-
-
-def _limits(table: ConfigTable) -> LimitsConfig:
-    plain = LimitsConfig()
-    return LimitsConfig(
-        document_bytes=table.size("document_bytes", plain.document_bytes),
-        message_bytes=table.size("message_bytes", plain.message_bytes),
-        queue_memory=table.size("queue_memory", plain.queue_memory),
-        queue_disk=table.size("queue_disk", plain.queue_disk),
-        publications_per_second=table.number(
-            "publications_per_second", plain.publications_per_second
-        ),
-        **{name: table.count(name, getattr(plain, name)) for name in COUNTS},
-    )
-
-
-def _tls(table: ConfigTable) -> TlsConfig:
-    return TlsConfig(
-        certificate=table.path("certificate"),
-        key=table.path("key"),
-        ca=table.path("ca"),
-        require_client_certificate=table.flag("require_client_certificate", False),
-    )
-
-
-def _heartbeat(table: ConfigTable) -> HeartbeatConfig:
-    plain = HeartbeatConfig()
-    return HeartbeatConfig(
-        table.duration("interval", plain.interval),
-        table.duration("suspect_after", plain.suspect_after),
-    )
-
-
-def _access(table: ConfigTable) -> AccessConfig:
-    said = "anonymous" in table.values
-    return AccessConfig(
-        _permissions(table, "anonymous") if said else None, table.flag("insecure", False)
-    )
-
-
-def _principal(table: ConfigTable) -> PrincipalConfig:
-    hashes = [table.text("token")] if "token" in table.values else []
-    listed = table.content("token_file")
-    if listed is not None:
-        lines = [line.strip() for line in listed.splitlines()]
-        found = [line for line in lines if line and not line.startswith("#")]
-        if not found:
-            table.refuse("token_file", "there is no hash in that file; write one a line")
-        hashes += found
-    return PrincipalConfig(table.text("name"), tuple(hashes), table.text("certificate"))
-
-
-def _rule(table: ConfigTable) -> RuleConfig:
-    return RuleConfig(
-        who=table.text("who"),
-        allow=_permissions(table, "allow"),
-        roots=frozenset(_root(table, text) for text in table.texts("roots")),
-        schemas=_schemas(table),
-        durable=table.texts("durable"),
-        brokers=table.texts("brokers"),
-    )
-
-
-def _permissions(table: ConfigTable, key: str) -> frozenset[Permission]:
-    names = table.texts(key)
-    for name in names:
-        if name not in _PERMISSIONS:
-            table.refuse(
-                key, f"there is no permission {name!r}; {did_you_mean(name, _PERMISSIONS)}"
-            )
-    return frozenset(Permission(name) for name in names)
-
-
-def _root(table: ConfigTable, text: str) -> ExpandedName:
-    found = _ROOT.fullmatch(text)
-    if found is None:
-        table.refuse("roots", f"{show(text)} is no name of an element; write name or Q{{uri}}name")
-    return found[1] or "", found[2]
-
-
-def _schemas(table: ConfigTable) -> tuple[Schema, ...]:
-    values = table.values.get("schemas", [])
-    if not isinstance(values, list):
-        table.refuse("schemas", f"this is {show(values)}; write a list of DTD files")
-    found = []
-    for value in values:
-        given = {"dtd": value} if isinstance(value, str) else value
-        entry = ConfigTable(given, ("dtd", "root"), table.folder, table.where("schemas"))
-        path = entry.path("dtd")
-        if path is None:
-            table.refuse("schemas", 'an entry names no DTD; write as in { dtd = "news.dtd" }')
-        root = entry.text("root") or None
-        try:
-            found.append(Schema.from_dtd(path, root))
-        except SchemaError as error:
-            said = str(error).removeprefix(f"{path}: ")
-            table.refuse("schemas", f"{path}: {said.replace('pass root= ', 'write root = ')}")
-    return tuple(found)
+    return read_file(path, BrokerConfig)
 
 
 def check_safe(config: BrokerConfig) -> None:
@@ -319,17 +138,17 @@ def check_safe(config: BrokerConfig) -> None:
 
 def cautions(config: BrokerConfig) -> tuple[str, ...]:
     """What is allowed but should be known to whoever runs the broker; a sentence each."""
-    found = []
+    sentences = []
     addresses = [config.listen_address, config.http_address]
     reachable = [each for each in addresses if each is not None and not each.is_loopback]
     if reachable and not config.authenticates:
-        found.append(f"everybody who reaches {reachable[0]} may use this broker")
+        sentences.append(f"everybody who reaches {reachable[0]} may use this broker")
     elif reachable and config.tls.certificate is None:
-        found.append(f"tokens and documents travel to {reachable[0]} unencrypted; set up [tls]")
+        sentences.append(f"tokens and documents travel to {reachable[0]} unencrypted; set up [tls]")
     if not config.tls.is_used:
-        found += [
+        sentences += [
             f"the link to {link.address} is not encrypted; set up [tls]"
             for link in config.links
             if not Address.parse(link.address).is_loopback
         ]
-    return tuple(found)
+    return tuple(sentences)

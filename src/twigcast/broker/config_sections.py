@@ -1,8 +1,11 @@
-"""What a broker can be told: a value for each section of its configuration.
+"""The settings of a broker: a dataclass for each section of its configuration.
 
-They are made by :func:`~twigcast.broker.config.read_config` or from flags, and check themselves:
-one that exists makes sense, and so does the whole, whoever made it.  What is wrong is a
-:class:`~twigcast.errors.ConfigError` with the key.  Durations are in seconds, sizes in bytes.
+Sections are made by :func:`~twigcast.broker.config.read_config` or from flags, and check
+themselves: a section that exists makes sense, and so does the whole, whoever made it.  A mistake is
+a :class:`~twigcast.errors.ConfigError` with the key.  Durations are in seconds, sizes in bytes.
+
+Annotations say what stands in a file (:mod:`twigcast.tables`).  Links and principals are written
+in another form, since their tokens stand in files: ``_LinkEntry`` and ``_PrincipalEntry``.
 """
 
 from __future__ import annotations
@@ -13,16 +16,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Annotated, Final, NoReturn
 
 from twigcast.broker.addresses import Address
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
-from twigcast.errors import ConfigError
+from twigcast.errors import ConfigError, SchemaError
+from twigcast.language import NAME
 from twigcast.routing import Strategy
 from twigcast.schema import Schema
+from twigcast.tables import Duration, Size, Text, show
 
 _NAME: Final = re.compile(r"[\w.-]{1,100}")
+_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({NAME})")
 _MOST_COUNT: Final = 2**31 - 1
 _MOST_MESSAGE: Final = 2_000_000_000  # gRPC counts the bytes of a message in 31 bits
 
@@ -64,6 +70,36 @@ class LinkConfig:
             _refuse("cost", f"{self.cost} is no cost; write a number above 0")
 
 
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig").strip()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}; write the path of a file") from None
+    except UnicodeDecodeError:
+        raise ConfigError(
+            f"{path}: this is not UTF-8 text; write the path of another file"
+        ) from None
+
+
+def _read_token(path: Path | None) -> str:
+    token = "" if path is None else _read_text(path)
+    if path and not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise ConfigError("there is no token in that file; write one, in one line")
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkEntry:
+    address: str
+    cost: float = 1.0
+    server_name: str = ""
+    token_file: Annotated[str, _read_token] = field(default="", repr=False)
+
+
+def _link(entry: _LinkEntry) -> LinkConfig:
+    return LinkConfig(entry.address, entry.cost, entry.server_name, entry.token_file)
+
+
 @dataclass(frozen=True, slots=True)
 class StoreConfig:
     """Where documents are kept, which, and for how long; without a folder, none are.
@@ -76,9 +112,9 @@ class StoreConfig:
     folder: Path | None = None
     keep: str = "durable"
     sync: str = "full"
-    retention_age: float = 7 * 86_400.0
-    acknowledged_age: float = 3_600.0
-    retention_size: int = 10_000_000_000
+    retention_age: Duration = 7 * 86_400.0
+    acknowledged_age: Duration = 3_600.0
+    retention_size: Size = 10_000_000_000
 
     def __post_init__(self) -> None:
         _require_one_of("store.keep", self.keep, ("durable", "all"))
@@ -93,15 +129,15 @@ class StoreConfig:
 class LimitsConfig:
     """The most of each thing; ``publications_per_second`` is for each client, 0 for no limit."""
 
-    document_bytes: int = 4_000_000
-    message_bytes: int = 4_000_000
+    document_bytes: Size = 4_000_000
+    message_bytes: Size = 4_000_000
     clients: int = 10_000
     subscriptions_per_client: int = 1_000
     expressions_per_client: int = 10_000
     expression_length: int = 4_000
     expression_steps: int = 200
-    queue_memory: int = 250_000
-    queue_disk: int = 64_000_000
+    queue_memory: Size = 250_000
+    queue_disk: Size = 64_000_000
     publications_per_second: float = 0.0
     advertisements_per_client: int = 100
     window: int = 1_024
@@ -123,9 +159,7 @@ class LimitsConfig:
             )
         for name, most in (("expression_length", 20_000), ("expression_steps", 500)):
             if getattr(self, name) > most:
-                _refuse(
-                    f"limits.{name}", f"brokers tell each other no more; write {most:,} or less"
-                )
+                _refuse(f"limits.{name}", f"links carry no more; write {most:,} or less")
         if self.queue_disk < 0:
             _refuse("limits.queue_disk", "a size is not below 0; write 0 or more")
         if not 0 <= self.publications_per_second < inf:
@@ -177,8 +211,8 @@ class TlsConfig:
 class HeartbeatConfig:
     """How often a silent link says that it lives, and after what silence it is taken for dead."""
 
-    interval: float = 1.0
-    suspect_after: float = 3.0
+    interval: Duration = 1.0
+    suspect_after: Duration = 3.0
 
     def __post_init__(self) -> None:
         _require_above_zero("heartbeat.interval", self.interval)
@@ -216,12 +250,55 @@ class PrincipalConfig:
                 _refuse(
                     "token",
                     "this is a token itself, which only its owner should have; write "
-                    f'"{hash_token(hashed)}" in its place',
+                    f'"{hash_token(hashed)}" instead',
                 )
             if not is_hashed(hashed):
                 _refuse("token", 'this is no hash of a token; write "sha256:" and 64 hex digits')
         if not self.tokens and not self.certificate:
             _refuse("", "nobody can show to be this; add token, token_file or certificate")
+
+
+def _read_hashes(path: Path | None) -> tuple[str, ...]:
+    lines = [] if path is None else [line.strip() for line in _read_text(path).splitlines()]
+    hashes = tuple(line for line in lines if line and not line.startswith("#"))
+    if path and not hashes:
+        raise ConfigError("there is no hash in that file; write one a line")
+    return hashes
+
+
+@dataclass(frozen=True, slots=True)
+class _PrincipalEntry:
+    name: str
+    token: str | None = None
+    token_file: Annotated[tuple[str, ...], _read_hashes] = ()
+    certificate: str = ""
+
+
+def _principal(entry: _PrincipalEntry) -> PrincipalConfig:
+    own = () if entry.token is None else (entry.token,)
+    return PrincipalConfig(entry.name, own + entry.token_file, entry.certificate)
+
+
+def _parse_root(text: str) -> ExpandedName:
+    name = _ROOT.fullmatch(text)
+    if name is None:
+        raise ConfigError(f"{show(text)} is no name of an element; write name or Q{{uri}}name")
+    return name[1] or "", name[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaEntry:
+    dtd: Path
+    root: str = ""
+
+
+def _read_schema(entry: Path | _SchemaEntry) -> Schema:
+    path, root = (entry, "") if isinstance(entry, Path) else (entry.dtd, entry.root)
+    try:
+        return Schema.from_dtd(path, root or None)
+    except SchemaError as error:
+        reason = str(error).removeprefix(f"{path}: ").replace("pass root= ", "write root = ")
+        raise ConfigError(f"{path}: {reason}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +311,10 @@ class RuleConfig:
 
     who: str
     allow: frozenset[Permission]
-    roots: frozenset[ExpandedName] = frozenset()
-    schemas: tuple[Schema, ...] = ()
-    durable: tuple[str, ...] = ()
-    brokers: tuple[str, ...] = ()
+    roots: frozenset[Annotated[ExpandedName, _parse_root]] = frozenset()
+    schemas: tuple[Annotated[Schema, _read_schema], ...] = ()
+    durable: tuple[Text, ...] = ()
+    brokers: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.who:
@@ -258,19 +335,19 @@ class RuleConfig:
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """All that one broker is told."""
+    """The whole configuration of one broker."""
 
     name: str = ""
     listen: str = "127.0.0.1:7400"
     http: str = ""
     strategy: str = "covering"
-    links: tuple[LinkConfig, ...] = ()
+    links: tuple[Annotated[LinkConfig, _link], ...] = ()
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     tls: TlsConfig = field(default_factory=TlsConfig)
     heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
     access: AccessConfig = field(default_factory=AccessConfig)
-    principals: tuple[PrincipalConfig, ...] = ()
+    principals: tuple[Annotated[PrincipalConfig, _principal], ...] = ()
     rules: tuple[RuleConfig, ...] = ()
 
     def __post_init__(self) -> None:

@@ -5,10 +5,6 @@
           ca ──────────────┴─► channel_credentials ─► links to other brokers
     peer's certificate ──────► certificate_names ───► Access.identify
 
-Python's ssl reads the files first, whoever they are for: it says what is wrong with them, where
-gRPC would serve nobody without a word.  Whether a certificate has expired, or is made out to
-another host, is for the peers to find.
-
 Clients' certificates are asked for only where they are required; gRPC's servers cannot ask for one
 that may be missing.
 """
@@ -17,13 +13,13 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 import grpc
 
 from twigcast.broker.config_sections import BrokerConfig, TlsConfig
 from twigcast.errors import ConfigError
+from twigcast.wire import TlsFileError, TlsFiles, read_tls_files
 
 _ALTERNATIVE: Final = "x509_subject_alternative_name"
 _COMMON: Final = "x509_common_name"
@@ -31,13 +27,13 @@ _COMMON: Final = "x509_common_name"
 
 def server_credentials(config: BrokerConfig) -> grpc.ServerCredentials | None:
     """What the gRPC port is opened with; None where there is no TLS."""
-    tls = config.tls
-    if server_context(config) is None or tls.certificate is None or tls.key is None:
+    files = _read(config.tls)
+    if files.certificate is None or files.key is None:
         return None
-    pair = (_read("tls.key", tls.key), _read("tls.certificate", tls.certificate))
-    if not tls.require_client_certificate or tls.ca is None:
+    pair = (files.key, files.certificate)
+    if not config.tls.require_client_certificate:
         return grpc.ssl_server_credentials([pair])
-    return grpc.ssl_server_credentials([pair], _read("tls.ca", tls.ca), require_client_auth=True)
+    return grpc.ssl_server_credentials([pair], files.ca, require_client_auth=True)
 
 
 def channel_credentials(config: BrokerConfig) -> grpc.ChannelCredentials | None:
@@ -46,15 +42,10 @@ def channel_credentials(config: BrokerConfig) -> grpc.ChannelCredentials | None:
     Without an authority of their own, the other brokers' certificates are checked as those of web
     servers are.
     """
-    tls = config.tls
-    if not tls.is_used:
+    if not config.tls.is_used:
         return None
-    _load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), tls)
-    return grpc.ssl_channel_credentials(
-        None if tls.ca is None else _read("tls.ca", tls.ca),
-        None if tls.key is None else _read("tls.key", tls.key),
-        None if tls.certificate is None else _read("tls.certificate", tls.certificate),
-    )
+    files = _read(config.tls)
+    return grpc.ssl_channel_credentials(files.ca, files.key, files.certificate)
 
 
 def server_context(config: BrokerConfig) -> ssl.SSLContext | None:
@@ -62,11 +53,14 @@ def server_context(config: BrokerConfig) -> ssl.SSLContext | None:
     tls = config.tls
     if tls.certificate is None:
         return None
+    _read(tls)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if tls.require_client_certificate:
         context.verify_mode = ssl.CERT_REQUIRED
-    _load(context, tls)
+    if tls.ca is not None:
+        context.load_verify_locations(tls.ca)
+    context.load_cert_chain(tls.certificate, tls.key)
     return context
 
 
@@ -82,44 +76,8 @@ def certificate_names(auth_context: Mapping[str, Iterable[bytes]]) -> tuple[str,
     return ()
 
 
-def _load(context: ssl.SSLContext, tls: TlsConfig) -> None:
-    """Read all files of a section into ``context``, and say what is wrong with them."""
-    if tls.ca is not None:
-        _load_certificates(context, "tls.ca", tls.ca)
-    if tls.certificate is None or tls.key is None:
-        return
-    # What follows does not tell which of the two files is wrong.
-    _load_certificates(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), "tls.certificate", tls.certificate)
-    _read("tls.key", tls.key)
-    key = tls.key
-
-    def on_encrypted() -> NoReturn:
-        _refuse("tls.key", key, "the key is encrypted; write it without a passphrase")
-
+def _read(tls: TlsConfig) -> TlsFiles:
     try:
-        context.load_cert_chain(tls.certificate, key, on_encrypted)
-    except ssl.SSLError as error:
-        if error.reason == "KEY_VALUES_MISMATCH":
-            _refuse("tls.key", key, f"this is not the key of {tls.certificate}; name that one")
-        if error.reason and "TOO_SMALL" in error.reason:
-            _refuse("tls.certificate", tls.certificate, "its key is too short; make a longer one")
-        _refuse("tls.key", key, "there is no private key in PEM form in it; name another file")
-
-
-def _load_certificates(context: ssl.SSLContext, where: str, path: Path) -> None:
-    _read(where, path)
-    try:
-        context.load_verify_locations(path)
-    except ssl.SSLError:
-        _refuse(where, path, "there is no certificate in PEM form in it; name another file")
-
-
-def _read(where: str, path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        _refuse(where, path, f"{error.strerror or error}; correct the path or who may read it")
-
-
-def _refuse(where: str, path: Path, reason: str) -> NoReturn:
-    raise ConfigError(f"{path}: {reason}", where=where) from None
+        return read_tls_files(tls.ca, tls.certificate, tls.key)
+    except TlsFileError as error:
+        raise ConfigError(str(error), where=f"tls.{error.kind}") from None

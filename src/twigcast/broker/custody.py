@@ -114,7 +114,7 @@ class Custody:
                 account.pending.pop(number, None)
 
     def hurry(self, home: str) -> None:
-        """Be impatient again: the home, or the way there, is new."""
+        """Be impatient again: the home, or the route to it, is new."""
         account = self._accounts.get(home)
         if account is not None:
             account.patience = FIRST_PATIENCE

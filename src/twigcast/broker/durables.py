@@ -1,8 +1,8 @@
 """The durable subscriptions of a broker: made, changed, used and ended, one at a time.
 
-What is kept on disk comes first, what is in memory follows, so that a write which fails changes
-nothing; only an end is the other way round, so that no document is queued for what is gone.  Each
-change in what is wanted is told to the router, and, reduced by covering, to all brokers.
+The disk is changed first and the memory after it, so that a write which fails changes nothing; only
+an end is in the reverse order, so that no document is queued for a subscription that is gone.  Each
+change in what is wanted goes to the router and, reduced by covering, to all brokers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from twigcast.routing import (
     Subscribe,
     Unsubscribe,
 )
-from twigcast.wire import messages
 
 
 class Durables:
     """All durable subscriptions of one broker.
 
-    ``handle`` gives a message to the router and sends what it answers, ``tell`` tells all
+    ``handle`` gives a message to the router and sends what it answers, ``send`` sends to all
     neighbours what is wanted durably here.
     """
 
@@ -47,7 +46,7 @@ class Durables:
         limits: LimitsConfig,
         receivers: dict[str, EphemeralSubscription | DurableSubscription],
         handle: Callable[[Message, str], None],
-        tell: Callable[[HomeState], None],
+        send: Callable[[HomeState], None],
     ) -> None:
         self.by_name: dict[str, DurableSubscription] = {}
         self._router = router
@@ -57,7 +56,7 @@ class Durables:
         self._limits = limits
         self._receivers = receivers
         self._handle = handle
-        self._tell = tell
+        self._send = send
         self._changing = asyncio.Lock()
 
     def restore(self) -> None:
@@ -127,7 +126,7 @@ class Durables:
     def _want_durably(self, durable: DurableSubscription, patterns: Mapping[str, Pattern]) -> None:
         if patterns:
             self._handle(Subscribe(patterns), durable.link)
-            self._tell_own(add=_home_keys(durable, patterns))
+            self._send_own(add=_home_keys(durable, patterns))
 
     def _replace_patterns(
         self, durable: DurableSubscription, patterns: Mapping[str, Pattern]
@@ -139,7 +138,7 @@ class Durables:
         durable.patterns = dict(patterns)
         if old:
             self._handle(Unsubscribe(old), durable.link)
-        self._tell_own(remove=gone)
+        self._send_own(remove=gone)
         self._want_durably(durable, new)
 
     async def forget(self, name: str) -> None:
@@ -151,7 +150,7 @@ class Durables:
                 return
             del self._receivers[durable.link]
             self._handle(LinkDown(), durable.link)
-            self._tell_own(remove=_home_keys(durable))
+            self._send_own(remove=_home_keys(durable))
             try:
                 await store.drop_durable(name)
             except StoreError:
@@ -160,27 +159,25 @@ class Durables:
         if durable.attached is not None:
             durable.attached.end("the subscription was ended for good", "unknown")
 
-    async def attach(
-        self, durable: DurableSubscription, said: messages.Subscribe, window: int
+    async def first_since(self, durable: DurableSubscription, moment: int) -> int:
+        """The sequence of the first document that was stored at a time or after it."""
+        return await self.require_store().first_since(durable.name, moment)
+
+    def attach(
+        self, durable: DurableSubscription, name: str, window: int, start: int | None
     ) -> Attachment:
-        """Serve a client from a durable subscription; whoever had it before loses it."""
-        start: int | None = None
-        since = said.WhichOneof("since")
-        if since == "since_sequence":
-            start = said.since_sequence
-        elif since == "since_time":
-            start = await self.require_store().first_since(durable.name, said.since_time)
+        """Serve a client from a sequence on; the client that was attached before loses it."""
         if self.by_name.get(durable.name) is not durable:
             raise RefusedError("the subscription was ended for good meanwhile", "unknown")
         if durable.attached is not None:
             durable.attached.end("another client has attached to it", "taken")
-        return durable.attach(said.subscription, window, start)
+        return durable.attach(name, window, start)
 
     def acknowledge(
-        self, durable: DurableSubscription, upto: int, places: Sequence[int]
+        self, durable: DurableSubscription, upto: int, sequences: Sequence[int]
     ) -> asyncio.Future[None] | None:
-        """Note what a client has done with documents; done when that is kept, None if it was."""
-        news = durable.acknowledge(upto, places)
+        """Note what a client has acknowledged; done when that is stored, None if it was before."""
+        news = durable.acknowledge(upto, sequences)
         if news is None or self._store is None:
             return None
         return self._store.acknowledge(durable.name, *news)
@@ -214,18 +211,18 @@ class Durables:
             )
         return self._store
 
-    def _tell_own(
+    def _send_own(
         self, add: Mapping[str, Pattern] | None = None, remove: Iterable[str] = ()
     ) -> None:
         state = self._homes.change_own(int(time.time() * 1000), add, remove)
         if state is not None and self._store is not None:
             self._store.set_own_version(self._homes.own_version)
-            self._tell(state)
+            self._send(state)
 
 
 def _home_keys(
     durable: DurableSubscription, keys: Iterable[str] | None = None
 ) -> dict[str, Pattern]:
-    """The keys under which expressions of a durable subscription are told to other brokers."""
+    """The keys under which expressions of a durable subscription are sent to other brokers."""
     chosen = durable.patterns if keys is None else keys
     return {f"{durable.name}\0{key}": durable.patterns[key] for key in chosen}

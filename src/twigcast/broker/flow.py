@@ -1,4 +1,4 @@
-"""The way of documents through a broker: from publishers and neighbours to queues, disk and links.
+"""How documents pass through a broker: from publishers and neighbours to queues, disk and links.
 
     publish ──► router ──► stored, if somebody wants it durably ──► answer to the publisher
                                           │
@@ -24,13 +24,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from twigcast.broker.custody import Custody, Debt, Receipts
-from twigcast.broker.link import Link
 from twigcast.broker.link_codec import (
     decode_document,
     decode_name,
     encode_document,
     encode_receipt,
 )
+from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.metrics import Metrics
 from twigcast.broker.store import Owed, QueueEntry, Received, Store
 from twigcast.broker.subscriptions import (
@@ -48,7 +48,7 @@ _RECENT_PUBLICATIONS: Final = 65_536
 _RECEIPT_DELAY: Final = 0.01
 RESEND_EACH: Final = 0.25
 
-Places: TypeAlias = list[tuple[DurableSubscription, QueueEntry]]
+QueueEntries: TypeAlias = list[tuple[DurableSubscription, QueueEntry]]
 
 
 class Published(NamedTuple):
@@ -72,13 +72,13 @@ class DocumentFlow:
         router: Router,
         store: Store | None,
         receivers: Mapping[str, EphemeralSubscription | DurableSubscription],
-        links: Mapping[str, Link],
+        links: Mapping[str, LinkConnection],
         metrics: Metrics,
         *,
         keep_all: bool,
     ) -> None:
         self._router = router
-        self._ways = router.documents
+        self._documents = router.documents
         self._store = store
         self._epoch = "" if store is None else store.epoch
         self._receivers = receivers
@@ -91,7 +91,7 @@ class DocumentFlow:
         self._unreleased: dict[str, deque[tuple[Future[None] | None, Callable[[], None]]]] = {}
         """By publisher: what is not safe yet, and what must not overtake it."""
         self._receipts_due: set[tuple[str, str]] = set()
-        self._view = self._ways.view
+        self._view = self._documents.view
         self._resending: dict[str, asyncio.Task[None]] = {}
         if store is not None:
             for home, owed in store.owed.items():
@@ -102,19 +102,19 @@ class DocumentFlow:
     # --- published here ---------------------------------------------------------------------------
 
     async def find_publication(self, publication: str, again: bool) -> Published | None:
-        """What a publication id stands for, if it was accepted before."""
-        found = self._recent_publication(publication)
-        if found is None and again and self._store is not None:
+        """The document that was accepted under a publication id before, if any."""
+        known = self._recent_publication(publication)
+        if known is None and again and self._store is not None:
             stored = await self._store.find_publication(publication)
             # Somebody else may have published it meanwhile.
-            found = self._recent_publication(publication)
-            if found is None and stored is not None:
-                found = Published(stored, None)
-        return found
+            known = self._recent_publication(publication)
+            if known is None and stored is not None:
+                known = Published(stored, None)
+        return known
 
     def _recent_publication(self, publication: str) -> Published | None:
-        found = self._publications.get(publication)
-        return None if found is None or found.failed else found
+        known = self._publications.get(publication)
+        return None if known is None or known.failed else known
 
     def publish(self, content: bytes, link: str, publication: str) -> Published:
         """Take a document from a client of this broker.
@@ -124,24 +124,24 @@ class DocumentFlow:
         """
         began = time.perf_counter()
         now = int(time.time() * 1000)
-        routed = self._ways.publish(content, link)
+        routed = self._documents.publish(content, link)
         identity = routed.document.id
         debts: tuple[Debt, ...] = ()
         if routed.homes and self._store is not None:
             debts = self.custody.owe(routed.homes)
         common = encode_common(str(identity), content, now) if routed.deliveries else b""
-        places = self._enter(routed.deliveries)
+        entries = self._enter(routed.deliveries)
         safe = None
-        if self._store is not None and (places or debts or self._keep_all):
+        if self._store is not None and (entries or debts or self._keep_all):
             safe = self._store.add_document(
                 str(identity),
                 content,
                 published=now,
                 publication=publication,
-                queues=[entry for _, entry in places],
+                queues=[entry for _, entry in entries],
                 owed=[Owed(debt.home, debt.number) for debt in debts],
             )
-            self._tell_queues(safe, places, common, now)
+            self._notify_queues(safe, entries, common, now)
 
         def release() -> None:
             if safe is not None and _failed(safe):
@@ -149,7 +149,7 @@ class DocumentFlow:
                     self.custody.give_up(debt.home, (debt.number,))
                 return
             if debts:
-                reachable = [home for home in routed.homes if self._ways.can_reach(home)]
+                reachable = [home for home in routed.homes if self._documents.can_reach(home)]
                 self.custody.safe(debts, reachable, time.monotonic())
             self._offer(routed.deliveries, common, now)
             if routed.neighbours:
@@ -190,29 +190,29 @@ class DocumentFlow:
         if waiting is not None and not waiting:
             del self._unreleased[link]
 
-    def _enter(self, deliveries: Deliveries) -> Places:
-        """Give a document places in the queues of the durable subscriptions that want it."""
-        places = []
+    def _enter(self, deliveries: Deliveries) -> QueueEntries:
+        """Give a document its sequences in the queues of the durable subscriptions that want it."""
+        entries = []
         for name, keys in deliveries:
             receiver = self._receivers[name]
             if isinstance(receiver, DurableSubscription):
-                place = QueueEntry(receiver.name, receiver.next_place(), keys)
-                places.append((receiver, place))
-        return places
+                entry = QueueEntry(receiver.name, receiver.next_sequence(), keys)
+                entries.append((receiver, entry))
+        return entries
 
-    def _tell_queues(
-        self, safe: Future[None], places: Places, common: bytes, published: int
+    def _notify_queues(
+        self, safe: Future[None], entries: QueueEntries, common: bytes, published: int
     ) -> None:
-        """Let queues know of their document once it is safe; that is, in the order of places."""
+        """Hand a document to the queues once it is safe, which is in the order of sequences."""
 
-        def tell(safe: Future[None]) -> None:
-            if not _failed(safe):  # otherwise its places stay empty
-                for durable, entry in places:
+        def notify(safe: Future[None]) -> None:
+            if not _failed(safe):  # otherwise its sequences stay empty
+                for durable, entry in entries:
                     durable.committed(entry.sequence, common, entry.keys)
                     self._metrics.delivered(True, published)
 
-        if places:
-            safe.add_done_callback(tell)
+        if entries:
+            safe.add_done_callback(notify)
 
     def _offer(self, deliveries: Deliveries, common: bytes, published: int) -> None:
         for name, keys in deliveries:
@@ -229,7 +229,7 @@ class DocumentFlow:
 
     # --- from neighbours --------------------------------------------------------------------------
 
-    def take_document(self, said: messages.RoutedDocument, link: Link) -> None:
+    def take_document(self, said: messages.RoutedDocument, link: LinkConnection) -> None:
         """Take a document from a neighbour, and pass it on."""
         began = time.perf_counter()
         document = decode_document(said)
@@ -239,9 +239,9 @@ class DocumentFlow:
             document.id.origin, said.epoch, mine.number, mine.settled
         )
         try:
-            routed = self._ways.route(document, link.name)
+            routed = self._documents.route(document, link.name)
             if routed is None:
-                deliveries = self._ways.deliveries(said.content) if is_owed else []
+                deliveries = self._documents.deliveries(said.content) if is_owed else []
             else:
                 deliveries = routed.deliveries
         except DocumentError:  # its origin takes larger ones than this broker, say
@@ -282,19 +282,19 @@ class DocumentFlow:
     ) -> None:
         """Store a document from elsewhere for the durable subscriptions here; then confirm it."""
         store = self._store
-        places = self._enter(deliveries)
-        if store is None or (not places and received is None):
+        entries = self._enter(deliveries)
+        if store is None or (not entries and received is None):
             return
-        if places:
+        if entries:
             safe = store.add_document(
                 str(identity),
                 said.content,
                 published=said.published,
-                queues=[entry for _, entry in places],
+                queues=[entry for _, entry in entries],
                 received=received,
             )
             common = encode_common(str(identity), said.content, said.published)
-            self._tell_queues(safe, places, common, said.published)
+            self._notify_queues(safe, entries, common, said.published)
         else:
             assert received is not None
             safe = store.note_received(received)
@@ -310,7 +310,7 @@ class DocumentFlow:
 
     # --- to one broker ----------------------------------------------------------------------------
 
-    def take_addressed(self, said: messages.Addressed, link: Link) -> None:
+    def take_addressed(self, said: messages.Addressed, link: LinkConnection) -> None:
         """Take what is addressed to one broker: to this one, or to pass it on."""
         if decode_name(said.to) != self._router.name:
             if said.hops > 1:
@@ -324,7 +324,7 @@ class DocumentFlow:
             self._take_owed(said.document)
 
     def _send_addressed(self, said: messages.Addressed) -> bool:
-        hop = self._ways.next_hop(said.to)
+        hop = self._documents.next_hop(said.to)
         link = None if hop is None else self._links.get(hop)
         if link is None:
             return False
@@ -335,7 +335,7 @@ class DocumentFlow:
         return True
 
     def _take_owed(self, said: messages.RoutedDocument) -> None:
-        """A document that did not come by the ordinary way, or whose receipt got lost."""
+        """Take a document that was sent again: it did not come before, or its receipt got lost."""
         document = decode_document(said)
         mine = self._number_for_us(said)
         if mine is None:
@@ -345,7 +345,7 @@ class DocumentFlow:
             self._owe_receipt(origin, said.epoch)
             return
         try:
-            deliveries = self._ways.deliveries(said.content)
+            deliveries = self._documents.deliveries(said.content)
         except DocumentError:
             self._metrics.refused("malformed")
             deliveries = []
@@ -384,16 +384,16 @@ class DocumentFlow:
 
     async def send_owed(self) -> None:
         """Send again what homes have not confirmed; to be done now and then."""
-        view = self._ways.view
+        view = self._documents.view
         for home in self.custody.owed:
             if view is not self._view:
-                # There may be a way where there was none; and what was under way is lost.
+                # There may be a route where there was none, and what was in transit is lost.
                 self.custody.hurry(home)
             self._send_due(home)
         self._view = view
 
     def _send_due(self, home: str) -> None:
-        if home not in self._resending and self._ways.can_reach(home):
+        if home not in self._resending and self._documents.can_reach(home):
             debts = self.custody.due(home, time.monotonic())
             if debts:
                 task = asyncio.create_task(self._resend(home, debts), name=f"owed to {home}")
@@ -407,7 +407,7 @@ class DocumentFlow:
             owed = await self._store.read_owed(home, list(by_number), max_bytes=_RESEND_BYTES)
         except StoreError:
             return
-        for number, document in owed.found:
+        for number, document in owed.documents:
             said = encode_document(
                 _identity(document.id),
                 "",

@@ -1,13 +1,13 @@
 """What durable subscriptions want, wherever they are: known to every broker, and kept.
 
 Each broker says what its own durable subscriptions want, reduced by covering, with a version that
-grows.  That is passed on to all brokers, like link states: whoever hears something new tells all
-neighbours but the one it came from.  When a link comes up, both ends say which versions they have,
-and send what the other one lacks.
+grows.  That is passed on to all brokers, like link states: a broker that learns
+something new sends it to all neighbours but the one it came from.  When a link comes up, both ends
+say which versions they have, and send what the other one lacks.
 
 Changes travel as differences from the version before; whoever lacks that one asks for the whole.
 Versions are milliseconds since 1970, or one more than the last: so they grow across restarts,
-without being written before they are told.  Of two epochs of one home, the later counts; it begins
+without being written before they are sent.  Of two epochs of one home, the later counts; it begins
 with its store, and epochs sort by time.
 
 Decides, and sends nothing: messages in, messages out, and what has changed for the router.
@@ -48,7 +48,7 @@ class HomeNews:
     """What to do about a state that has come."""
 
     change: Change | None = None
-    """What has changed for the router, if anything is news, which all neighbours are told."""
+    """What has changed for the router, if anything; all neighbours are sent the same."""
     ask: bool = False
     """Whether to say which version we have, so that we are sent the whole."""
 
@@ -81,7 +81,7 @@ class Homes:
         add: Mapping[str, Pattern] | None = None,
         remove: Iterable[str] = (),
     ) -> HomeState | None:
-        """Add and remove durable expressions of this broker, by keys; what to tell, if anything."""
+        """Add and remove durable expressions of this broker, by keys; what to send, if anything."""
         balance: Counter[Pattern] = Counter()
         changes = [self._own.remove(key) for key in remove]
         changes += [self._own.add(key, pattern) for key, pattern in (add or {}).items()]
@@ -141,7 +141,7 @@ class Homes:
         return HomeState(home, known.version, 0, tuple(known.patterns))
 
     def accept(self, state: HomeState) -> HomeNews:
-        """Take in what is told of a home.
+        """Take in what a neighbour sends about a home.
 
         Raises SubscriptionError for an expression outside the language.
         """

@@ -64,7 +64,7 @@ def decode_frame(data: bytes, expected: int) -> list[messages.LinkItem]:
         if frame.sequence != expected:
             raise LinkProtocolError(
                 f"frame {frame.sequence} came where frame {expected} should have: "
-                "something was replayed, dropped or forged on the way"
+                "something was replayed, dropped or forged in between"
             )
         if zlib.crc32(frame.body) != frame.checksum:
             raise LinkProtocolError(f"the checksum of frame {expected} does not hold")
@@ -128,7 +128,7 @@ def _pieces(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def decode_update(said: messages.Update) -> Update:
-    """What a neighbour tells."""
+    """The update that a neighbour sends."""
     return Update(
         tuple(map(_decode_state, said.states)),
         tuple(map(_decode_advertisement, said.advertise)),
@@ -211,10 +211,10 @@ def decode_promise(said: messages.AdvertisementOf | messages.Advertise) -> Promi
     kind = said.WhichOneof("promise")
     if kind == "dtd":
         if "<!" not in said.dtd.text:
-            raise SchemaError("a DTD is told as its text, which has declarations in it")
+            raise SchemaError("a DTD travels as its text, which has declarations in it")
         if "<!ENTITY" in said.dtd.text:
             # One that is external would have this broker read files, or ask other machines.
-            raise SchemaError("a DTD is told with its entities expanded: Schema.to_dtd does that")
+            raise SchemaError("a DTD travels with its entities expanded: Schema.to_dtd does that")
         return Schema.from_dtd(said.dtd.text, said.dtd.root or None)
     if kind == "path":
         return Advertisement.parse(said.path)
@@ -232,7 +232,7 @@ def encode_document(
     epoch: str,
     published: int,
 ) -> messages.RoutedDocument:
-    """A document on its way."""
+    """A document in transit."""
     said = messages.RoutedDocument(tree=tree, content=content, epoch=epoch, published=published)
     said.id.origin, said.id.incarnation, said.id.number = identity
     for debt in debts:
@@ -255,7 +255,7 @@ def decode_document(said: messages.RoutedDocument) -> Document:
 
 
 def encode_versions(versions: Mapping[str, Version]) -> list[bytes]:
-    """The item that tells which durable interests are known."""
+    """The item that lists which durable interests are known."""
     said = messages.HomeVersions()
     for home, each in versions.items():
         said.homes.add(home=home, epoch=each.epoch, version=each.version)
@@ -270,7 +270,7 @@ def decode_versions(said: messages.HomeVersions) -> dict[str, Version]:
 
 
 def encode_home(state: HomeState) -> list[bytes]:
-    """The items that tell the state of a home, one for each part."""
+    """The items with the state of a home, one for each part."""
     pieces: list[tuple[list[str], list[str]]]
     pieces = [(piece, []) for piece in _pieces(state.forward)]
     pieces += [([], piece) for piece in _pieces(state.withdraw)]

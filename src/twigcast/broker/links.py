@@ -24,8 +24,8 @@ import grpc.aio
 
 from twigcast.broker.config import BrokerConfig, LinkConfig
 from twigcast.broker.credentials import channel_credentials
-from twigcast.broker.link import Link, Stream, SuspectedError
 from twigcast.broker.link_codec import LinkProtocolError, decode_name
+from twigcast.broker.link_connection import LinkConnection, Stream, SuspectedError
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.errors import ConfigError
 from twigcast.wire import PROTOCOL, channel_options, messages, method
@@ -47,13 +47,13 @@ class LinkOwner(Protocol):
     def incarnation(self) -> int:
         """The number of this life of the broker."""
 
-    def link_up(self, link: Link) -> None:
+    def link_up(self, link: LinkConnection) -> None:
         """Note that a link is up."""
 
-    def link_down(self, link: Link) -> None:
+    def link_down(self, link: LinkConnection) -> None:
         """Note that a link that was up is down."""
 
-    def handle_link(self, item: messages.LinkItem, link: Link) -> Awaitable[None] | None:
+    def handle_link(self, item: messages.LinkItem, link: LinkConnection) -> Awaitable[None] | None:
         """Do what a neighbour says."""
 
 
@@ -62,7 +62,7 @@ class Links:
 
     def __init__(self, owner: LinkOwner) -> None:
         self._owner = owner
-        self.up: dict[str, Link] = {}
+        self.up: dict[str, LinkConnection] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self.problems: dict[str, str] = {}
         """Why a neighbour that is to be called is not linked, by address."""
@@ -176,9 +176,9 @@ class Links:
 
     # --- both -------------------------------------------------------------------------------------
 
-    def _new_link(self, stream: Stream, cost: float) -> Link:
+    def _new_link(self, stream: Stream, cost: float) -> LinkConnection:
         config = self._owner.config
-        link = Link(
+        link = LinkConnection(
             stream,
             SpillQueue(memory_bytes=_LINK_MEMORY, disk_bytes=config.limits.queue_disk),
             heartbeat=config.heartbeat.interval,
@@ -187,7 +187,7 @@ class Links:
         link.cost = cost
         return link
 
-    def _hello(self, link: Link, nonce: bytes, answered: bytes = b"") -> bytes:
+    def _hello(self, link: LinkConnection, nonce: bytes, answered: bytes = b"") -> bytes:
         hello = messages.LinkHello(
             protocol=PROTOCOL,
             broker=self._owner.name,
@@ -200,7 +200,7 @@ class Links:
         )
         return messages.LinkItem(hello=hello).SerializeToString()
 
-    async def _receive_hello(self, link: Link) -> messages.LinkHello:
+    async def _receive_hello(self, link: LinkConnection) -> messages.LinkHello:
         items = await link.receive()
         if not items or items[0].WhichOneof("item") != "hello":
             raise LinkProtocolError("a link begins with a hello")
@@ -227,7 +227,7 @@ class Links:
         link.largest = min(hello.message_bytes, self._owner.config.limits.message_bytes)
         return hello
 
-    def _may_begin(self, link: Link) -> bool:
+    def _may_begin(self, link: LinkConnection) -> bool:
         """Whether a link may come up beside, or instead of, what is there."""
         other = self.up.get(link.name)
         if other is None or link.incarnation != other.incarnation:
@@ -238,7 +238,7 @@ class Links:
         ours, theirs = self._owner.name, link.name
         return theirs < ours if link.is_called else ours < theirs
 
-    async def _serve(self, link: Link, address: str) -> None:
+    async def _serve(self, link: LinkConnection, address: str) -> None:
         if link.name in self.up:
             self._end(self.up[link.name], "the neighbour has called anew")
         self.up[link.name] = link
@@ -263,7 +263,7 @@ class Links:
             self._end(link, reason)
             link.documents.close()
 
-    def _end(self, link: Link, reason: str) -> None:
+    def _end(self, link: LinkConnection, reason: str) -> None:
         if link.is_up:
             link.is_up = False
             del self.up[link.name]
@@ -273,7 +273,7 @@ class Links:
 
 
 class CallStream:
-    """The calling end of a stream, for :class:`Link`."""
+    """The calling end of a stream, for :class:`LinkConnection`."""
 
     def __init__(self, call: grpc.aio.StreamStreamCall[bytes, bytes]) -> None:
         self._call = call
@@ -283,7 +283,7 @@ class CallStream:
         data = await self._call.read()
         if isinstance(data, bytes):
             return data
-        # At the end gRPC tells why.
+        # At the end gRPC gives the reason.
         code = await self._call.code()
         if code is not grpc.StatusCode.OK:
             raise LinkProtocolError(await self._call.details() or code.name)
@@ -295,7 +295,7 @@ class CallStream:
 
 
 class ContextStream:
-    """The called end of a stream, for :class:`Link`."""
+    """The called end of a stream, for :class:`LinkConnection`."""
 
     def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""A broker as a process on this machine: started, asked, told to end.
+"""A broker as a process on this machine: started, asked, ended.
 
     arguments ──► twigcast broker … ──ready line──► address, HTTP address
                      │     ▲
@@ -47,7 +47,7 @@ class LocalBroker:
         self.address = ""
         self.http_address = ""
         self.is_told = False
-        """Whether it was told to end, so that its end is nothing to tell of."""
+        """Whether it was ended on purpose, so that its end is not reported."""
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _START, "broker", "--json", "--verbose", *arguments],
@@ -87,7 +87,7 @@ class LocalBroker:
                 stream.close()
 
     def status(self, timeout: float = 2.0) -> dict[str, Any] | None:
-        """What the broker tells of itself; None if it does not answer in time."""
+        """What the broker knows of itself; None if it does not answer in time."""
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_http_proxy", 0)]
         with grpc.insecure_channel(self.address, options) as channel:
             ask: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method("Status"))
@@ -95,8 +95,8 @@ class LocalBroker:
                 data = ask(messages.StatusRequest().SerializeToString(), timeout=timeout)
             except grpc.RpcError:
                 return None
-        found: dict[str, Any] = json.loads(messages.StatusAnswer.FromString(data).json)
-        return found
+        status: dict[str, Any] = json.loads(messages.StatusAnswer.FromString(data).json)
+        return status
 
     def how_ended(self) -> str:
         """How the process has ended, in words."""
@@ -120,10 +120,10 @@ class LocalBroker:
         return "\n  ".join([f"{self.how_ended()}; the end of {self.log}:", *lines])
 
     def take_ready_line(self, line: bytes) -> None:
-        """Note what the broker tells when it is ready."""
-        told = json.loads(line)
-        self.address = told["address"]
-        self.http_address = told["http"] or ""
+        """Note the addresses that the broker prints when it is ready."""
+        ready = json.loads(line)
+        self.address = ready["address"]
+        self.http_address = ready["http"] or ""
 
 
 def wait_until_ready(brokers: Iterable[LocalBroker]) -> None:

@@ -80,6 +80,10 @@ class LocalNetwork:
         self._brokers: dict[str, LocalBroker] = {}
         """The latest life of each broker that has been started."""
 
+    def __repr__(self) -> str:
+        count = f"{len(self.running)} of {len(self.overlay)} brokers running"
+        return f"<LocalNetwork in {self.folder}: {count}>"
+
     # --- what is there ----------------------------------------------------------------------------
 
     @property
@@ -103,7 +107,7 @@ class LocalNetwork:
         return tuple(name for name, each in self._in_order() if each.is_running)
 
     def status(self, name: str, timeout: float = 2.0) -> dict[str, Any] | None:
-        """What a broker tells of itself; None if it does not answer in time."""
+        """What a broker knows of itself; None if it does not answer in time."""
         return self._broker(name).status(timeout)
 
     # --- starting and ending ----------------------------------------------------------------------
@@ -186,7 +190,7 @@ class LocalNetwork:
         return ["twigcast", "broker", *self._arguments(self._broker(name).name)]
 
     def take_died(self) -> tuple[LocalBroker, ...]:
-        """The brokers that have ended though nobody told them to; each is named once."""
+        """The brokers that have ended by themselves; each is named once."""
         died = tuple(
             each for each in self._brokers.values() if not each.is_told and not each.is_running
         )
@@ -200,11 +204,11 @@ class LocalNetwork:
         return [(name, self._brokers[name]) for name in self.overlay if name in self._brokers]
 
     def _broker(self, name: str) -> LocalBroker:
-        found = self._brokers.get(name)
-        if found is None:
+        broker = self._brokers.get(name)
+        if broker is None:
             there = ", ".join(self._brokers) or "none, for the network has not been started"
             raise NetworkError(f"there is no broker {name!r}; there are: {there}")
-        return found
+        return broker
 
     def _start(self, names: Sequence[str]) -> None:
         started = []
@@ -218,13 +222,13 @@ class LocalNetwork:
         wait_until_ready(started)
 
     def _arguments(self, name: str) -> list[str]:
-        place = self.overlay.brokers.index(name)
+        index = self.overlay.brokers.index(name)
         former = self._brokers.get(name)
-        listen = former.address if former else self._new_address(place)
+        listen = former.address if former else self._new_address(index)
         arguments = [*self._extra, f"--name={name}", f"--listen={listen}"]
         arguments.append(f"--strategy={self._strategy}")
         if self._has_http:
-            http = former.http_address if former else self._new_address(len(self.overlay) + place)
+            http = former.http_address if former else self._new_address(len(self.overlay) + index)
             arguments.append(f"--http={http}")
         if self._has_store:
             arguments.append(f"--store={self.folder / f'{name}.store'}")
@@ -240,8 +244,8 @@ class LocalNetwork:
                 return
             yield from (each for each in self.overlay.neighbours(name) if each in wave)
 
-    def _new_address(self, place: int) -> str:
-        return f"{_HOST}:{self._base_port + place if self._base_port else 0}"
+    def _new_address(self, index: int) -> str:
+        return f"{_HOST}:{self._base_port + index if self._base_port else 0}"
 
     def _wrong(self, name: str, running: Sequence[str]) -> set[Link]:
         """The links that a broker does not see though they should be there, or the reverse."""
@@ -250,10 +254,10 @@ class LocalNetwork:
             for each in running
         }
         expected = _links_around(name, neighbours)
-        found = self.status(name)
-        if found is None:
+        known = self.status(name)
+        if known is None:
             return expected or {Link(name, name)}
-        return expected ^ _links_around(name, found["topology"])
+        return expected ^ _links_around(name, known["topology"])
 
 
 def _waves(overlay: Overlay) -> list[list[str]]:
@@ -272,14 +276,14 @@ def _waves(overlay: Overlay) -> list[list[str]]:
 
 def _links_around(broker: str, neighbours: Mapping[str, Iterable[str]]) -> set[Link]:
     """All links of the brokers that can be reached from one."""
-    found: set[Link] = set()
+    links: set[Link] = set()
     seen = {broker}
     waiting = [broker]
     while waiting:
         each = waiting.pop()
         for neighbour in neighbours.get(each, ()):
-            found.add(Link.between(each, neighbour))
+            links.add(Link.between(each, neighbour))
             if neighbour not in seen:
                 seen.add(neighbour)
                 waiting.append(neighbour)
-    return found
+    return links

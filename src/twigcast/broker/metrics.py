@@ -14,37 +14,12 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-_LATENCIES: Final = (
-    0.0005,
-    0.001,
-    0.002,
-    0.004,
-    0.008,
-    0.015,
-    0.03,
-    0.06,
-    0.125,
-    0.25,
-    0.5,
-    1.0,
-    2.0,
-    5.0,
-    10.0,
-    60.0,
+_LATENCIES: Final = tuple(
+    float(each)
+    for each in "0.0005 0.001 0.002 0.004 0.008 0.015 0.03 0.06 0.125 0.25 0.5 1 2 5 10 60".split()
 )
-_MATCHING: Final = (
-    0.00002,
-    0.00005,
-    0.0001,
-    0.0002,
-    0.0005,
-    0.001,
-    0.002,
-    0.005,
-    0.01,
-    0.05,
-    0.25,
-    1.0,
+_MATCHING: Final = tuple(
+    float(each) for each in "2e-5 5e-5 1e-4 2e-4 5e-4 0.001 0.002 0.005 0.01 0.05 0.25 1".split()
 )
 
 

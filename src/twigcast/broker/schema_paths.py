@@ -28,10 +28,10 @@ _LARGEST: Final = 8 * 1024
 
 def strange_path(schema: Schema, content: bytes, limits: DocumentLimits) -> str | None:
     """The first path of a document that the schema does not have; DocumentError for no document."""
-    found = skeletons_of([content], limits, largest=_LARGEST)
-    if found.errors:
-        raise found.errors[0]
-    text = found.skeletons[0].text
+    result = skeletons_of([content], limits, largest=_LARGEST)
+    if result.errors:
+        raise result.errors[0]
+    text = result.skeletons[0].text
     if text is None:
         return _first_strange(schema.automaton, decompose(content, "", limits=limits))
     return _of_skeleton(schema, text)

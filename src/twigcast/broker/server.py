@@ -7,11 +7,10 @@ have been left to the system.  :func:`run` does that and goes on until a signal.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -20,14 +19,14 @@ import grpc.aio
 
 from twigcast.broker.access import Permission, Principal, bearer_token
 from twigcast.broker.broker import Broker
+from twigcast.broker.client_session import ClientSessions
+from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig, check_safe
 from twigcast.broker.credentials import certificate_names, server_credentials
-from twigcast.broker.link import SuspectedError
 from twigcast.broker.link_codec import LinkProtocolError
+from twigcast.broker.link_connection import SuspectedError
 from twigcast.broker.links import ContextStream
 from twigcast.broker.pace import BATCH, BATCH_BYTES
-from twigcast.broker.quotas import Quota
-from twigcast.broker.sessions import ClientSession, SessionError
 from twigcast.broker.status import status
 from twigcast.broker.store import Retention, Store
 from twigcast.broker.subscriptions import encode_queued
@@ -59,9 +58,7 @@ class Service:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.sessions: dict[int, ClientSession] = {}
-        self._numbers = itertools.count(1)
-        self._quotas: dict[str, Quota] = {}
+        self.sessions = ClientSessions(broker)
 
     def handlers(self) -> grpc.GenericRpcHandler:
         """What gRPC calls; messages come and go as bytes."""
@@ -97,52 +94,18 @@ class Service:
     async def connect(self, frames: AsyncIterator[bytes], context: Context) -> None:
         """Serve a client."""
         try:
-            principal = self._principal(context)
-            self._require_place(principal)
+            session = self.sessions.open(self._principal(context))
         except (RefusedError, AccessError) as error:
-            # Somebody whose first frame meets a call that has ended does not hear why.
+            # A client whose first frame meets a call that has ended does not get the reason.
             with suppress(TimeoutError):
                 await asyncio.wait_for(anext(aiter(frames), None), _HEARD)
             await self._abort(context, error)
         try:
-            await self.serve(principal, frames, context.write)
+            await ClientStream(session, context.write).run(frames)
         except (RefusedError, AccessError) as error:
             await self._abort(context, error)
-
-    def _require_place(self, principal: Principal) -> None:
-        self.broker.access.require_something(principal)
-        limit = self.broker.config.limits.clients
-        if len(self.sessions) >= limit:
-            raise RefusedError(
-                f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
-            )
-
-    async def serve(
-        self,
-        principal: Principal,
-        frames: AsyncIterator[bytes],
-        write: Callable[[bytes], Awaitable[None]],
-    ) -> None:
-        """Serve somebody who is known, however the frames come and go.
-
-        Raises RefusedError, and AccessError for whoever may do nothing here.
-        """
-        self._require_place(principal)
-        number = next(self._numbers)
-        key = f"client/{number}" if principal.is_anonymous else principal.name
-        quota = self._quotas.setdefault(key, Quota())
-        quota.connections += 1
-        session = ClientSession(self.broker, principal, number, quota, write)
-        self.sessions[number] = session
-        try:
-            await session.run(frames)
-        except SessionError as error:
-            raise RefusedError(str(error), "invalid") from None
         finally:
-            del self.sessions[number]
-            quota.connections -= 1
-            if not quota.connections:
-                del self._quotas[key]
+            session.close()
 
     async def link(self, _: AsyncIterator[bytes], context: Context) -> None:
         """Serve a neighbour that calls."""
@@ -151,7 +114,7 @@ class Service:
             principal = self._principal(context)
             broker.access.require(principal, Permission.LINK)
         except AccessError as error:
-            with suppress(TimeoutError):  # as above
+            with suppress(TimeoutError):  # as for clients
                 await asyncio.wait_for(context.read(), _HEARD)
             await self._abort(context, error)
         try:
@@ -175,7 +138,8 @@ class Service:
         broker = self.broker
         try:
             said = messages.AskRequest.FromString(data)
-            pattern = (await broker.parse_expressions({"": said.expression}))[""]
+            expression = read_expression(said.expression)
+            pattern = (await broker.parse_expressions({"": expression}))[""]
             async for documents, examined in broker.ask(pattern, said.limit, said.since):
                 answer = messages.AskAnswer(examined=examined)
                 for each in documents:
@@ -194,22 +158,22 @@ class Service:
         try:
             said = messages.ReadRequest.FromString(data)
             durable = broker.keeper.of(principal, said.durable)
-            place = max(said.first, 1)
+            sequence = max(said.first, 1)
             last = min(said.last, durable.committed_last)
             assert broker.store is not None, "there is a durable subscription"
-            while place <= last:
+            while sequence <= last:
                 queued = await broker.store.read_queue(
-                    durable.name, place, last, limit=BATCH, max_bytes=BATCH_BYTES
+                    durable.name, sequence, last, limit=BATCH, max_bytes=BATCH_BYTES
                 )
                 if not queued:
                     break
-                place = queued[-1].sequence + 1
+                sequence = queued[-1].sequence + 1
                 await context.write(raw.fields(2, [encode_queued(each) for each in queued]))
         except (RefusedError, StoreError, AccessError) as error:
             await self._abort(context, error)
 
     async def status(self, data: bytes, context: Context) -> bytes:
-        """Tell what this broker knows of itself."""
+        """Answer with what this broker knows of itself."""
         said = messages.StatusRequest.FromString(data)
         principal = await self.identify(context)
         answer = messages.StatusAnswer()
@@ -220,8 +184,7 @@ class Service:
                 durable = self.broker.keeper.of(principal, said.durable)
                 answer.queue.CopyFrom(durable.state())
             else:
-                told = status(self.broker, self.sessions.values(), principal)
-                answer.json = json.dumps(told)
+                answer.json = json.dumps(status(self.sessions, principal))
         except (RefusedError, AccessError) as error:
             await self._abort(context, error)
         return answer.SerializeToString()
@@ -246,6 +209,10 @@ class RunningBroker:
         self.address = str(broker.config.listen_address._replace(port=port))
         self.http: HttpServer | None = None
         self._server = server
+
+    def __repr__(self) -> str:
+        clients = f"{len(self.service.sessions):,} clients"
+        return f"<RunningBroker {self.broker.name} at {self.address}: {clients}>"
 
     async def close(self) -> None:
         """Stop serving: clients are cut off, what waits is written."""
@@ -294,7 +261,7 @@ async def start_server(config: BrokerConfig) -> RunningBroker:
             # It takes a while to load, and not every broker has one.
             from twigcast.broker.http import HttpServer
 
-            http = HttpServer(broker, service)
+            http = HttpServer(service.sessions)
             await http.start()
             running.http = http
         broker.start()
@@ -315,7 +282,7 @@ def _open_store(config: BrokerConfig, name: str) -> Store:
 
 
 async def run(config: BrokerConfig, on_ready: Callable[[RunningBroker], None]) -> None:
-    """Serve until the process is told to end, by SIGINT or SIGTERM."""
+    """Serve until the process is ended, by SIGINT or SIGTERM."""
     running = await start_server(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -111,12 +111,12 @@ class SpillQueue:
 
     def _write(self, file: int, record: bytes) -> None:
         view = memoryview(record)
-        place = self._end
+        position = self._end
         while view:
-            offset = place % self._disk_bytes
+            offset = position % self._disk_bytes
             written = os.pwrite(file, view[: self._disk_bytes - offset], offset)
             view = view[written:]
-            place += written
+            position += written
 
     def _refill(self) -> None:
         """Fetch from the file, when memory is empty, what fits there; one item at least."""
@@ -125,19 +125,19 @@ class SpillQueue:
         length = _HEAD + int.from_bytes(block[:_HEAD], "little")
         if length > len(block):
             block = self._read(length)
-        place = 0
-        while place + _HEAD <= len(block):
-            begin = place + _HEAD
-            end = begin + int.from_bytes(block[place:begin], "little")
+        position = 0
+        while position + _HEAD <= len(block):
+            begin = position + _HEAD
+            end = begin + int.from_bytes(block[position:begin], "little")
             size = end - begin + ITEM_BYTES
             fits = self.memory_bytes_used + size <= self._memory_bytes
             if end > len(block) or (self._memory and not fits):
                 break
             self._memory.append(block[begin:end])
             self.memory_bytes_used += size
-            place = end
+            position = end
             self._spilled -= 1
-        self._begin += place
+        self._begin += position
         if not self._spilled:
             self._begin = self._end = 0
             assert self._file is not None
@@ -146,14 +146,14 @@ class SpillQueue:
     def _read(self, length: int) -> bytes:
         assert self._file is not None
         parts: list[bytes] = []
-        place = self._begin
+        position = self._begin
         while length:
-            offset = place % self._disk_bytes
+            offset = position % self._disk_bytes
             part = os.pread(self._file, min(length, self._disk_bytes - offset), offset)
             if not part:
                 raise OSError("the temporary file of a queue has lost its end")
             parts.append(part)
-            place += len(part)
+            position += len(part)
             length -= len(part)
         return b"".join(parts)
 

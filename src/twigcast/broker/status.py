@@ -1,21 +1,19 @@
-"""What a broker tells of itself, for people and programs: one plain value, ready for JSON."""
+"""What a broker reports of itself, for people and programs: plain values, ready for JSON."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import Any
 
 import twigcast
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.sessions import ClientSession
+from twigcast.broker.client_session import ClientSessions
 
 
-def status(
-    broker: Broker, sessions: Iterable[ClientSession], principal: Principal
-) -> dict[str, Any]:
+def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
     """Everything at a glance, for somebody."""
+    broker = sessions.broker
     metrics = broker.metrics
     return {
         "broker": broker.name,
@@ -28,7 +26,7 @@ def status(
             for name in ("in", "matched", "filtered", "repeated", "out", "forwarded", "resent")
         },
         "tables": tables(broker),
-        "clients": sum(1 for _ in sessions),
+        "clients": len(sessions),
         "durable": durable_queues(broker, principal),
         "owed": broker.flow.custody.owed,
         "homes": broker.homes.patterns,
@@ -41,11 +39,11 @@ def status(
 def tables(broker: Broker) -> dict[str, int]:
     """The sizes of the routing tables, before and after covering."""
     router = broker.router
-    told = [channel for each in router.neighbours.values() for channel in each.outgoing.values()]
+    channels = [each for n in router.neighbours.values() for each in n.outgoing.values()]
     return {
         "subscriptions": sum(len(each.subscriptions) for each in router.clients.values()),
         "patterns": router.table_size,
-        "told": sum(len(channel.sent) for channel in told),
+        "told": sum(len(channel.sent) for channel in channels),
         "advertisements": len(router.advertisements()),
         "durable_patterns": broker.homes.own_count,
     }

@@ -53,6 +53,8 @@ class Consumer:
         self.ready = asyncio.Event()
         """Set when there may be something to take, or this is over."""
         self.is_over = False
+        self.ended: tuple[str, str] | None = None
+        """Why the broker has ended this, and the code for it."""
 
     def finish(self) -> None:
         """Take nothing more."""
@@ -73,7 +75,7 @@ class EphemeralSubscription(Consumer):
         self.link = link
         self.name = name
         self.queue = queue
-        self._missed_told = 0
+        self._missed_reported = 0
 
     def offer(self, common: bytes, keys: Sequence[str]) -> bool:
         """Queue a document; False if the queue is full and it was dropped."""
@@ -86,8 +88,8 @@ class EphemeralSubscription(Consumer):
             return [], 0
         taken = self.queue.take(min(self.credit, BATCH), BATCH_BYTES)
         self.credit -= len(taken)
-        missed = self.queue.dropped - self._missed_told
-        self._missed_told = self.queue.dropped
+        missed = self.queue.dropped - self._missed_reported
+        self._missed_reported = self.queue.dropped
         return taken, missed
 
     @property
@@ -108,7 +110,7 @@ class EphemeralSubscription(Consumer):
 class DurableSubscription:
     """A named subscription that is kept with its documents; a client may be attached or not.
 
-    Its queue is a log: documents have places 1, 2, 3, ... and stay until retention.
+    Its queue is a log: documents have the sequences 1, 2, 3, ... and stay until retention.
     """
 
     def __init__(self, kept: Durable, patterns: Mapping[str, Pattern], store: Store) -> None:
@@ -117,40 +119,40 @@ class DurableSubscription:
         self.patterns = dict(patterns)
         self.link = f"durable/{kept.name}"
         self.last = kept.last
-        """The last place that was given out."""
+        """The last sequence that was given to a document."""
         self.committed_last = kept.last
-        """The last place whose document is safe."""
+        """The last sequence whose document is safe."""
         self.acknowledged = kept.acknowledged
         self._beyond = set(kept.acknowledged_beyond)
         self._gap = kept.gap
         self.first = kept.first
         self.missed = kept.missed
-        self._missed_told = kept.missed_told
+        self._missed_reported = kept.missed_reported
         self.attached: Attachment | None = None
         self._store = store
         self._tail: deque[tuple[int, bytes]] = deque()
         self._tail_bytes = 0
         self._pass_over()
 
-    def next_place(self) -> int:
-        """A place for one more document."""
+    def next_sequence(self) -> int:
+        """The sequence for one more document."""
         self.last += 1
         return self.last
 
-    def committed(self, place: int, common: bytes, keys: Sequence[str]) -> None:
-        """Note that the document at a place is safe."""
-        assert place > self.committed_last, "the store commits in the order of places"
-        self.committed_last = place
+    def committed(self, sequence: int, common: bytes, keys: Sequence[str]) -> None:
+        """Note that the document with a sequence is safe."""
+        assert sequence > self.committed_last, "the store commits in the order of sequences"
+        self.committed_last = sequence
         if self.attached is not None:
-            delivery = encode_delivery(common, keys, place)
-            self._tail.append((place, delivery))
+            delivery = encode_delivery(common, keys, sequence)
+            self._tail.append((sequence, delivery))
             self._tail_bytes += len(delivery)
             while self._tail_bytes > _TAIL_BYTES and len(self._tail) > 1:
                 self._tail_bytes -= len(self._tail.popleft()[1])
             self.attached.ready.set()
 
     def acknowledge(self, upto: int, sequences: Sequence[int]) -> tuple[int, list[int]] | None:
-        """Note what need not come again; what of that is news, if anything is."""
+        """Note documents that need not come again; returns what of that is new, if anything."""
         upto = min(upto, self.committed_last)
         is_news = upto > self.acknowledged
         if is_news:
@@ -165,7 +167,7 @@ class DurableSubscription:
         return (self.acknowledged, singles) if is_news or singles else None
 
     def _pass_over(self) -> None:
-        """Go on behind what is acknowledged singly, and behind places that were never given."""
+        """Go on behind what is acknowledged singly, and behind sequences that were never given."""
         while True:
             if self.acknowledged >= self._gap[0]:
                 self.acknowledged = max(self.acknowledged, self._gap[1])
@@ -176,22 +178,22 @@ class DurableSubscription:
             self._beyond.remove(self.acknowledged)
 
     def trimmed(self, first: int, lost: int) -> None:
-        """Note that retention has dropped what was before a place, some of it not acknowledged."""
+        """Note that retention has dropped what was before a sequence, ``lost`` of it unread."""
         self.first = max(self.first, first)
         self.missed += lost
         self.acknowledge(first - 1, ())
 
     def take_missed(self) -> int:
-        """How many documents were missed that no client has been told of; told now."""
-        missed = self.missed - self._missed_told
+        """How many documents were missed since this was last called, for the client to hear."""
+        missed = self.missed - self._missed_reported
         if missed:
-            self._missed_told = self.missed
-            self._store.note_missed_told(self.name, self.missed)
+            self._missed_reported = self.missed
+            self._store.note_missed_reported(self.name, self.missed)
         return missed
 
-    def is_acknowledged(self, place: int) -> bool:
-        """Whether the document at a place need not come again."""
-        return place <= self.acknowledged or place in self._beyond
+    def is_acknowledged(self, sequence: int) -> bool:
+        """Whether the document with a sequence need not come again."""
+        return sequence <= self.acknowledged or sequence in self._beyond
 
     @property
     def waiting(self) -> int:
@@ -208,27 +210,27 @@ class DurableSubscription:
         )
 
     def attach(self, name: str, window: int, start: int | None) -> Attachment:
-        """Serve a client from a place on, or from the first that is not acknowledged."""
+        """Serve a client from a sequence on, or from the first that is not acknowledged."""
         self._tail.clear()
         self._tail_bytes = 0
         self.attached = Attachment(self, name, window, start)
         return self.attached
 
-    async def read(self, place: int, last: int, count: int) -> list[tuple[int, bytes]]:
-        """Deliveries from a place to another, from memory or from the store."""
-        if self._tail and self._tail[0][0] <= place:
-            while self._tail[0][0] < place:
+    async def read(self, sequence: int, last: int, count: int) -> list[tuple[int, bytes]]:
+        """Deliveries from a sequence to another, from memory or from the store."""
+        if self._tail and self._tail[0][0] <= sequence:
+            while self._tail[0][0] < sequence:
                 self._tail_bytes -= len(self._tail.popleft()[1])
-            found = []
+            deliveries = []
             size = 0
             for each in self._tail:
-                found.append(each)
+                deliveries.append(each)
                 size += len(each[1])
-                if len(found) >= count or size >= BATCH_BYTES:
+                if len(deliveries) >= count or size >= BATCH_BYTES:
                     break
-            return found
+            return deliveries
         queued = await self._store.read_queue(
-            self.name, place, last, limit=count, max_bytes=BATCH_BYTES
+            self.name, sequence, last, limit=count, max_bytes=BATCH_BYTES
         )
         return [(each.sequence, encode_queued(each)) for each in queued]
 
@@ -244,8 +246,6 @@ class Attachment(Consumer):
         self.name = name
         self._replays = start is not None
         self._next = durable.acknowledged + 1 if start is None else max(start, 1)
-        self.ended: tuple[str, str] | None = None
-        """Why the broker has ended this, and the code for it."""
         self.ready.set()
 
     def end(self, reason: str, code: str) -> None:
@@ -260,17 +260,17 @@ class Attachment(Consumer):
         durable = self.durable
         while self.credit and self._next <= durable.committed_last:
             upto = durable.committed_last  # more may be committed while this is read
-            found = await durable.read(self._next, upto, min(self.credit, BATCH))
-            if not found:
+            read = await durable.read(self._next, upto, min(self.credit, BATCH))
+            if not read:
                 # Retention has taken what was there, or storing it failed.
                 self._next = upto + 1
                 continue
-            self._next = found[-1][0] + 1
+            self._next = read[-1][0] + 1
             # What is acknowledged comes again only to those who ask for it.
             taken = [
                 delivery
-                for place, delivery in found
-                if self._replays or not durable.is_acknowledged(place)
+                for sequence, delivery in read
+                if self._replays or not durable.is_acknowledged(sequence)
             ]
             if taken:
                 self.credit -= len(taken)

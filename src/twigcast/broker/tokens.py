@@ -6,8 +6,8 @@ the configuration, or a copy of it, cannot log in with what stands there.
 
 A plain hash is right here, although it would be wrong for passwords.  Salt and slow hashing protect
 texts that can be guessed, by making each guess dear; nobody guesses 256 random bits, however quick
-a guess may be.  So each connection costs one hash, and a token is found by its hash in a table.
-The time that takes tells an attacker about hashes of guesses, from which no token can be built up.
+a guess may be.  So each connection costs one hash, and a token is looked up by its hash.  The time
+of a look-up gives an attacker hints about hashes of guesses, from which no token can be built up.
 """
 
 from __future__ import annotations

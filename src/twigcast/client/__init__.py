@@ -36,9 +36,11 @@ from twigcast.client.client import Client, connect
 from twigcast.client.events import Document, Event, QueueState
 from twigcast.client.publishing import PublishResult
 from twigcast.client.publishing_all import PublishAll
+from twigcast.client.results import Documents, Status
 from twigcast.client.subscribing import Subscription
 from twigcast.client.sync import (
     SyncAdvertised,
+    SyncAsked,
     SyncClient,
     SyncEvent,
     SyncSubscription,
@@ -50,12 +52,15 @@ __all__ = [
     "Asked",
     "Client",
     "Document",
+    "Documents",
     "Event",
     "PublishAll",
     "PublishResult",
     "QueueState",
+    "Status",
     "Subscription",
     "SyncAdvertised",
+    "SyncAsked",
     "SyncClient",
     "SyncEvent",
     "SyncSubscription",

@@ -1,11 +1,11 @@
-"""Which events of a durable subscription are done with, and what of that the broker is to hear.
+"""Which events of a durable subscription are done with, and what of that is still to be sent.
 
     1 … upto │ upto+1   [start … end]   [start … end]   …
     all done │ not done   runs of done ones beyond
 
 An event that was never delivered here (it was dropped, or acknowledged in an earlier life) counts
 as done, so that ``upto`` passes over it.  Where a subscription begins late in its queue, what lies
-before is neither delivered nor done: ``upto`` stays, and what is done beyond is told one by one.
+before is neither delivered nor done: ``upto`` stays, and what is done beyond is sent one by one.
 
 Cost: constant time for each event, memory for each run.
 """
@@ -22,12 +22,12 @@ _MOST_SINGLE: Final = 10_000
 class Acknowledgements:
     """The state drawn above; ``acknowledged`` is where the broker says that the queue stands."""
 
-    __slots__ = ("_ends", "_starts", "_told", "_untold", "upto")
+    __slots__ = ("_ends", "_sent", "_starts", "_unsent", "upto")
 
     def __init__(self, acknowledged: int) -> None:
         self.upto = acknowledged
-        self._told = acknowledged
-        self._untold: list[int] = []
+        self._sent = acknowledged
+        self._unsent: list[int] = []
         # The runs beyond `upto`: their ends by their starts, and the reverse.
         self._ends: dict[int, int] = {}
         self._starts: dict[int, int] = {}
@@ -37,7 +37,7 @@ class Acknowledgements:
         if sequence > self.upto:
             self._join(sequence, sequence)
             if sequence > self.upto:
-                self._untold.append(sequence)
+                self._unsent.append(sequence)
 
     def skip(self, first: int, last: int) -> None:
         """Those from ``first`` to ``last`` are not delivered."""
@@ -47,17 +47,17 @@ class Acknowledgements:
 
     @property
     def waiting(self) -> bool:
-        """Whether there is something to tell."""
-        return self.upto > self._told or bool(self._untold)
+        """Whether there is something to send."""
+        return self.upto > self._sent or bool(self._unsent)
 
     def take(self) -> tuple[int, list[int]]:
-        """What to tell next: up to where all are done, and which are besides."""
-        self._told = upto = self.upto
-        untold, self._untold = self._untold[:_MOST_SINGLE], self._untold[_MOST_SINGLE:]
-        return upto, [sequence for sequence in untold if sequence > upto]
+        """What to send next: up to where all are done, and which are besides."""
+        self._sent = upto = self.upto
+        unsent, self._unsent = self._unsent[:_MOST_SINGLE], self._unsent[_MOST_SINGLE:]
+        return upto, [sequence for sequence in unsent if sequence > upto]
 
     def repeat(self, acknowledged: int) -> None:
-        """A new connection, whose broker knows of this much: what it does not know is untold."""
+        """A new connection, whose broker knows of this much; the rest is to be sent again."""
         if acknowledged > self.upto:
             runs = [(start, end) for start, end in self._ends.items() if end > acknowledged]
             self.upto = acknowledged
@@ -65,8 +65,8 @@ class Acknowledgements:
             self._starts.clear()
             for start, end in runs:
                 self._join(max(start, acknowledged + 1), end)
-        self._told = acknowledged
-        self._untold = [
+        self._sent = acknowledged
+        self._unsent = [
             sequence for start, end in self._runs() for sequence in range(start, end + 1)
         ]
 

@@ -31,6 +31,11 @@ class Advertised:
         self._question = question
         self._is_ended = False
 
+    def __repr__(self) -> str:
+        dtd = self._question.dtd.root
+        promised = self._question.path or (f"the DTD of {dtd}" if dtd else "anything")
+        return f"<Advertised {promised}{': ended' if self._is_ended else ''}>"
+
     async def end(self) -> None:
         """Take it back; does nothing a second time."""
         if not self._is_ended:
@@ -92,7 +97,7 @@ class Advertisements:
 
 
 def to_question(promised: Promised, root: str | None) -> messages.Advertise:
-    """What to tell the broker; raises SchemaError or AdvertisementError for what is none.
+    """The request to the broker; raises SchemaError or AdvertisementError for what is none.
 
     A text with ``<!`` is a DTD; one that begins with ``/`` and does not end in ``.dtd`` is an
     advertisement; every other is the path of a DTD.

@@ -1,4 +1,4 @@
-"""Asking a broker for documents that it keeps: by an expression, or by their place in a queue.
+"""Asking a broker for documents that it keeps: by an expression, or by their sequences in a queue.
 
 These are calls of their own beside the stream, on the same channel.  A call that is interrupted
 is not made again: the caller has part of the answer and decides.
@@ -7,7 +7,7 @@ is not made again: the caller has part of the answer and decides.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from twigcast.client.connection import Connection
 from twigcast.client.events import Document
 from twigcast.client.failures import BrokenStreamError, own_cancellation, translated
+from twigcast.client.results import Documents
 from twigcast.errors import ConnectionFailedError
 from twigcast.wire import messages, method
 
@@ -24,11 +25,26 @@ _Reply = TypeVar("_Reply", messages.AskAnswer, messages.Deliveries, messages.Sta
 
 
 class Asked:
-    """The documents that a broker answers with; iterate over it once."""
+    """The documents that a broker answers with: ``async for`` takes them one by one, once.
 
-    def __init__(self, batches: Callable[[Asked], AsyncGenerator[list[Document], None]]) -> None:
+    ``await`` gives all of them, as a list that notebooks show as a table.
+    """
+
+    def __init__(
+        self, question: str, batches: Callable[[Asked], AsyncGenerator[list[Document], None]]
+    ) -> None:
+        self._question = question
         self._batches = batches
         self._examined = 0
+
+    def __repr__(self) -> str:
+        return f"<Asked {self._question}: {self._examined:,} documents examined>"
+
+    def __await__(self) -> Generator[Any, None, Documents]:
+        return self._collect().__await__()
+
+    async def _collect(self) -> Documents:
+        return Documents([document async for document in self])
 
     @property
     def examined(self) -> int:
@@ -46,7 +62,7 @@ class Asked:
         return self._batches(self)
 
     def count_examined(self, examined: int) -> None:
-        """The broker tells how many documents it looked at."""
+        """Note how many documents the broker has looked at."""
         self._examined = max(self._examined, examined)
 
 
@@ -58,9 +74,9 @@ def ask(connection: Connection, question: messages.AskRequest) -> Asked:
         async with aclosing(replies):
             async for answer in replies:
                 asked.count_examined(answer.examined)
-                yield [Document(found) for found in answer.documents]
+                yield [Document(each) for each in answer.documents]
 
-    return Asked(batches)
+    return Asked(question.expression.xpath, batches)
 
 
 def read(connection: Connection, question: messages.ReadRequest) -> Asked:
@@ -72,7 +88,7 @@ def read(connection: Connection, question: messages.ReadRequest) -> Asked:
             async for deliveries in replies:
                 yield [Document(delivery) for delivery in deliveries.deliveries]
 
-    return Asked(batches)
+    return Asked(f"{question.durable!r} {question.first} to {question.last}", batches)
 
 
 async def status(connection: Connection, durable: str = "") -> messages.StatusAnswer:

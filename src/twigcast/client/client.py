@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from twigcast.client import asking
 from twigcast.client.advertising import Advertised, Advertisements, Promised
@@ -19,6 +19,7 @@ from twigcast.client.events import QueueState, queue_state, to_milliseconds
 from twigcast.client.publishing import Publisher
 from twigcast.client.publishing_all import Documents, PublishAll
 from twigcast.client.requests import Requests
+from twigcast.client.results import Status
 from twigcast.client.subscribing import Subscription
 from twigcast.client.subscriptions import Subscriptions
 from twigcast.documents import Source
@@ -76,6 +77,9 @@ class Client:
         self._publisher = Publisher(connection)
         for speaker in (self._subscriptions, self._advertisements, requests, self._publisher):
             connection.add(speaker)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._connection} with {self._subscriptions}>"
 
     async def open(self) -> Self:
         """Connect; ``async with`` does it.  Raises ConnectionFailedError or RefusedError."""
@@ -175,7 +179,7 @@ class Client:
         await self._subscriptions.acknowledge(_name(durable), upto)
 
     async def advertise(self, promised: Promised = None, root: str | None = None) -> Advertised:
-        """Tell the network what this client publishes; without arguments, that it may be anything.
+        """Advertise what this client publishes; without arguments, that it may be anything.
 
         ``promised`` is a DTD (its path or text; ``root`` names the root element where that is not
         plain), a Schema, or an Advertisement or its text.  A text with ``<!`` is a DTD, one that
@@ -191,10 +195,10 @@ class Client:
         limit: int = 0,
         since: datetime | timedelta | None = None,
     ) -> Asked:
-        """The stored documents that match, newest first; iterate over it with ``async for``.
+        """The stored documents that match, newest first; ``async for`` takes them one by one.
 
-        At most ``limit`` of them, unless that is 0, and only those stored ``since`` a time or so
-        long ago.
+        ``await`` gives a list of them.  There are at most ``limit``, unless that is 0, and only
+        those stored ``since`` a time or so long ago.
         """
         if not 0 <= limit < 2**32:
             raise ValueError(f"a limit is a number of documents, 0 for all, not {limit}")
@@ -223,14 +227,13 @@ class Client:
             raise RefusedError(f"the broker keeps no subscription named {durable!r}", "unknown")
         return queue_state(answer.queue)
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self) -> Status:
         """What the broker knows of itself and of the overlay."""
         answer = await asking.status(self._connection)
         try:
-            found: dict[str, Any] = json.loads(answer.json or "{}")
-        except ValueError:
+            return Status(json.loads(answer.json or "{}"))
+        except (ValueError, TypeError):
             raise ConnectionFailedError(self.address, "the status is no JSON") from None
-        return found
 
 
 def _by_key(
@@ -242,21 +245,21 @@ def _by_key(
     if isinstance(expressions, str | Pattern):
         expressions = (expressions,)
     if isinstance(expressions, Mapping):
-        found = {key: _expression(value, namespaces) for key, value in expressions.items()}
+        by_key = {key: _expression(value, namespaces) for key, value in expressions.items()}
     elif isinstance(expressions, Sequence):
-        found = {str(each): _expression(each, namespaces) for each in expressions}
+        by_key = {str(each): _expression(each, namespaces) for each in expressions}
     else:
         raise TypeError(
             "expressions are a str, a Pattern, a sequence of them, or a mapping from keys to them, "
             f"not {type(expressions).__name__}"
         )
-    if not found:
+    if not by_key:
         raise ValueError("a subscription needs at least one expression")
-    return found
+    return by_key
 
 
 def _check_since(since: object) -> None:
-    """Refuse what is neither a place in a queue nor a time."""
+    """Refuse what is neither a sequence nor a time."""
     if not isinstance(since, int | datetime | timedelta | None) or isinstance(since, bool):
         raise TypeError(
             "since is a sequence number (int), a time (datetime), or how long ago (timedelta), "

@@ -80,6 +80,13 @@ class Connection:
         self._something = asyncio.Event()
         self._changed = asyncio.Event()
 
+    def __str__(self) -> str:
+        if self.welcome is not None:
+            return f"at {self._address}: connected to {self.welcome.broker}"
+        if self._failure is not None:
+            return f"at {self.endpoint}: {'closed' if self._closing else self._failure}"
+        return f"at {self.endpoint}: {'not connected yet' if self._running is None else 'lost'}"
+
     def add(self, speaker: Speaker) -> None:
         """Let somebody speak; those added first are asked first."""
         self._speakers.append(speaker)

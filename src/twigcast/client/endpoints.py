@@ -14,9 +14,8 @@ from typing import Final
 
 import grpc
 
-from twigcast.client.tls_files import FileProblemError, channel_credentials
 from twigcast.errors import ConnectionFailedError
-from twigcast.wire import channel_options
+from twigcast.wire import TlsFileError, channel_options, read_tls_files
 
 TOKEN_VARIABLE: Final = "TWIGCAST_TOKEN"
 
@@ -52,9 +51,10 @@ class Endpoint:
         self._credentials: grpc.ChannelCredentials | None = None
         if tls or ca is not None or certificate is not None:
             try:
-                self._credentials = channel_credentials(ca, certificate, key)
-            except FileProblemError as problem:
+                files = read_tls_files(ca, certificate, key)
+            except TlsFileError as problem:
                 raise ConnectionFailedError(str(self), str(problem)) from None
+            self._credentials = grpc.ssl_channel_credentials(files.ca, files.key, files.certificate)
 
     def __str__(self) -> str:
         return ",".join(self.addresses)
@@ -77,8 +77,8 @@ def _read_addresses(addresses: str | Iterable[str]) -> tuple[str, ...]:
     if not parts:
         raise ConnectionFailedError("", "no address is given; give one such as 127.0.0.1:7400")
     for part in parts:
-        found = _ADDRESS.fullmatch(part)
-        if found is None or not 0 < int(found[1]) < 65536:
+        match = _ADDRESS.fullmatch(part)
+        if match is None or not 0 < int(match[1]) < 65536:
             raise ConnectionFailedError(
                 part, "an address is a host and a port, such as 127.0.0.1:7400 or [::1]:7400"
             )

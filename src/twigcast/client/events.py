@@ -1,4 +1,4 @@
-"""What a client gets: documents, each with its id, time and place in a queue."""
+"""What a client gets: documents, each with its id, time and sequence in a queue."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Document:
     """A document as a broker has it.
 
     ``id`` is the same wherever the document is delivered; ``keys`` are those of the expressions
-    that it matches; ``sequence`` is its place in the queue of a durable subscription, from 1, and
-    0 where there is no such queue.
+    that it matches; ``sequence`` is its number in the queue of a durable subscription, from 1,
+    and 0 where there is no such queue.
     """
 
     __slots__ = ("_milliseconds", "content", "id", "keys", "sequence")
@@ -38,8 +38,9 @@ class Document:
         return _EPOCH + timedelta(milliseconds=self._milliseconds)
 
     def __repr__(self) -> str:
-        place = f" #{self.sequence}" if self.sequence else ""
-        return f"<{type(self).__name__} {self.id}{place}: {len(self.content):,} bytes>"
+        sequence = f" #{self.sequence}" if self.sequence else ""
+        keys = f" for {', '.join(self.keys)}" if self.keys else ""
+        return f"<{type(self).__name__} {self.id}{sequence}: {len(self.content):,} bytes{keys}>"
 
 
 class Event(Document):
@@ -89,7 +90,7 @@ class QueueState:
 
 
 def queue_state(queue: messages.QueueState) -> QueueState:
-    """The state that a message tells."""
+    """The state that a message has."""
     return QueueState(queue.last, queue.acknowledged, queue.first)
 
 

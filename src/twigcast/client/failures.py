@@ -1,4 +1,4 @@
-"""What goes wrong on the way, in Twigcast's own errors: nothing of gRPC reaches a caller."""
+"""What goes wrong with a connection, in Twigcast's own errors: nothing of gRPC reaches a caller."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _INSTEAD: Final = (
         ),
     ),
 )
-"""By words of gRPC's: what there is in the place of a broker."""
+"""By words of gRPC's: what there is instead of a broker."""
 
 _Error = TypeVar("_Error", bound=TwigcastError)
 
@@ -72,7 +72,7 @@ class BrokenStreamError(Exception):
 
 @contextmanager
 def own_cancellation() -> Iterator[None]:
-    """Let a task be cancelled, but tell it from a call that the other side cancelled.
+    """Let a task be cancelled, but distinguish that from a call that the other side cancelled.
 
     gRPC raises CancelledError for either.
     """
@@ -90,7 +90,7 @@ def translated(
 ) -> TwigcastError:
     """What a failed call means to the caller.
 
-    ``is_greeted`` tells whether a broker is known to be there: a connection that ends before that
+    ``is_greeted`` says whether a broker is known to be there: a connection that ends before that
     was none.
     """
     status, details = error.code(), (error.details() or "").strip()
@@ -143,7 +143,7 @@ def none_reachable(addresses: str, problems: Sequence[TwigcastError]) -> Connect
 
 
 def refused(problem: messages.Problem) -> RefusedError:
-    """The error of a problem that the broker found."""
+    """The error of a problem that the broker reports."""
     return RefusedError(problem.reason or f"the broker refuses: {problem.code}", problem.code)
 
 
@@ -160,7 +160,7 @@ def fresh(error: _Error) -> _Error:
 
 
 def _is_unreachable(details: str) -> bool:
-    """Whether gRPC speaks of a connection that never was; a lost one is told in other words."""
+    """Whether gRPC speaks of a connection that never was; a lost one has other words."""
     return _is_among(details, ("failed to connect", *_NO_NAME))
 
 

@@ -49,7 +49,7 @@ class PublishResult:
 
 
 class Publication:
-    """A document on its way to the broker."""
+    """A document that is not answered yet."""
 
     __slots__ = ("again", "content", "id", "is_sent", "result", "size")
 
@@ -141,7 +141,7 @@ class Publisher:
         self._sent.clear()
 
     def on_failed(self, error: TwigcastError) -> None:
-        """Whoever waits hears why it is in vain."""
+        """Whoever waits gets the error."""
         for batch in self._sent.values():
             for publication in batch:
                 _settle(publication, PublishResult(error=error))
@@ -262,7 +262,7 @@ def to_bytes(document: Source) -> bytes:
 
 
 def _settle(publication: Publication, result: PublishResult) -> None:
-    """Tell the publisher; the content is not needed any more."""
+    """Give the publisher its result; the content is not needed any more."""
     publication.content = b""
     if not publication.result.done():
         publication.result.set_result(result)

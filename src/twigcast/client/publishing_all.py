@@ -31,6 +31,9 @@ class PublishAll:
         self._publisher = publisher
         self._documents = documents
 
+    def __repr__(self) -> str:
+        return f"<PublishAll of a {type(self._documents).__name__}; await it, or iterate over it>"
+
     def __await__(self) -> Generator[Any, None, list[PublishResult]]:
         return self._collect().__await__()
 

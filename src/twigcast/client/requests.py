@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from twigcast.client.connection import Connection
 from twigcast.client.failures import fresh, refused
@@ -25,7 +25,7 @@ Result: TypeAlias = messages.Answer | TwigcastError | None
 
 
 class Request:
-    """A question on its way.
+    """A question that is not answered yet.
 
     ``hear`` is called with the result before anything further is read.  A ``lasting`` question is
     asked again on the next stream; the others are over with the stream on which they were asked.
@@ -47,7 +47,7 @@ class Request:
         self._done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     def end(self, result: Result) -> None:
-        """Tell who asked, and who waits."""
+        """Give the result to who asked, and to who waits."""
         if not self._done.done():
             self._done.set_result(result)
             if self._hear is not None:
@@ -101,7 +101,9 @@ class Requests:
             self._asked[request] = None
             request.asked += 1
             question.request = self._connection.number(partial(self._on_answer, request))
-            yield _framed(question)
+            # A field of a frame is called as its message is.
+            content: dict[str, Any] = {type(question).__name__.lower(): question}
+            yield messages.ClientFrame(**content)
 
     def on_connected(self, welcome: messages.Welcome) -> None:
         """Nothing more to do: what lasts waits already."""
@@ -132,15 +134,3 @@ class Requests:
     def _largest(self) -> int:
         welcome = self._connection.welcome
         return (welcome.message_bytes if welcome is not None else 0) + MESSAGE_SLACK - 64
-
-
-def _framed(question: Question) -> messages.ClientFrame:
-    if isinstance(question, messages.Subscribe):
-        return messages.ClientFrame(subscribe=question)
-    if isinstance(question, messages.Unsubscribe):
-        return messages.ClientFrame(unsubscribe=question)
-    if isinstance(question, messages.Advertise):
-        return messages.ClientFrame(advertise=question)
-    if isinstance(question, messages.Unadvertise):
-        return messages.ClientFrame(unadvertise=question)
-    return messages.ClientFrame(acknowledge=question)

@@ -1,7 +1,7 @@
 """One stream to one broker, from Hello to its end.
 
-How it ends is told as a value, not raised: an exception would keep its frames, and with them the
-stream and its socket, alive until the next collection of garbage.
+How it ends is returned, not raised: an exception would keep its frames, and with them the stream
+and its socket, alive until the next collection of garbage.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ async def open_stream(
 
 
 class Stream:
-    """A channel to an address and the session on it; made by :func:`open_stream`."""
+    """A channel to an address and the client session on it; made by :func:`open_stream`."""
 
     __slots__ = ("_call", "_is_greeted", "address", "channel", "welcome")
 
@@ -53,14 +53,14 @@ class Stream:
         self.channel = endpoint.open_channel(address)
         self.welcome = messages.Welcome()
         self._is_greeted = False
-        # Answers are parsed below, where it can be told what is no frame.
+        # Answers are parsed below, where bytes that are no frame can be refused.
         start: Any = self.channel.stream_stream(
             method("Connect"), messages.ClientFrame.SerializeToString
         )
         self._call: _Call = start(metadata=endpoint.metadata)
 
     async def write(self, frame: messages.ClientFrame) -> bool:
-        """Send a frame; False if the stream is over, for reasons that :meth:`read` tells."""
+        """Send a frame; False if the stream is over, for reasons that :meth:`read` returns."""
         try:
             with own_cancellation():
                 await self._call.write(frame)

@@ -62,7 +62,7 @@ class Subscription:
         self._interruptions = 0
         self._waiting: deque[Event] = deque()
         self._kept = 0  # of those waiting, how many came on an earlier stream
-        self._untold = 0  # taken since the broker last heard of it
+        self._unreported = 0  # taken since Consumed was last sent
         self._latest = 0  # the sequence number of the last event put into the queue
         self._taken = 0  # and of the last one taken from it
         self._lineage = 0
@@ -74,6 +74,16 @@ class Subscription:
         self._change = asyncio.Event()
         self._settled = asyncio.Event()  # all acknowledgements have been sent
         self._settled.set()
+
+    def __repr__(self) -> str:
+        name = f" {self.durable!r}" if self.durable else ""
+        state = "ready" if self._is_live else "not ready"
+        if self._is_closed or self._failure is not None:
+            state = "closed" if self._failure is None else f"ended: {self._failure}"
+        return (
+            f"<{type(self).__name__}{name} to {', '.join(self._expressions) or 'what is kept'}: "
+            f"{state}, {len(self._waiting):,} documents wait, {self._missed:,} missed>"
+        )
 
     @property
     def missed(self) -> int:
@@ -193,7 +203,7 @@ class Subscription:
             self._end(refused(result.problems[0]))
         else:
             if self.durable:
-                self._find_place(result, broker)
+                self._compare_queue(result, broker)
             self._is_live = True
             self._registry.wake(self)
             self._change.set()
@@ -213,9 +223,9 @@ class Subscription:
                     latest = sequence
                     put(Event(delivery, self, lineage))
                 else:
-                    self._untold += 1
+                    self._unreported += 1
             self._latest = latest
-            self._tell_taken()
+            self._report_taken()
         else:
             for delivery in deliveries.deliveries:
                 put(Event(delivery, self, lineage))
@@ -237,8 +247,8 @@ class Subscription:
                     )
                 )
             self._settled.set()
-        if 2 * self._untold >= self.window:
-            count, self._untold = self._untold, 0
+        if 2 * self._unreported >= self.window:
+            count, self._unreported = self._unreported, 0
             yield messages.ClientFrame(
                 consumed=messages.Consumed(subscription=self.name, count=count)
             )
@@ -256,7 +266,7 @@ class Subscription:
                 self._waiting.popleft()
                 self._missed += 1
             self._kept = len(self._waiting)
-        self._untold = 0
+        self._unreported = 0
         self._is_live = False
 
     def _end(self, error: TwigcastError | None) -> None:
@@ -281,8 +291,8 @@ class Subscription:
         if self._kept:
             self._kept -= 1
         else:
-            self._untold += 1
-            self._tell_taken()
+            self._unreported += 1
+            self._report_taken()
         sequence = event.sequence
         if self._acknowledgements is not None:
             if sequence > self._taken + 1 and (self._taken or not self._begins_late):
@@ -290,11 +300,11 @@ class Subscription:
             self._taken = sequence
         return event
 
-    def _tell_taken(self) -> None:
-        if 2 * self._untold >= self.window:
+    def _report_taken(self) -> None:
+        if 2 * self._unreported >= self.window:
             self._registry.wake(self)
 
-    def _find_place(self, answer: messages.Answer, broker: str) -> None:
+    def _compare_queue(self, answer: messages.Answer, broker: str) -> None:
         """Compare the queue with that of the stream before."""
         queue = answer.queue
         if self._acknowledgements is None:

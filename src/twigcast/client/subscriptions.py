@@ -31,6 +31,9 @@ class Subscriptions:
         connection.on_deliveries = self._on_deliveries
         connection.on_ended = self._on_ended
 
+    def __str__(self) -> str:
+        return f"{len(self._by_name):,} subscriptions"
+
     def add(
         self,
         expressions: dict[str, messages.Expression],
@@ -51,7 +54,7 @@ class Subscriptions:
         return subscription
 
     def wake(self, subscription: Subscription) -> None:
-        """A subscription has something to tell."""
+        """A subscription has something to send."""
         self._speaking[subscription] = None
         self._connection.wake()
 
@@ -92,7 +95,7 @@ class Subscriptions:
                 raise
 
     def frames(self) -> Iterator[messages.ClientFrame]:
-        """What the subscriptions have to tell."""
+        """What the subscriptions have to send."""
         while self._speaking:
             subscription = next(iter(self._speaking))
             del self._speaking[subscription]

@@ -14,11 +14,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from twigcast.client.advertising import Advertised, Promised
 from twigcast.client.asking import Asked
@@ -28,6 +27,7 @@ from twigcast.client.events import Document, Event, QueueState
 from twigcast.client.failures import closed
 from twigcast.client.loop_thread import Handover, LoopThread
 from twigcast.client.publishing import MOST_BYTES, MOST_DOCUMENTS, PublishResult
+from twigcast.client.results import Documents, Status
 from twigcast.client.subscribing import Subscription
 from twigcast.documents import Source
 from twigcast.errors import TwigcastError
@@ -67,6 +67,19 @@ def connect_sync(
     return SyncClient(client, thread)
 
 
+class _Closing:
+    """Something that ``with`` closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()
+
+
 class SyncEvent(Document):
     """A document delivered to a subscription."""
 
@@ -86,7 +99,7 @@ class SyncEvent(Document):
         self._subscription._acknowledge(self._event)
 
 
-class SyncSubscription:
+class SyncSubscription(_Closing):
     """A subscription, to be iterated over for its events; see :class:`Subscription`."""
 
     def __init__(self, subscription: Subscription, thread: LoopThread) -> None:
@@ -96,6 +109,9 @@ class SyncSubscription:
         self._done: deque[Event] = deque()
         self._is_woken = False
         self._is_closed = False
+
+    def __repr__(self) -> str:
+        return f"<Sync{repr(self._subscription)[1:-1]}, {len(self._events):,} fetched>"
 
     @property
     def missed(self) -> int:
@@ -155,17 +171,6 @@ class SyncSubscription:
         self._is_closed = True
         self._thread.run(self._subscription.forget())
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _acknowledge(self, event: Event) -> None:
         """An event is done with; its ``ack`` calls this."""
         if self._is_closed or self._thread.is_stopped:
@@ -201,17 +206,70 @@ class SyncAdvertised:
         self._advertised = advertised
         self._thread = thread
 
+    def __repr__(self) -> str:
+        return f"<Sync{repr(self._advertised)[1:]}"
+
     def end(self) -> None:
         """Take it back; does nothing a second time."""
         self._thread.run(self._advertised.end())
 
 
-class SyncClient:
+class SyncAsked:
+    """The documents that a broker answers with; iterate over it once, or take :meth:`all`."""
+
+    def __init__(self, asked: Asked, thread: LoopThread) -> None:
+        self._asked = asked
+        self._thread = thread
+        self._documents = self._iterate()
+
+    def __repr__(self) -> str:
+        return f"<Sync{repr(self._asked)[1:]}"
+
+    @property
+    def examined(self) -> int:
+        """How many documents the broker looked at; known at the end."""
+        return self._asked.examined
+
+    def all(self) -> Documents:
+        """All documents, as a list that notebooks show as a table."""
+        return Documents(self)
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._documents
+
+    def __next__(self) -> Document:
+        return next(self._documents)
+
+    def close(self) -> None:
+        """Ask for no more."""
+        self._documents.close()
+
+    def _iterate(self) -> Generator[Document, None, None]:
+        batches = self._asked.batches()
+
+        async def following() -> list[Document] | None:
+            return await anext(batches, None)
+
+        async def end() -> None:
+            await batches.aclose()
+
+        try:
+            while (batch := self._thread.run(following())) is not None:
+                yield from batch
+        finally:
+            if not self._thread.is_stopped:
+                self._thread.run(end())
+
+
+class SyncClient(_Closing):
     """A connection to a broker, made by :func:`connect_sync`; see :class:`Client`."""
 
     def __init__(self, client: Client, thread: LoopThread) -> None:
         self._client = client
         self._thread = thread
+
+    def __repr__(self) -> str:
+        return f"<Sync{repr(self._client)[1:]}"
 
     def close(self) -> None:
         """Send what is still to be sent and end the connection; does nothing a second time."""
@@ -220,17 +278,6 @@ class SyncClient:
                 self._thread.run(self._client.close())
             finally:
                 self._thread.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def address(self) -> str:
@@ -302,7 +349,7 @@ class SyncClient:
         self._thread.run(self._client.forget(durable))
 
     def advertise(self, promised: Promised = None, root: str | None = None) -> SyncAdvertised:
-        """Tell the network what this client publishes; see :meth:`Client.advertise`."""
+        """Advertise what this client publishes; see :meth:`Client.advertise`."""
         return SyncAdvertised(
             self._thread.run(self._client.advertise(promised, root)), self._thread
         )
@@ -314,42 +361,26 @@ class SyncClient:
         namespaces: Mapping[str, str] | None = None,
         limit: int = 0,
         since: datetime | timedelta | None = None,
-    ) -> Iterator[Document]:
+    ) -> SyncAsked:
         """The stored documents that match, newest first."""
         asked = self._client.ask(expression, namespaces=namespaces, limit=limit, since=since)
-        return self._documents(asked)
+        return SyncAsked(asked, self._thread)
 
-    def read_queue(self, durable: str, first: int, last: int) -> Iterator[Document]:
+    def read_queue(self, durable: str, first: int, last: int) -> SyncAsked:
         """The documents in the queue of a durable subscription from ``first`` to ``last``."""
-        return self._documents(self._client.read_queue(durable, first, last))
+        return SyncAsked(self._client.read_queue(durable, first, last), self._thread)
 
     def queue_state(self, durable: str) -> QueueState:
         """Where the queue of a durable subscription stands."""
         return self._thread.run(self._client.queue_state(durable))
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """What the broker knows of itself and of the overlay."""
         return self._thread.run(self._client.status())
 
-    def _documents(self, asked: Asked) -> Iterator[Document]:
-        batches = asked.batches()
-
-        async def following() -> list[Document] | None:
-            return await anext(batches, None)
-
-        async def end() -> None:
-            await batches.aclose()
-
-        try:
-            while (batch := self._thread.run(following())) is not None:
-                yield from batch
-        finally:
-            if not self._thread.is_stopped:
-                self._thread.run(end())
-
 
 def _size(document: object) -> int:
-    """How large a document is; what is none will be told by who publishes it."""
+    """How large a document is; the publisher refuses what is none."""
     return len(document) if isinstance(document, str | bytes | bytearray | memoryview) else 0
 
 

@@ -41,7 +41,6 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.checked_table import CheckedTable, load_toml, show
 from twigcast.routing.document_router import Deliveries, DocumentRouter, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
@@ -92,7 +91,6 @@ __all__ = [
     "AdvertisementEntry",
     "AdvertisementKey",
     "Anything",
-    "CheckedTable",
     "ClientDelivery",
     "ClientPlan",
     "Counters",
@@ -138,9 +136,7 @@ __all__ = [
     "Update",
     "Wanting",
     "freeze",
-    "load_toml",
     "path_document",
     "read_network",
-    "show",
     "write_network",
 ]

@@ -33,8 +33,8 @@ A small one with everything that may stand in it::
         { id = "rest", anything = true },
     ]
 
-Files are found from where the network file is.  Each DTD is read once, and those who advertise it
-with the same root share one schema, so what a router knows of it serves all of them.
+Files are relative to the network file.  Each DTD is read once, and clients that advertise it with
+the same root share one schema, so what a router knows of it serves all of them.
 
 Numbers are read as decimals: 12 milliseconds are the number nearest to 0.012 seconds, and what
 :func:`write_network` writes is read back to the last bit.
@@ -44,19 +44,28 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
+from math import inf
 from pathlib import Path
+from typing import Annotated
 
-from twigcast.errors import AdvertisementError, OverlayError, SchemaError, SubscriptionFileError
+from twigcast.errors import (
+    AdvertisementError,
+    ConfigError,
+    OverlayError,
+    SchemaError,
+    SubscriptionFileError,
+)
 from twigcast.language import Pattern, parse, read_subscriptions
-from twigcast.routing.checked_table import CheckedTable, load_toml, show
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING, Promise
 from twigcast.routing.strategy import Strategy
 from twigcast.schema import Advertisement, Schema
+from twigcast.tables import Text, at, entry_name, read_file, show
 
 _MILLISECONDS = 3
 """The power of ten of them in a second."""
@@ -81,172 +90,184 @@ class NetworkPlan:
     clients: tuple[ClientPlan, ...] = ()
 
 
+# --- what stands in a file --------------------------------------------------------------------
+
+
+def _cost(value: Decimal) -> float:
+    cost = float(value)
+    if not 0 < cost < inf:
+        raise ConfigError(f"this is {show(value)}; write a number above 0")
+    return cost
+
+
+def _seconds(milliseconds: Decimal) -> float:
+    try:
+        seconds = float(milliseconds.scaleb(-_MILLISECONDS))
+    except ArithmeticError:
+        seconds = inf
+    if not 0 <= seconds < inf:
+        raise ConfigError(f"this is {show(milliseconds)}; write a number of 0 or more")
+    return seconds
+
+
+@dataclass(frozen=True)
+class _LinkEntry:
+    between: Annotated[tuple[str, str], 'between = ["a", "b"]']
+    cost: Annotated[float, _cost] = LinkTraits().cost
+    latency_ms: Annotated[float, _seconds] = LinkTraits().latency
+
+
+@dataclass(frozen=True)
+class _PromiseEntry:
+    id: Annotated[Text, 'id = "feed"']
+    dtd: Path | None = None
+    root: str = ""
+    path: str = ""
+    anything: bool = False
+
+    def __post_init__(self) -> None:
+        kinds = [kind for kind in ("dtd", "path", "anything") if getattr(self, kind)]
+        if len(kinds) != 1:
+            promised = " and ".join(kinds) if kinds else "nothing"
+            raise ConfigError(f"this promises {promised}; choose one of dtd, path and anything")
+        if self.root and not self.dtd:
+            raise ConfigError("root is the root element of a DTD; leave it out, or name the dtd")
+
+
+@dataclass(frozen=True)
+class _ClientEntry:
+    name: Annotated[Text, 'name = "desk-7"']
+    broker: Annotated[Text, 'broker = "rome"']
+    subscriptions: Annotated[dict[str, str] | None, 'subscriptions = { quotes = "//a" }'] = None
+    subscriptions_file: Path | None = None
+    namespaces: Annotated[dict[str, str] | None, 'namespaces = { cap = "urn:…" }'] = None
+    advertises: Annotated[
+        tuple[_PromiseEntry, ...], 'advertises = [{ id = "feed", anything = true }]'
+    ] = ()
+
+    def __post_init__(self) -> None:
+        for key in ("subscriptions", "namespaces"):
+            if self.subscriptions_file is not None and getattr(self, key) is not None:
+                raise ConfigError(
+                    "this and subscriptions_file do not go together; move it to the file", where=key
+                )
+
+    def patterns(self) -> dict[str, Pattern]:
+        """The subscriptions, parsed."""
+        if self.subscriptions_file is None:
+            patterns = {}
+            for key, text in (self.subscriptions or {}).items():
+                try:
+                    patterns[key] = parse(text, self.namespaces)
+                except ValueError as error:  # a SubscriptionError, or a binding that cannot be
+                    raise ConfigError(str(error), where=f"subscriptions, {key}") from None
+            return patterns
+        try:
+            return {each.key: each.pattern for each in read_subscriptions(self.subscriptions_file)}
+        except SubscriptionFileError as error:
+            reason = str(error)
+        except OSError as error:
+            reason = f"{self.subscriptions_file}: {error.strerror or error}; correct the path"
+        raise ConfigError(reason, where="subscriptions_file")
+
+
+@dataclass(frozen=True)
+class _NetworkFile:
+    brokers: Annotated[tuple[Text, ...], 'brokers = ["a", "b"]']
+    strategy: Annotated[Strategy, Strategy.named, 'strategy = "covering"'] = field(
+        default_factory=Strategy
+    )
+    links: tuple[_LinkEntry, ...] = ()
+    clients: tuple[_ClientEntry, ...] = ()
+
+    def __post_init__(self) -> None:
+        with at("brokers"):
+            if not self.brokers:
+                raise ConfigError('this is a list of 0; name them, as in brokers = ["a", "b"]')
+            name, count = Counter(self.brokers).most_common(1)[0]
+            if count > 1:
+                raise ConfigError(f"{name!r} stands there twice; every one needs its own name")
+
+
+# --- from the file to the network -----------------------------------------------------------------
+
+
 def read_network(path: str | os.PathLike[str]) -> NetworkPlan:
     """The network that a file describes.
 
     Raises :class:`~twigcast.errors.OverlayError` with the file, the entry, what is wrong there and
     what to write instead.
     """
-    reader = _Reader(Path(path))
-    file = reader.table
-    overlay = reader.overlay()
-    strategy = Strategy()
-    if "strategy" in file.values:
-        name = file.text("strategy", 'strategy = "covering"')
-        try:
-            strategy = Strategy.named(name)
-        except ValueError as error:
-            file.refuse(str(error))
-    return NetworkPlan(overlay, strategy, reader.clients(overlay))
+    try:
+        file = read_file(path, _NetworkFile)
+        overlay = _overlay(file)
+        return NetworkPlan(overlay, file.strategy, _clients(file, overlay))
+    except ConfigError as error:
+        raise OverlayError(str(ConfigError(error.reason, str(path), error.where))) from None
 
 
-class _Reader:
-    """One reading of one file; keeps the schemas."""
-
-    def __init__(self, path: Path) -> None:
-        self._folder = path.parent.absolute()  # beside a relative "-" is no file of that name
-        self.table = CheckedTable(
-            str(path), load_toml(path), ("strategy", "brokers", "links", "clients")
-        )
-        self._schemas: dict[Path, dict[str | None, Schema]] = {}
-
-    def overlay(self) -> Overlay:
-        file = self.table
-        brokers = file.values.get("brokers")
-        if not isinstance(brokers, list) or not brokers:
-            said = "are missing" if brokers is None else f"are {show(brokers)}"
-            file.refuse(f'brokers {said}; list their names, as in brokers = ["a", "b"]')
-        known: dict[str, None] = {}
-        for broker in brokers:
-            if not isinstance(broker, str) or not broker:
-                file.refuse(f"brokers: {show(broker)} is no name; write a text")
-            if broker in known:
-                file.refuse(f"brokers: {broker!r} stands there twice; every one needs its own name")
-            known[broker] = None
-        links: dict[Link, LinkTraits] = {}
-        for entry in file.entries("links", ("between", "cost", "latency_ms"), _LINKS_FORM):
-            link = _between(entry, known)
+def _overlay(file: _NetworkFile) -> Overlay:
+    brokers = dict.fromkeys(file.brokers)
+    links: dict[Link, LinkTraits] = {}
+    for number, entry in enumerate(file.links, start=1):
+        with at(entry_name("links", number)):
+            one, other = entry.between
+            for broker in entry.between:
+                _require_broker("between", broker, brokers)
+            if one == other:
+                raise ConfigError(f"{one!r} is linked to itself; name two brokers")
+            link = Link.between(one, other)
             if link in links:
-                entry.refuse(f"{link.first!r} and {link.second!r} are linked already; keep one")
-            links[link] = LinkTraits(
-                entry.number("cost", LinkTraits().cost, 0, above_zero=True),
-                entry.number("latency_ms", LinkTraits().latency, _MILLISECONDS, above_zero=False),
-            )
-        return Overlay(known, links)
-
-    def clients(self, overlay: Overlay) -> tuple[ClientPlan, ...]:
-        found: dict[str, ClientPlan] = {}
-        for entry in self.table.entries("clients", _CLIENT_KEYS, _CLIENTS_FORM):
-            name = entry.text("name", 'name = "desk-7"')
-            if name in found:
-                entry.refuse("another client has that name; every one needs its own")
-            if name in overlay:  # a router knows both by their names alone
-                entry.refuse("a broker has that name; give the client another")
-            broker = entry.text("broker", f'broker = "{overlay.brokers[0]}"')
-            _require_broker(entry, broker, overlay)
-            found[name] = ClientPlan(
-                name, broker, self._subscriptions(entry), self._advertisements(entry)
-            )
-        return tuple(found.values())
-
-    def _subscriptions(self, entry: CheckedTable) -> dict[str, Pattern]:
-        if "subscriptions_file" in entry.values:
-            return self._subscriptions_of_file(entry)
-        namespaces = entry.texts("namespaces", 'namespaces = { cap = "urn:…" }')
-        found: dict[str, Pattern] = {}
-        for key, text in entry.texts("subscriptions", 'subscriptions = { quotes = "//a" }').items():
-            try:
-                found[key] = parse(text, namespaces)
-            except ValueError as error:  # a SubscriptionError, or a binding that cannot be
-                entry.refuse(f"subscriptions: {key!r}: {error}")
-        return found
-
-    def _subscriptions_of_file(self, entry: CheckedTable) -> dict[str, Pattern]:
-        for key in ("subscriptions", "namespaces"):
-            if key in entry.values:
-                entry.refuse(
-                    f"{key} and subscriptions_file do not go together; move it to the file"
+                raise ConfigError(
+                    f"{link.first!r} and {link.second!r} are linked already; keep one"
                 )
-        path = entry.path("subscriptions_file", self._folder)
-        try:
-            return {each.key: each.pattern for each in read_subscriptions(path)}
-        except SubscriptionFileError as error:
-            entry.refuse(f"subscriptions_file: {error}")
-        except OSError as error:
-            entry.refuse(f"subscriptions_file: {path}: {error.strerror or error}; correct the path")
-
-    def _advertisements(self, entry: CheckedTable) -> dict[str, Promise]:
-        found: dict[str, Promise] = {}
-        for each in entry.entries("advertises", _PROMISE_KEYS, _PROMISES_FORM):
-            key = each.text("id", _PROMISES_FORM)
-            if key in found:
-                each.refuse("another advertisement has that id; every one needs its own")
-            found[key] = self._promise(each)
-        return found
-
-    def _promise(self, entry: CheckedTable) -> Promise:
-        kinds = [kind for kind in ("dtd", "path", "anything") if kind in entry.values]
-        if len(kinds) != 1:
-            said = " and ".join(kinds) if kinds else "nothing"
-            entry.refuse(f"this promises {said}; choose one of dtd, path and anything")
-        if "root" in entry.values and "dtd" not in entry.values:
-            entry.refuse("root is the root element of a DTD; leave it out, or name the dtd")
-        try:
-            if "dtd" in entry.values:
-                root = entry.text("root") if "root" in entry.values else None
-                return self._schema(entry.path("dtd", self._folder), root)
-            if "path" in entry.values:
-                return Advertisement.parse(entry.text("path", 'path = "/a(/b)+/c"'))
-        except (SchemaError, AdvertisementError) as error:
-            entry.refuse(str(error))
-        if entry.values["anything"] is not True:
-            entry.refuse("anything is true or absent; name a dtd or a path instead")
-        return ANYTHING
-
-    def _schema(self, path: Path, root: str | None) -> Schema:
-        """The schema of a DTD that is read once, whatever roots it is wanted with."""
-        known = self._schemas.setdefault(path.resolve(), {})
-        if root not in known:
-            other = next(iter(known.values()), None)
-            made = Schema.from_dtd(path, root) if other is None else Schema(other.elements, root)
-            known[root] = known.setdefault(made.root, made)
-        return known[root]
+            links[link] = LinkTraits(entry.cost, entry.latency_ms)
+    return Overlay(brokers, links)
 
 
-_LINKS_FORM = '[[links]] with between = ["a", "b"]'
-_CLIENTS_FORM = '[[clients]] with name = "…" and broker = "…"'
-_PROMISES_FORM = 'advertises = [{ id = "feed", anything = true }]'
-_CLIENT_KEYS = (
-    "name",
-    "broker",
-    "subscriptions",
-    "subscriptions_file",
-    "namespaces",
-    "advertises",
-)
-_PROMISE_KEYS = ("id", "dtd", "root", "path", "anything")
+def _clients(file: _NetworkFile, overlay: Overlay) -> tuple[ClientPlan, ...]:
+    clients: dict[str, ClientPlan] = {}
+    schemas: dict[Path, dict[str | None, Schema]] = {}
+    for number, entry in enumerate(file.clients, start=1):
+        with at(entry_name("clients", number, entry.name)):
+            if entry.name in clients:
+                raise ConfigError("another client has that name; every one needs its own")
+            if entry.name in overlay:  # a router knows both by their names alone
+                raise ConfigError("a broker has that name; give the client another")
+            _require_broker("broker", entry.broker, overlay)
+            promises: dict[str, Promise] = {}
+            for count, each in enumerate(entry.advertises, start=1):
+                with at(entry_name("advertises", count, each.id)):
+                    if each.id in promises:
+                        raise ConfigError("another advertisement has that id; choose another")
+                    promises[each.id] = _promise(each, schemas)
+            clients[entry.name] = ClientPlan(entry.name, entry.broker, entry.patterns(), promises)
+    return tuple(clients.values())
 
 
-def _between(entry: CheckedTable, brokers: Collection[str]) -> Link:
-    ends = entry.values.get("between")
-    if not isinstance(ends, list) or len(ends) != 2:
-        said = "is missing" if ends is None else f"is {show(ends)}"
-        entry.refuse(f'between {said}; name two brokers, as in between = ["a", "b"]')
-    for end in ends:
-        if not isinstance(end, str):
-            entry.refuse(f"between: {show(end)} is no broker; write its name")
-        _require_broker(entry, end, brokers)
-    one, other = ends
-    if one == other:
-        entry.refuse(f"{one!r} is linked to itself; name two brokers")
-    return Link.between(one, other)
-
-
-def _require_broker(entry: CheckedTable, name: str, brokers: Collection[str]) -> None:
+def _require_broker(key: str, name: str, brokers: Collection[str]) -> None:
     if name not in brokers:
         near = get_close_matches(name, brokers, 1)
         hint = f"did you mean {near[0]!r}?" if near else "add it to brokers"
-        entry.refuse(f"there is no broker {name!r}; {hint}")
+        raise ConfigError(f"there is no broker {name!r}; {hint}", where=key)
+
+
+def _promise(entry: _PromiseEntry, schemas: dict[Path, dict[str | None, Schema]]) -> Promise:
+    """What an entry promises; each DTD is read once, whatever roots it is wanted with."""
+    try:
+        if entry.dtd is None:
+            return Advertisement.parse(entry.path) if entry.path else ANYTHING
+        known = schemas.setdefault(entry.dtd.resolve(), {})
+        root = entry.root or None
+        if root not in known:
+            other = next(iter(known.values()), None)
+            made = (
+                Schema.from_dtd(entry.dtd, root) if other is None else Schema(other.elements, root)
+            )
+            known[root] = known.setdefault(made.root, made)
+        return known[root]
+    except (SchemaError, AdvertisementError) as error:
+        raise ConfigError(str(error)) from None
 
 
 def write_network(overlay: Overlay, strategy: Strategy | None = None) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from twigcast.wire import raw
 from twigcast.wire import twigcast_pb2 as messages
+from twigcast.wire.tls_files import TlsFileError, TlsFiles, read_tls_files
 
 PROTOCOL: Final = 1
 """The version of the protocol; brokers and clients of different ones do not talk."""
@@ -42,4 +43,15 @@ def channel_options(message_bytes: int) -> list[tuple[str, int]]:
 MESSAGE_SLACK: Final = 256 * 1024
 """What a message may have beside the contents of its documents."""
 
-__all__ = ["MESSAGE_SLACK", "PROTOCOL", "SERVICE", "channel_options", "messages", "method", "raw"]
+__all__ = [
+    "MESSAGE_SLACK",
+    "PROTOCOL",
+    "SERVICE",
+    "TlsFileError",
+    "TlsFiles",
+    "channel_options",
+    "messages",
+    "method",
+    "raw",
+    "read_tls_files",
+]

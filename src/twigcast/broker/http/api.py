@@ -8,7 +8,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from twigcast.broker.broker import Broker
+from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import server_context
 from twigcast.broker.http import administering, asking, publishing, status, subscribing
@@ -27,9 +27,6 @@ from twigcast.broker.http.context import CERTIFICATE, Api
 from twigcast.broker.http.errors import on_bad_parameters, on_no_endpoint, on_refusal
 from twigcast.broker.http.pages import describe, index_page
 from twigcast.errors import ConfigError, TwigcastError
-
-if TYPE_CHECKING:
-    from twigcast.broker.server import Service
 
 _GRACE: Final = 3
 """For how many seconds requests may go on when the broker stops."""
@@ -42,9 +39,9 @@ _SPARE: Final = 100
 class HttpServer:
     """The HTTP port of one broker."""
 
-    def __init__(self, broker: Broker, service: Service) -> None:
-        self._config = broker.config
-        self._api = Api(broker, service)
+    def __init__(self, sessions: ClientSessions) -> None:
+        self._config = sessions.broker.config
+        self._api = Api(sessions)
         self._server: _Server | None = None
         self._serving: asyncio.Task[None] | None = None
         self.address = ""
@@ -73,7 +70,6 @@ class HttpServer:
             self._server.stopping.set()
             await self._serving
         self._api.publishers.close()
-        await self._api.sessions.close()
 
 
 def make_app(api: Api) -> FastAPI:
@@ -128,7 +124,7 @@ def _settings(app: FastAPI, config: BrokerConfig, context: ssl.SSLContext | None
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the broker, tells when it listens, and stops when told."""
+    """A server that leaves signals to the broker, and has events for its start and its stop."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -153,7 +149,7 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """A connection that tells the endpoints whom a client's certificate names."""
+    """A connection that passes the names in a client's certificate to the endpoints."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -169,7 +165,7 @@ class _Protocol(H11Protocol):
 
 
 def certificate_names(certificate: dict[str, Any] | None) -> tuple[str, ...]:
-    """Whom a certificate names, from Python's ssl; as gRPC's are told in credentials."""
+    """Whom a certificate names, as Python's ssl has it; credentials.py has the same for gRPC."""
     if not certificate:
         return ()
     subject = [pair for part in certificate.get("subject", ()) for pair in part]
@@ -185,12 +181,12 @@ async def _listen(config: BrokerConfig) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     failed: OSError | None = None
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
+        choices = await asyncio.get_running_loop().getaddrinfo(
             address.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        for family, _, _, _, place in dict.fromkeys(found):
+        for family, _, _, _, socket_address in dict.fromkeys(choices):
             try:
-                sockets.append(_open(family, (place[0], port, *place[2:])))
+                sockets.append(_open(family, (socket_address[0], port, *socket_address[2:])))
             except OSError as error:
                 if error.errno not in _NOT_HERE:
                     raise
@@ -212,7 +208,7 @@ _NOT_HERE: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """A name may have addresses of a kind that a machine does not use."""
 
 
-def _open(family: int, place: tuple[Any, ...]) -> socket.socket:
+def _open(family: int, address: tuple[Any, ...]) -> socket.socket:
     # asyncio sends without delay only where the protocol is named.
     opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -220,7 +216,7 @@ def _open(family: int, place: tuple[Any, ...]) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        opened.bind(place)
+        opened.bind(address)
         opened.listen(_BACKLOG)
     except BaseException:
         opened.close()

@@ -11,16 +11,16 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from twigcast.broker.access import Permission
+from twigcast.broker.broker import Expression
 from twigcast.broker.http.bodies import StreamedResponse, content_of
 from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
 from twigcast.broker.http.errors import refusals
 from twigcast.broker.http.times import milliseconds
 from twigcast.broker.store.records import StoredDocument
-from twigcast.wire import messages
 
 router = APIRouter(tags=["documents"])
 
-_Found: TypeAlias = AsyncGenerator[tuple[list[StoredDocument], int], None]
+_Batches: TypeAlias = AsyncGenerator[tuple[list[StoredDocument], int], None]
 
 _LINES: Final = {
     "application/x-ndjson": {
@@ -61,15 +61,17 @@ async def ask(
     """Ask for documents that the broker keeps."""
     caller.require(Permission.ASK)
     broker = caller.broker
-    expression = messages.Expression(xpath=xpath, namespaces=namespaces_of(request))
+    expression = Expression(xpath, namespaces_of(request))
     pattern = (await broker.parse_expressions({"": expression}))[""]
-    found = cast("_Found", broker.ask(pattern, limit, milliseconds("since", since) if since else 0))
-    first = await anext(found, None)  # that there is no store shows here
+    batches = cast(
+        "_Batches", broker.ask(pattern, limit, milliseconds("since", since) if since else 0)
+    )
+    first = await anext(batches, None)  # raises where there is no store
     documents = [] if first is None else first[0]
-    return StreamedResponse(_lines(documents, found), "application/x-ndjson", caller.api.stopping)
+    return StreamedResponse(_lines(documents, batches), "application/x-ndjson", caller.api.stopping)
 
 
-async def _lines(documents: list[StoredDocument], more: _Found) -> AsyncGenerator[bytes, None]:
+async def _lines(documents: list[StoredDocument], more: _Batches) -> AsyncGenerator[bytes, None]:
     async with aclosing(more):
         for each in documents:
             yield _line(each)
@@ -79,5 +81,5 @@ async def _lines(documents: list[StoredDocument], more: _Found) -> AsyncGenerato
 
 
 def _line(document: StoredDocument) -> bytes:
-    told = {"id": document.id, "published": document.published, **content_of(document.content)}
-    return json.dumps(told).encode() + b"\n"
+    line = {"id": document.id, "published": document.published, **content_of(document.content)}
+    return json.dumps(line).encode() + b"\n"

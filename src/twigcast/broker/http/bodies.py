@@ -78,7 +78,7 @@ def parse_model(body: bytes, model: type[Model]) -> Model:
 
 
 def body_of(model: type[BaseModel], *, required: bool) -> dict[str, Any]:
-    """How the description of an endpoint tells of a body that :func:`read_model` reads."""
+    """A body that :func:`read_model` reads, as the description of an endpoint has it."""
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"required": required, "content": {"application/json": {"schema": reference}}}
 
@@ -152,7 +152,7 @@ class StreamedResponse(Response):
                 if gone.done():
                     return
         except TwigcastError as error:
-            # The status is out; that the response has no proper end tells the client.
+            # The status is out; the client sees that the response has no proper end.
             _log.error("a response breaks off: %s", error)
             return
         await _send(send, b"", more=False)

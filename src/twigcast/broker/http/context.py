@@ -11,21 +11,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
 from twigcast.broker.access import Permission, Principal, bearer_token
 from twigcast.broker.broker import Broker
+from twigcast.broker.client_session import LONGEST_NAME, ClientSession, ClientSessions
 from twigcast.broker.http.gauges import Gauges
-from twigcast.broker.http.sessions import InnerSessions, Publishers
+from twigcast.broker.http.publishers import Publishers
 from twigcast.errors import AccessError, RefusedError
 from twigcast.language import parse
-
-if TYPE_CHECKING:
-    from twigcast.broker.server import Service
 
 CERTIFICATE: Final = "twigcast.certificate"
 """Where the scope of a request has the names of a certificate."""
@@ -37,17 +35,16 @@ _SAME: Final = ("same-origin", "none")
 class Api:
     """What all endpoints share."""
 
-    def __init__(self, broker: Broker, service: Service) -> None:
-        self.broker = broker
-        self.service = service
+    def __init__(self, sessions: ClientSessions) -> None:
+        self.broker = sessions.broker
+        self.sessions = sessions
         self.stopping = asyncio.Event()
-        self.sessions = InnerSessions(service)
-        self.publishers = Publishers(self.sessions)
-        self.gauges = Gauges(broker, service)
+        self.publishers = Publishers()
+        self.gauges = Gauges(sessions)
         self.tried: set[str] = set()
         """The addresses of configured links that have been called."""
         self.backups = asyncio.Lock()
-        broker.metrics.watch(self.gauges.look)
+        self.broker.metrics.watch(self.gauges.look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,6 @@ class Caller:
     principal: Principal
     host: str
     agent: str
-    authorization: str | None = field(repr=False)
-    certificate_names: tuple[str, ...]
 
     @property
     def broker(self) -> Broker:
@@ -71,6 +66,11 @@ class Caller:
         """Whom to count this caller as."""
         principal = self.principal
         return f"at {self.host}" if principal.is_anonymous else f"as {principal.name}"
+
+    def open_session(self) -> ClientSession:
+        """A new client session; raises AccessError and RefusedError."""
+        client = "".join(each for each in self.agent if each.isprintable())
+        return self.api.sessions.open(self.principal, client[:LONGEST_NAME])
 
     def may(self, permission: Permission) -> bool:
         """Whether this caller may do a thing."""
@@ -89,18 +89,15 @@ async def identify(request: Request) -> Caller:
     """Who calls; AccessError for bad credentials, and for pages of other origins."""
     _refuse_other_origins(request)
     api: Api = request.app.state.api
-    authorization = request.headers.get("authorization")
-    names = tuple(request.scope.get(CERTIFICATE, ()))
     principal = api.broker.access.identify(
-        token=bearer_token(authorization), certificate_names=names
+        token=bearer_token(request.headers.get("authorization")),
+        certificate_names=tuple(request.scope.get(CERTIFICATE, ())),
     )
     return Caller(
         api,
         principal,
         request.client.host if request.client else "",
         request.headers.get("user-agent", "http"),
-        authorization,
-        names,
     )
 
 
@@ -113,12 +110,12 @@ def _refuse_other_origins(request: Request) -> None:
     if site is not None:
         is_other = site.lower() not in _SAME
     else:
-        is_other = origin is not None and _place(origin) != request.headers.get("host")
+        is_other = origin is not None and _host_of(origin) != request.headers.get("host")
     if is_other:
         raise AccessError("web pages of other origins may not call a broker; call it without one")
 
 
-def _place(origin: str) -> str:
+def _host_of(origin: str) -> str:
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -169,4 +166,4 @@ NAMESPACES: Final[Mapping[str, Any]] = {
         "additionalProperties": False,
     },
 }
-"""How the description of an endpoint tells of these."""
+"""These parameters, as the description of an endpoint has them."""

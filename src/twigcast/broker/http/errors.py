@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from twigcast.broker import sessions
+from twigcast.broker import client_session
 from twigcast.errors import TwigcastError
 
 Code = Literal[
@@ -76,7 +76,7 @@ class HttpError(TwigcastError):
 
 def code_of(error: TwigcastError) -> str:
     """The code of an error, as the wire names it."""
-    return error.code if isinstance(error, HttpError) else sessions.code_of(error)
+    return error.code if isinstance(error, HttpError) else client_session.code_of(error)
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -127,7 +127,7 @@ async def on_no_endpoint(request: Request, error: Exception) -> JSONResponse:
 
 
 def explain(errors: Any) -> str:
-    """What pydantic found, in a line."""
+    """The errors of pydantic, in a line."""
     return "; ".join(
         f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in errors
     )

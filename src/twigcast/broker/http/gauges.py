@@ -11,24 +11,20 @@ and homes have a label each.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from twigcast.broker import status as telling
-from twigcast.broker.broker import Broker
+from twigcast.broker import status as report
+from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.metrics import Figure
 from twigcast.broker.store.records import StoreFigures
 from twigcast.broker.subscriptions import EphemeralSubscription
-
-if TYPE_CHECKING:
-    from twigcast.broker.server import Service
 
 
 class Gauges:
     """What to look up at one broker."""
 
-    def __init__(self, broker: Broker, service: Service) -> None:
-        self._broker = broker
-        self._service = service
+    def __init__(self, sessions: ClientSessions) -> None:
+        self._broker = sessions.broker
+        self._sessions = sessions
         self._stored: StoreFigures | None = None
 
     async def look_at_store(self) -> None:
@@ -46,7 +42,7 @@ class Gauges:
         yield from self._store()
 
     def _tables(self) -> Iterator[Figure]:
-        broker, sizes = self._broker, telling.tables(self._broker)
+        broker, sizes = self._broker, report.tables(self._broker)
         yield _one(
             "table_subscriptions",
             "Expressions of clients and durable subscriptions here, before covering.",
@@ -55,12 +51,12 @@ class Gauges:
         yield _one(
             "table_patterns", "Different patterns that documents are matched by.", sizes["patterns"]
         )
-        told = {
+        sent = {
             name: sum(len(channel.sent) for channel in neighbour.outgoing.values())
             for name, neighbour in broker.router.neighbours.items()
         }
         yield Figure(
-            "table_told", "Patterns told to a neighbour, after covering.", told, "neighbour"
+            "table_told", "Patterns sent to a neighbour, after covering.", sent, "neighbour"
         )
         yield _one(
             "table_advertisements", "Advertisements that are known.", sizes["advertisements"]
@@ -72,7 +68,7 @@ class Gauges:
         )
         yield _one(
             "durable_patterns",
-            "Patterns told to all brokers for them, after covering.",
+            "Patterns sent to all brokers for them, after covering.",
             sizes["durable_patterns"],
         )
         yield Figure(
@@ -84,10 +80,9 @@ class Gauges:
         yield _one("brokers", "Brokers that are known, this one too.", len(broker.router.overlay))
 
     def _clients(self) -> Iterator[Figure]:
-        sessions = list(self._service.sessions.values())
-        held = [each for session in sessions for each in session.subscriptions()]
+        held = [each for session in self._sessions for each in session.subscriptions()]
         queues = [each.queue for each in held if isinstance(each, EphemeralSubscription)]
-        yield _one("clients", "Connected clients.", len(sessions))
+        yield _one("clients", "Connected clients.", len(self._sessions))
         yield _one("client_subscriptions", "Subscriptions that clients hold.", len(held))
         yield _one(
             "client_waiting_documents",
@@ -145,7 +140,7 @@ class Gauges:
             ("bytes_sent", "Bytes sent since.", "bytes_sent", True),
             ("bytes_received", "Bytes received since.", "bytes_received", True),
         ):
-            values = {each["broker"]: each[key] for each in telling.links(self._broker)}
+            values = {each["broker"]: each[key] for each in report.links(self._broker)}
             yield Figure(f"link_{name}", text, values, "neighbour", is_counted)
 
     def _store(self) -> Iterator[Figure]:

@@ -100,7 +100,7 @@ class DeliveredDocument(DocumentBody):
 
     keys: list[str] = Field(description="The expressions that it matches.")
     sequence: Sequence | None = Field(
-        description="Its place in the queue of a durable subscription, from 1; null otherwise."
+        description="Its number in the queue of a durable subscription, from 1; null otherwise."
     )
 
 

@@ -1,6 +1,6 @@
 """The description of the HTTP port: for programs, as an OpenAPI document, and a page for people.
 
-Neither tells anything of the broker, so both are open; the page loads nothing from elsewhere.
+Neither says anything of the broker, so both are open; the page loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     for name, schema in definitions["$defs"].items():
         schemas.setdefault(name, schema)
     components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    # What is wrong with a parameter is told as all refusals are, with 400.
+    # A wrong parameter is answered as all refusals are, with 400.
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     for path, item in document["paths"].items():

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from dataclasses import asdict
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse
 
 from twigcast.broker.access import Permission
+from twigcast.broker.client_session import Publication
 from twigcast.broker.http.bodies import parse_model, read_body
 from twigcast.broker.http.context import KnownCaller, only
 from twigcast.broker.http.errors import NOT_STORED, HttpError, refusals
 from twigcast.broker.http.models import Publications, PublishedBatch
-from twigcast.wire import messages
 
 router = APIRouter(tags=["documents"])
 
@@ -57,29 +58,35 @@ async def publish(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         content = await read_body(request, limits.document_bytes, "limits.document_bytes")
-        answer = await caller.api.publishers.publish(caller, [_publication(content, id)])
-        for problem in answer.problems:
+        ids, problems = await caller.api.publishers.publish(caller, [_publication(content, id)])
+        for problem in problems:
             status = NOT_STORED if problem.code == "unavailable" else None
             raise HttpError(problem.reason, problem.code, status, is_counted=True)
-        return JSONResponse({"ids": list(answer.ids), "problems": []})
+        return JSONResponse({"ids": ids, "problems": []})
     body = await read_body(request, limits.message_bytes, "limits.message_bytes")
     batch = parse_model(body, PublishedBatch)
-    ids = batch.ids if batch.ids is not None else [""] * len(batch.documents)
-    if len(ids) != len(batch.documents) or id:
+    own = batch.ids if batch.ids is not None else [""] * len(batch.documents)
+    if len(own) != len(batch.documents) or id:
         raise HttpError(
             "ids has one for each of the documents, an empty one for none, and there is no "
             "parameter id beside it",
             "invalid",
         )
     publications = [
-        _publication(_bytes(text), each) for text, each in zip(batch.documents, ids, strict=True)
+        _publication(_bytes(text), each) for text, each in zip(batch.documents, own, strict=True)
     ]
-    return JSONResponse(_told(await caller.api.publishers.publish(caller, publications)))
+    ids, problems = await caller.api.publishers.publish(caller, publications)
+    return JSONResponse(
+        {
+            "ids": [each or None for each in ids],
+            "problems": [asdict(each) for each in sorted(problems)],
+        }
+    )
 
 
-def _publication(content: bytes, identity: str) -> messages.Publication:
+def _publication(content: bytes, identity: str) -> Publication:
     # Whoever gives an id may be repeating a request whose answer got lost.
-    return messages.Publication(content=content, id=_text(identity), again=bool(identity))
+    return Publication(content, _text(identity), bool(identity))
 
 
 def _bytes(text: str) -> bytes:
@@ -90,11 +97,3 @@ def _text(identity: str) -> str:
     if not identity.isprintable():
         raise HttpError("the id of a publication has printable characters", "invalid")
     return identity
-
-
-def _told(answer: messages.Answer) -> dict[str, Any]:
-    problems = [
-        {"index": each.index, "code": each.code, "reason": each.reason}
-        for each in sorted(answer.problems, key=lambda each: each.index)
-    ]
-    return {"ids": [each or None for each in answer.ids], "problems": problems}

@@ -1,4 +1,4 @@
-"""What the HTTP port tells of a broker: whether it lives and serves, figures, tables and links."""
+"""What the HTTP port reports of a broker: health, readiness, figures, tables and links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
-from twigcast.broker import status as telling
+from twigcast.broker import status as report
 from twigcast.broker.access import Permission
 from twigcast.broker.http.context import Api, Caller, KnownCaller
 from twigcast.broker.http.errors import refusals
@@ -108,8 +108,7 @@ async def metrics(caller: KnownCaller) -> Response:
 async def status(caller: KnownCaller) -> JSONResponse:
     """The broker at a glance."""
     caller.require_known()
-    told = telling.status(caller.broker, caller.api.service.sessions.values(), caller.principal)
-    return JSONResponse(told)
+    return JSONResponse(report.status(caller.api.sessions, caller.principal))
 
 
 @router.get(
@@ -120,7 +119,7 @@ async def topology(caller: KnownCaller) -> JSONResponse:
     """The brokers that this one knows, and the links between them."""
     caller.require_known()
     broker = caller.broker
-    return JSONResponse({"broker": broker.name, "links": telling.topology(broker)})
+    return JSONResponse({"broker": broker.name, "links": report.topology(broker)})
 
 
 @router.get(
@@ -131,7 +130,7 @@ async def links(caller: KnownCaller) -> JSONResponse:
     """The links to neighbours."""
     caller.require_known()
     broker = caller.broker
-    return JSONResponse({"up": telling.links(broker), "problems": dict(broker.links.problems)})
+    return JSONResponse({"up": report.links(broker), "problems": dict(broker.links.problems)})
 
 
 @router.get(
@@ -145,7 +144,7 @@ async def subscriptions(caller: KnownCaller) -> JSONResponse:
     """The caller's durable subscriptions; for administrators all, and the connected clients."""
     caller.require(Permission.SUBSCRIBE)
     clients = _clients(caller) if caller.may(Permission.ADMINISTER) else None
-    durable = telling.durable_queues(caller.broker, caller.principal)
+    durable = report.durable_queues(caller.broker, caller.principal)
     return JSONResponse({"durable": durable, "clients": clients})
 
 
@@ -166,5 +165,5 @@ def _clients(caller: Caller) -> list[dict[str, Any]]:
                 for each in session.subscriptions()
             ],
         }
-        for session in caller.api.service.sessions.values()
+        for session in caller.api.sessions
     ]

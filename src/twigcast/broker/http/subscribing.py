@@ -1,11 +1,11 @@
 """``GET /v1/subscribe``: documents as they come, as server-sent events; and what belongs to it.
 
-    session ──Deliveries──► events ──► connection, at the pace of the reader
+    session ──deliveries──► events ──► connection, at the pace of the reader
        ▲                                   │
        └── consumed, and acknowledged ◄────┘   once they are written
 
 A reader that does not read holds up its own events: what waits for it waits in the queue of its
-subscription, in memory and then on disk, as for any client.  At most one batch is in between.
+subscription, in memory and then on disk, as for any client.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from twigcast.broker.access import Permission
+from twigcast.broker.broker import Expression
+from twigcast.broker.client_session import ClientSession, Subscription
 from twigcast.broker.http.bodies import StreamedResponse, body_of, content_of, read_model
 from twigcast.broker.http.context import (
     NAMESPACES,
-    Caller,
     KnownCaller,
     namespaces_of,
     only,
 )
-from twigcast.broker.http.errors import HttpError, refusals
+from twigcast.broker.http.errors import refusals
 from twigcast.broker.http.models import Acknowledgement, QueueState
-from twigcast.broker.http.sessions import InnerSession
 from twigcast.broker.http.times import milliseconds, whole_number
 from twigcast.errors import RefusedError
 from twigcast.wire import messages
@@ -60,7 +60,7 @@ _EVENTS: Final = {
         200: {
             "description": "Server-sent events without end. The data of each is JSON, as "
             "`x-events` says by the event's name; `id` is the event id or, for a durable "
-            "subscription, the sequence number. `missed` tells of documents that were dropped, "
+            "subscription, the sequence number. `missed` counts documents that were dropped, "
             "`ended` why the broker ends the subscription.",
             "content": _EVENTS,
         },
@@ -111,70 +111,64 @@ async def subscribe(
     """Subscribe."""
     if not durable and (since or ack != "auto"):
         raise RefusedError("since and ack are for durable subscriptions; name one", "invalid")
-    said = messages.Subscribe(subscription="http", durable=durable, window=_WINDOW)
     namespaces = namespaces_of(request)
-    for each in xpath:
-        said.expressions[each].xpath = each
-        said.expressions[each].namespaces.update(namespaces)
+    sequence = moment = None
     if durable and last_event_id:
-        last = whole_number(last_event_id)
-        if last is None:
+        sequence = whole_number(last_event_id)
+        if sequence is None:
             raise RefusedError(
                 "Last-Event-ID is a sequence number for a durable subscription", "invalid"
             )
-        said.since_sequence = last + 1
+        sequence += 1
     elif since:
         sequence = whole_number(since)
-        if sequence is not None:
-            said.since_sequence = sequence
-        else:
-            said.since_time = milliseconds("since", since)
-    session = await _open(caller, said)
+        if sequence is None:
+            moment = milliseconds("since", since)
+    session = caller.open_session()
+    try:
+        subscription = await session.subscribe(
+            "http",
+            {each: Expression(each, namespaces) for each in xpath},
+            window=_WINDOW,
+            durable=durable,
+            since_sequence=sequence,
+            since_time=moment,
+        )
+    except BaseException:
+        session.close()
+        raise
     return StreamedResponse(
-        _events(session, acknowledges=bool(durable) and ack == "auto"),
+        _events(session, subscription, acknowledges=bool(durable) and ack == "auto"),
         "text/event-stream",
         caller.api.stopping,
         on_end=session.close,
     )
 
 
-async def _open(caller: Caller, said: messages.Subscribe) -> InnerSession:
-    session = caller.api.sessions.open(caller)
-    try:
-        answer = await session.request(subscribe=said)
-        for problem in answer.problems:
-            raise HttpError(problem.reason, problem.code, is_counted=True)
-    except BaseException:
-        session.close()
-        raise
-    return session
-
-
-async def _events(session: InnerSession, *, acknowledges: bool) -> AsyncGenerator[bytes, None]:
+async def _events(
+    session: ClientSession, subscription: Subscription, *, acknowledges: bool
+) -> AsyncGenerator[bytes, None]:
     yield b": subscribed\n\n"
     while True:
         try:
             async with asyncio.timeout(KEEP_ALIVE):
-                frame = await session.take()
+                taken = await session.deliveries(subscription)
         except TimeoutError:
             yield b": keep-alive\n\n"
             continue
-        if frame is None:
+        if taken is None:
+            if subscription.ended is not None:
+                reason, code = subscription.ended
+                yield _event("ended", {"code": code, "reason": reason})
             return
-        if frame.HasField("ended"):
-            problem = frame.ended.problem
-            yield _event("ended", {"code": problem.code, "reason": problem.reason})
-            return
-        deliveries = frame.deliveries
-        if deliveries.missed:
-            yield _event("missed", {"missed": deliveries.missed})
-        yield b"".join(_document_event(each) for each in deliveries.deliveries)
+        deliveries = [messages.Delivery.FromString(each) for each in taken[0]]
+        if taken[1]:
+            yield _event("missed", {"missed": taken[1]})
+        yield b"".join(_document_event(each) for each in deliveries)
         # Here they are written.
-        count = len(deliveries.deliveries)
-        session.say(consumed=messages.Consumed(subscription="http", count=count))
+        subscription.consumed(len(deliveries))
         if acknowledges:
-            sequences = [each.sequence for each in deliveries.deliveries]
-            session.say(acknowledge=messages.Acknowledge(subscription="http", sequences=sequences))
+            session.acknowledge(subscription.name, 0, [each.sequence for each in deliveries])
 
 
 def _document_event(delivery: messages.Delivery) -> bytes:

@@ -15,7 +15,7 @@ What a broker must know to go on is read at opening; afterwards the broker keeps
 chooses sequence numbers and the numbers of what it owes, which grow.
 
 A number that is given twice would be taken for a duplicate, and its document lost.  That could
-happen where a store falls back: an older copy was put in its place, or power was lost with
+happen where a store falls back: an older copy has replaced it, or power was lost with
 ``sync="normal"``.  So the numbers of what is owed leap to the time, in microseconds, at each
 opening.  Sequence numbers, which people see, leap only where the store is known to
 have fallen back.

@@ -1,7 +1,7 @@
 """The lock on the folder of a broker's store, and what it remembers apart from the store's file.
 
-The system lets go of the lock however a process ends.  What is written in it tells at the next
-opening whether the store has fallen back since: an older file stands in its place, or a copy of the
+The system lets go of the lock however a process ends.  What is written in it shows at the next
+opening whether the store has fallen back since: an older file has replaced it, or a copy of the
 whole folder, or the power went while commits were not yet on the disk (``sync="normal"``).
 
     00000001763294105123 4711 6f1c...    the incarnation; the number of the lock's own file, which a
@@ -75,7 +75,7 @@ class FolderLock:
 
 
 def _boot() -> bytes:
-    """What names this run of the system; nothing where that cannot be told."""
+    """What names this run of the system; nothing where that is not known."""
     with suppress(OSError):
         return _BOOT.read_bytes().strip()
     return b""

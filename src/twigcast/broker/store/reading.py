@@ -78,9 +78,11 @@ class StoreReaders:
 
     async def newest_first(self, since: int, batch: int) -> AsyncIterator[list[StoredDocument]]:
         """Documents stored at or after a time, the newest first, some at a time."""
-        place = _END
+        position = _END
         while True:
-            documents, place = await self.run(_newest_before(place, since, batch), self._asker)
+            documents, position = await self.run(
+                _newest_before(position, since, batch), self._asker
+            )
             if not documents:
                 return
             yield documents
@@ -121,7 +123,7 @@ def read_queue(
 def first_since(connection: sqlite3.Connection, durable: str, stored: int) -> int:
     """The first entry of a queue that was stored at or after a time; the number after the last.
 
-    Times grow along a queue, so it is found by halving.
+    Times grow along a queue, so a binary search suffices.
     """
     row = connection.execute(
         "SELECT number, last FROM durables WHERE name = ?", (durable,)
@@ -151,7 +153,7 @@ def read_owed(
     connection: sqlite3.Connection, home: str, numbers: Sequence[int], max_bytes: int
 ) -> OwedDocuments:
     """Documents owed to a home, by number: as many as the limit allows, but one if any."""
-    found: list[tuple[int, StoredDocument]] = []
+    documents: list[tuple[int, StoredDocument]] = []
     gone: list[int] = []
     room = _LARGEST  # for the first
     for number in sorted(numbers):
@@ -169,9 +171,9 @@ def read_owed(
         elif row[0] > room:
             room = -1  # nor does anything after it
         else:
-            room = (room if found else max_bytes) - row[0]
-            found.append((number, StoredDocument(*row[1:])))
-    return OwedDocuments(found, tuple(gone))
+            room = (room if documents else max_bytes) - row[0]
+            documents.append((number, StoredDocument(*row[1:])))
+    return OwedDocuments(documents, tuple(gone))
 
 
 def find_publication(connection: sqlite3.Connection, publication: str) -> str | None:
@@ -191,17 +193,17 @@ def read_figures(connection: sqlite3.Connection) -> StoreFigures:
 
 
 def _newest_before(
-    place: tuple[int, int], since: int, batch: int
+    position: tuple[int, int], since: int, batch: int
 ) -> Callable[[sqlite3.Connection], tuple[list[StoredDocument], tuple[int, int]]]:
     def question(connection: sqlite3.Connection) -> tuple[list[StoredDocument], tuple[int, int]]:
         documents: list[StoredDocument] = []
-        size, number = 0, place[1]
+        size, number = 0, position[1]
         rows = connection.execute(
             f"SELECT documents.number, {_DOCUMENT} FROM documents {_CONTENTS}"
             " WHERE documents.stored >= ? AND documents.stored <= ?"
             " AND (documents.stored, documents.number) < (?, ?)"
             " ORDER BY documents.stored DESC, documents.number DESC LIMIT ?",
-            (since, place[0], *place, max(batch, 1)),
+            (since, position[0], *position, max(batch, 1)),
         )
         try:
             for row in rows:
@@ -213,6 +215,6 @@ def _newest_before(
                 number = row[0]
         finally:
             rows.close()
-        return documents, (documents[-1].stored if documents else place[0], number)
+        return documents, (documents[-1].stored if documents else position[0], number)
 
     return question

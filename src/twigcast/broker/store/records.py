@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class QueueEntry(NamedTuple):
-    """A document's place in the queue of a durable subscription, and the keys it matched."""
+    """A document's sequence in the queue of a durable subscription, and the keys it matched."""
 
     durable: str
     sequence: int
@@ -69,8 +69,8 @@ class Durable(NamedTuple):
     acknowledged_beyond: frozenset[int]
     missed: int
     """How many entries retention has dropped that nobody had acknowledged."""
-    missed_told: int = 0
-    """Of how many of those a consumer has been told."""
+    missed_reported: int = 0
+    """How many of those were reported to a consumer."""
     gap: tuple[int, int] = (0, 0)
     """Numbers that are never given: those after the first, up to and with the second.
 
@@ -96,7 +96,7 @@ class OwedState(NamedTuple):
 class OwedDocuments(NamedTuple):
     """Documents that are owed to a home, as many as were to be read at once."""
 
-    found: list[tuple[int, StoredDocument]]
+    documents: list[tuple[int, StoredDocument]]
     """In the order of their numbers."""
     gone: tuple[int, ...]
     """The numbers under which nothing is owed any more; the others did not fit."""

@@ -1,4 +1,4 @@
-"""How long a broker's store keeps documents, and what it tells when it lets them go."""
+"""How long a broker's store keeps documents, and what it reports when it drops them."""
 
 from __future__ import annotations
 

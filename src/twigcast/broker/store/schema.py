@@ -126,16 +126,16 @@ _SMALL_TABLES: Final = (
     "facts durables expressions debts homes home_patterns received received_beyond".split()
 )
 
-PLACES_LEAP: Final = 1_000_000
+SEQUENCE_LEAP: Final = 1_000_000
 """How many sequence numbers a queue passes over when the store has fallen back: more than it can
 have given since, as far as can be foreseen."""
 
 _REMEDIES: Final = {
     sqlite3.SQLITE_FULL: "the disk is full: make room, or let retention keep less",
     sqlite3.SQLITE_IOERR: "the disk fails, or a limit is met: see the system's log, make room",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged: put a backup in its place, or move it away to "
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: replace it by a backup, or move it away to "
     "begin with an empty store",
-    sqlite3.SQLITE_NOTADB: "the file is damaged, or is no store: put a backup in its place, or "
+    sqlite3.SQLITE_NOTADB: "the file is damaged, or is no store: replace it by a backup, or "
     "move it away to begin with an empty store",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see that the broker may write in the folder",
     sqlite3.SQLITE_READONLY: "it cannot be written: see that the broker may write in the folder",
@@ -245,7 +245,7 @@ def _new_epoch(before: str = "") -> str:
 def _check(connection: sqlite3.Connection, path: Path, broker: str) -> None:
     """Cheap, whatever the size: whose it is, that no end is missing, that small tables are whole.
 
-    Damage elsewhere is told when it is met.
+    Damage elsewhere is reported when it is met.
     """
     version = _pragma(connection, "user_version")
     if _pragma(connection, "application_id") != APPLICATION:
@@ -292,7 +292,7 @@ def _begin_incarnation(connection: sqlite3.Connection, last: LastOpening) -> Non
     The numbers of what is owed go on at the time in microseconds, above all that were ever given:
     fewer than a million a second are.
 
-    An older copy that was put back is told by the mark that ``copy_file`` leaves in it, or by its
+    An older copy that was put back is known by the mark that ``copy_file`` leaves in it, or by its
     incarnation, if later ones were begun in the folder; it begins a new epoch.  Its queues, like
     those of a file that may lack commits (see :mod:`~twigcast.broker.store.lock`), leap over the
     sequence numbers that it does not know to have been given.
@@ -313,7 +313,7 @@ def _begin_incarnation(connection: sqlite3.Connection, last: LastOpening) -> Non
             "UPDATE durables SET last = last + ?1, gap_last = last + ?1,"
             " gap_after = CASE WHEN last = gap_last THEN gap_after ELSE last END,"
             " acknowledged = CASE WHEN waiting = 0 THEN last + ?1 ELSE acknowledged END",
-            (PLACES_LEAP,),
+            (SEQUENCE_LEAP,),
         )
     set_facts(connection, changes)
     connection.execute("COMMIT")

@@ -69,7 +69,7 @@ def _durable(
     last: int,
     acknowledged: int,
     missed: int,
-    missed_told: int,
+    missed_reported: int,
     *gap: int,
 ) -> Durable:
     expressions = connection.execute(
@@ -87,7 +87,7 @@ def _durable(
         acknowledged,
         frozenset(sequence for (sequence,) in beyond),
         missed,
-        missed_told,
+        missed_reported,
         (gap[0], gap[1]),
     )
 

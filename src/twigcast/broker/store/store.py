@@ -174,9 +174,9 @@ class Store:
         kept = dict(expressions)
         return self._write(lambda transaction: transaction.put_durable(name, owner, kept))
 
-    def note_missed_told(self, durable: str, count: int) -> asyncio.Future[None]:
-        """Keep of how many missed entries, of all there ever were, a consumer has been told."""
-        return self._write(lambda transaction: transaction.note_missed_told(durable, count))
+    def note_missed_reported(self, durable: str, count: int) -> asyncio.Future[None]:
+        """Store how many missed entries, of all there ever were, were reported to a consumer."""
+        return self._write(lambda transaction: transaction.note_missed_reported(durable, count))
 
     def drop_durable(self, name: str) -> asyncio.Future[None]:
         """Forget a durable subscription with its queue."""
@@ -247,7 +247,7 @@ class Store:
         future: asyncio.Future[Any] = self._loop.create_future()
         if self._is_closed:
             future.set_exception(StoreError(f"{self._path}: the store is closed"))
-            future.exception()  # whoever did not wait for it is not told
+            future.exception()  # nobody has to wait for it
         else:
             write = Write(run, future, size + _WRITE_BYTES, is_unfinished, result)
             self._writer.submit(write)
@@ -263,7 +263,7 @@ class Store:
     async def find_publication(self, publication: str) -> str | None:
         """The id of the document stored under a publisher's id.
 
-        One that is still being written is waited for, so what is found is safe.
+        One that is still being written is waited for, so what this returns is safe.
         """
         under_way = self._publications.get(publication)
         if under_way is not None:

@@ -237,8 +237,8 @@ class Transaction:
             ((number, key, xpath) for key, xpath in expressions.items()),
         )
 
-    def note_missed_told(self, durable: str, count: int) -> None:
-        """Keep of how many missed entries a consumer has been told; never of fewer than before."""
+    def note_missed_reported(self, durable: str, count: int) -> None:
+        """Store how many missed entries were reported to a consumer; never fewer than before."""
         queue = self.queue(durable)
         if queue is not None:
             self.connection.execute(
@@ -285,13 +285,13 @@ class Transaction:
         for number in numbers:
             if number >= debt.next:
                 continue
-            place = (debt.number, number)
+            key = (debt.number, number)
             row = self.connection.execute(
-                "SELECT document FROM owed WHERE debt = ? AND number = ?", place
+                "SELECT document FROM owed WHERE debt = ? AND number = ?", key
             ).fetchone()
             if row is not None:
                 rows.append(row)
-                self.connection.execute("DELETE FROM owed WHERE debt = ? AND number = ?", place)
+                self.connection.execute("DELETE FROM owed WHERE debt = ? AND number = ?", key)
         self.release((document for (document,) in rows), now)
         debt.waiting -= len(rows)
 

@@ -48,17 +48,17 @@ def _victims(transaction: Transaction, retention: Retention, now: int) -> dict[i
     """The sizes of documents to drop, by number: too old, long needed by nobody, or too much."""
     execute = transaction.connection.execute
     oldest = now - int(retention.age * 1000)
-    found = execute(
+    victims = execute(
         "SELECT number, size FROM documents WHERE stored < ? ORDER BY stored LIMIT ?",
         (oldest, SLICE),
     ).fetchall()
-    if not found:
+    if not victims:
         unneeded = now - int(retention.acknowledged_age * 1000)
-        found = execute(
+        victims = execute(
             "SELECT number, size FROM documents WHERE released < ? ORDER BY released LIMIT ?",
             (unneeded, SLICE),
         ).fetchall()
-    if not found:
+    if not victims:
         (total,) = execute("SELECT value FROM facts WHERE name = 'bytes'").fetchone()
         excess = total + transaction.bytes - retention.size
         if excess > 0:
@@ -67,9 +67,9 @@ def _victims(transaction: Transaction, retention: Retention, now: int) -> dict[i
             ):
                 if excess <= 0:
                     break
-                found.append(row)
+                victims.append(row)
                 excess -= row[1]
-    return dict(found)
+    return dict(victims)
 
 
 def _drop_entries(
@@ -135,8 +135,8 @@ def clean_slice(transaction: Transaction, now: int) -> bool:
             now,
         )
         if entries:
-            place = (durable, entries[-1][1])
-            execute("DELETE FROM queue WHERE durable = ? AND sequence <= ?", place)
+            upto = (durable, entries[-1][1])
+            execute("DELETE FROM queue WHERE durable = ? AND sequence <= ?", upto)
         else:
             execute("DELETE FROM acknowledged_beyond WHERE durable = ?", (durable,))
             execute("DELETE FROM durables WHERE number = ?", (durable,))

@@ -48,7 +48,7 @@ class Write:
     size: int = 0
     """Bytes that it holds in memory, about."""
     is_unfinished: Callable[[Any], bool] | None = None
-    """Of a write in slices: told what ``run`` gave, once that is committed; whether to go on."""
+    """Of a write in slices: whether to go on after a result of ``run`` that is committed."""
     result: Callable[[], Any] = lambda: None
     """What the future gets in the end."""
 
@@ -119,11 +119,11 @@ class StoreWriter:
                 self._write(batch[:half])
                 self._write(batch[half:])
                 return
-            results = [self._told(error)]
+            results = [self._as_store_error(error)]
             _log.error("not written: %s", results[0])
         self._settle(batch, results)
 
-    def _told(self, error: Exception) -> StoreError:
+    def _as_store_error(self, error: Exception) -> StoreError:
         if isinstance(error, sqlite3.Error):
             return store_error(self._path, error)
         return error if isinstance(error, StoreError) else StoreError(f"{self._path}: {error}")
@@ -143,7 +143,7 @@ class StoreWriter:
         return results
 
     def _settle(self, batch: list[Write], results: list[Any]) -> None:
-        """Tell the event loop, once for all of them, and queue again what has more to do."""
+        """Report to the event loop, once for all of them, and queue again what has more to do."""
         done: list[tuple[Write, Any]] = []
         again: list[Write] = []
         for write, result in zip(batch, results, strict=True):
@@ -161,7 +161,7 @@ class StoreWriter:
             with self._wake:
                 self._waiting.extend(again)
         if done:
-            self._call(self._tell, done)
+            self._call(self._report, done)
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         try:
@@ -169,7 +169,7 @@ class StoreWriter:
         except RuntimeError:
             _log.warning("%s: the event loop ended before its store was closed", self._path)
 
-    def _tell(self, done: list[tuple[Write, Any]]) -> None:
+    def _report(self, done: list[tuple[Write, Any]]) -> None:
         """In the event loop: the futures get their results."""
         for write, result in done:
             self.waiting_bytes -= write.size

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from twigcast.errors import OverlayError, ScenarioError, SchemaError
 from twigcast.routing import (
@@ -32,9 +32,9 @@ from twigcast.simulation.scenario.clients import Clients, place_clients, require
 from twigcast.simulation.scenario.documents import draw_documents, read_documents
 from twigcast.simulation.scenario.result import ScenarioResult
 from twigcast.simulation.scenario.run import Progress, Setting, plan_faults, run_strategy
-from twigcast.simulation.scenario.scenario_file import read_fields
 from twigcast.simulation.scenario.workload import SimulatedWorkload
 from twigcast.simulation.topologies import parse_topology
+from twigcast.tables import read_file
 from twigcast.workload import Shape, ValueParameters, pattern_parameters
 
 ALL: Final = "all"
@@ -73,6 +73,14 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {
 }
 
 
+def _as_text(path: Path) -> str:
+    return str(path)
+
+
+FileName = Annotated[str, _as_text]
+"""The path of a file; in a scenario file, relative to its folder."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """An overlay with clients and documents, the strategies to compare, and the faults.
@@ -82,10 +90,10 @@ class Scenario:
     for fields that do not go together or are out of bounds.
     """
 
-    files: tuple[str, ...] = ()
+    files: tuple[FileName, ...] = ()
     topology: str = "tree:levels=3,fanout=2"
-    network: str | None = None
-    dtd: str | None = None
+    network: FileName | None = None
+    dtd: FileName | None = None
     root: str | None = None
     strategy: tuple[str, ...] = ()
     """Names; without them the strategy of the network file, or those of the paper."""
@@ -140,12 +148,13 @@ class Scenario:
         ``network`` also replaces the fields for clients that are made.  ``files`` and ``documents``
         replace each other.
         """
-        values = read_fields(Path(path), cls)
+        scenario = read_file(path, cls)
+        if scenario.topology.endswith(".toml"):
+            scenario = replace(scenario, topology=str(Path(path).parent / scenario.topology))
+        defaults: dict[str, Any] = {each.name: each.default for each in fields(cls)}
         replaced = {"network": _MADE, "files": ("documents",), "documents": ("files",)}
-        for name in changes:
-            for other in replaced.get(name, ()):
-                values.pop(other, None)
-        return cls(**values | changes)
+        others = {other for name in changes for other in replaced.get(name, ())}
+        return replace(scenario, **{other: defaults[other] for other in others} | changes)
 
     def run(self, progress: Progress = lambda work, done=0, total=0: None) -> ScenarioResult:
         """Simulate every strategy, one after another."""

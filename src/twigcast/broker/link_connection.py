@@ -1,15 +1,15 @@
-"""One life of a link to a neighbouring broker: frames in, frames out, and a watch on both.
+"""The connection of a link: frames to and from a neighbouring broker, and a watch on both.
 
     say (tables, receipts) ──► control ──┐
                                          ├──► frames, numbered and summed ──► neighbour
     pass_on (documents) ──► SpillQueue ──┘
 
-What is said about tables goes first and is never dropped.  Documents wait in memory, then in a
+Items about tables go first and are never dropped.  Documents wait in memory, then in a
 file; past the limit they are dropped and counted: those that are owed to somebody come again, since
 the broker where they were published answers for them.
 
 A side that has nothing to say sends heartbeats.  A link on which nothing has come for a while is
-suspected: it is cut, so that documents take other ways, and whoever called calls again.
+suspected: it is cut, so that documents take other routes, and the side that called calls again.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class SuspectedError(Exception):
     """Nothing has come on a link for too long."""
 
 
-class Link:
-    """A link that is up, or coming up; ``name`` is the neighbour's."""
+class LinkConnection:
+    """The gRPC stream of a link that is up, or coming up; ``name`` is the neighbour's."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class Link:
         self._heard = time.monotonic()
 
     def say(self, items: Iterable[bytes]) -> None:
-        """Tell the neighbour something that must not be lost while the link lives."""
+        """Send the neighbour items that must not be lost while the link lives."""
         for item in items:
             self._control.append(item)
             self._control_bytes += len(item)
         if self._control_bytes > _MOST_CONTROL:
-            self.close("the neighbour does not take what it is told")
+            self.close("the neighbour does not read")
         self._ready.set()
 
     def pass_on(self, item: bytes) -> bool:
@@ -111,7 +111,7 @@ class Link:
         return decode_frame(data, self._received)
 
     async def serve(
-        self, handle: Callable[[messages.LinkItem, Link], Awaitable[None] | None]
+        self, handle: Callable[[messages.LinkItem, LinkConnection], Awaitable[None] | None]
     ) -> None:
         """Carry everything in both directions until the link ends, for whatever reason."""
         tasks = [
@@ -163,7 +163,7 @@ class Link:
         await self._stream.write(frame)
 
     async def _listen(
-        self, handle: Callable[[messages.LinkItem, Link], Awaitable[None] | None]
+        self, handle: Callable[[messages.LinkItem, LinkConnection], Awaitable[None] | None]
     ) -> None:
         while True:
             data = await self._stream.read()

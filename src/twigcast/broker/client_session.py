@@ -1,0 +1,415 @@
+"""A client session: what one client may do at a broker, however it is connected.
+
+    gRPC: client_stream ──┐                    ┌──► publish ──► flow
+                          ├──► ClientSession ──┼──► subscribe, acknowledge ──► subscriptions
+    HTTP: http/ ──────────┘                    └──► advertise ──► router
+
+Permissions, quotas, the pace of publishers and the order of what they publish hold for every kind
+of connection, since they are decided here.  The calls take plain values; only a delivery is
+serialized already, since it waits in a queue that may be on disk.
+
+A publisher is held up while more of its documents wait for the disk than is good, while too many of
+its batches are not answered, and when it publishes faster than it may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+from asyncio import Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+from twigcast.broker.access import Permission, Principal
+from twigcast.broker.broker import Broker, Expression
+from twigcast.broker.flow import Published
+from twigcast.broker.pace import WAITING_BYTES, taking_turns
+from twigcast.broker.quotas import Quota
+from twigcast.broker.subscriptions import Attachment, EphemeralSubscription
+from twigcast.errors import (
+    AccessError,
+    AdvertisementError,
+    DocumentError,
+    RefusedError,
+    SchemaError,
+    StoreError,
+    TwigcastError,
+)
+from twigcast.routing import Promise
+
+LONGEST_NAME: Final = 200
+_UNANSWERED: Final = 16
+"""How many batches of one publisher may wait for their answer."""
+_MOST_AT_ONCE: Final = 10_000
+"""How many documents, or acknowledgements, one request may have."""
+_LONGEST_ID: Final = 1024
+_RETRY: Final = 0.5
+
+_log = logging.getLogger(__name__)
+
+Subscription: TypeAlias = EphemeralSubscription | Attachment
+
+
+class SessionError(RefusedError):
+    """A client that does not keep to the protocol; its session ends."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, "invalid")
+
+
+class Publication(NamedTuple):
+    """A document, and the publisher's id for it; ``again`` if it may have been published before."""
+
+    content: bytes
+    id: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """A document of a batch that was refused, or could not be stored."""
+
+    index: int
+    code: str
+    reason: str
+
+
+class Batch:
+    """Documents that were published together, and what became of them."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self._published: list[Published | None] = []
+        self._problems: list[Problem] = []
+
+    def add(self, published: Published) -> None:
+        """Note a document that was accepted."""
+        self._published.append(published)
+
+    def refuse(self, code: str, reason: str) -> None:
+        """Note a document that was refused."""
+        self._problems.append(Problem(len(self._published), code, reason))
+        self._published.append(None)
+
+    @property
+    def _futures(self) -> list[Future[None]]:
+        return [each.safe for each in self._published if each is not None and each.safe is not None]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether everything is stored, or could not be."""
+        return all(future.done() for future in self._futures)
+
+    async def wait(self) -> None:
+        """Return when everything is stored, or could not be."""
+        if futures := self._futures:
+            await asyncio.wait(futures)
+
+    def outcome(self) -> tuple[list[str], list[Problem]]:
+        """The event id of each document, empty for those with a problem; and the problems."""
+        ids, problems = [], list(self._problems)
+        for index, each in enumerate(self._published):
+            error = None if each is None or each.safe is None else each.safe.exception()
+            if error is not None:
+                problems.append(Problem(index, "unavailable", str(error)))
+            ids.append("" if each is None or error is not None else each.id)
+        return ids, problems
+
+
+class ClientSessions:
+    """All client sessions of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self._sessions: dict[int, ClientSession] = {}
+        self._numbers = itertools.count(1)
+        self._quotas: dict[str, Quota] = {}
+
+    def __iter__(self) -> Iterator[ClientSession]:
+        return iter(self._sessions.values())
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(self, principal: Principal, client: str = "") -> ClientSession:
+        """A new session; ``client`` is what the client calls itself.
+
+        Raises AccessError for a principal that may do nothing, and RefusedError where there are as
+        many clients as may be.
+        """
+        self.broker.access.require_something(principal)
+        limit = self.broker.config.limits.clients
+        if len(self) >= limit:
+            raise RefusedError(
+                f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
+            )
+        number = next(self._numbers)
+        key = f"client/{number}" if principal.is_anonymous else principal.name
+        quota = self._quotas.setdefault(key, Quota())
+        quota.connections += 1
+
+        def forget() -> None:
+            del self._sessions[number]
+            quota.connections -= 1
+            if not quota.connections:
+                del self._quotas[key]
+
+        session = ClientSession(self.broker, principal, number, quota, client, forget)
+        self._sessions[number] = session
+        return session
+
+
+class ClientSession:
+    """One client, from its first message to its last; :meth:`close` ends it."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        principal: Principal,
+        number: int,
+        quota: Quota,
+        client: str,
+        on_close: Callable[[], None],
+    ) -> None:
+        self.broker = broker
+        self.principal = principal
+        self.link = f"client/{number}"
+        self.client = client
+        self.since = time.time()
+        self._quota = quota
+        self._on_close = on_close
+        self._is_closed = False
+        self._subscriptions: dict[str, Subscription] = {}
+        self._counted: dict[str, int] = {}  # expressions
+        self._advertisements: set[str] = set()
+        self._publishing = asyncio.Lock()
+        self._publish_at = 0.0
+        self._unanswered = 0
+        self._room = asyncio.Event()
+        broker.open_publisher(self.link)
+
+    def close(self) -> None:
+        """End subscriptions and advertisements; what was published is still delivered."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for subscription in self.subscriptions():
+            self.leave(subscription)
+        self.broker.close_publisher(self.link)
+        self._quota.advertisements -= len(self._advertisements)
+        self._on_close()
+
+    # --- publishing -------------------------------------------------------------------------------
+
+    async def publish(self, publications: Sequence[Publication]) -> Batch:
+        """Publish documents, after those of earlier calls; the batch knows when they are safe.
+
+        Call :meth:`answered` once the client has its answer.  Raises SessionError.
+        """
+        broker = self.broker
+        if len(publications) > _MOST_AT_ONCE:
+            raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} documents")
+        async with self._publishing:
+            while self._unanswered > _UNANSWERED or self._is_disk_behind():
+                self._room.clear()
+                await self._room.wait()
+            await asyncio.sleep(max(0.0, self._publish_at - time.monotonic()))
+            batch = Batch()
+            async for publication in taking_turns(publications):
+                try:
+                    batch.add(await self._publish(publication))
+                except TwigcastError as error:
+                    code = code_of(error)
+                    broker.metrics.refused(code)
+                    batch.refuse(code, str(error))
+            self._unanswered += 1
+            rate = broker.config.limits.publications_per_second
+            pause = self._quota.wait_for(len(publications), rate)
+            self._publish_at = time.monotonic() + pause
+        return batch
+
+    def answered(self, batch: Batch) -> None:
+        """Note that the client has its answer to a batch, or is gone."""
+        self.broker.metrics.acknowledged(time.perf_counter() - batch.began)
+        self._unanswered -= 1
+        self._room.set()
+
+    def _is_disk_behind(self) -> bool:
+        store = self.broker.store
+        return bool(self._unanswered) and store is not None and store.waiting_bytes > WAITING_BYTES
+
+    async def _publish(self, publication: Publication) -> Published:
+        broker = self.broker
+        broker.access.require(self.principal, Permission.PUBLISH)
+        content = publication.content
+        if len(content) > broker.config.limits.document_bytes:
+            raise RefusedError(
+                f"the document has {len(content):,} bytes, more than the "
+                f"{broker.config.limits.document_bytes:,} that this broker takes "
+                "(limits.document_bytes)",
+                "too-large",
+            )
+        broker.access.check_document(self.principal, content)
+        identity = ""
+        if publication.id:
+            if len(publication.id) > _LONGEST_ID:
+                raise RefusedError(
+                    f"the id of a publication has at most {_LONGEST_ID:,} characters", "invalid"
+                )
+            # Nobody can use up the ids of others.
+            identity = f"{self.principal.name}\n{publication.id}"
+            known = await broker.flow.find_publication(identity, publication.again)
+            if known is not None:
+                return known
+        return broker.flow.publish(content, self.link, identity)
+
+    # --- subscribing ------------------------------------------------------------------------------
+
+    def subscriptions(self) -> list[Subscription]:
+        """The subscriptions of this session."""
+        return list(self._subscriptions.values())
+
+    def subscription(self, name: str) -> Subscription | None:
+        """The subscription of a name."""
+        return self._subscriptions.get(name)
+
+    async def subscribe(
+        self,
+        name: str,
+        expressions: Mapping[str, Expression],
+        *,
+        window: int,
+        durable: str = "",
+        since_sequence: int | None = None,
+        since_time: int | None = None,
+    ) -> Subscription:
+        """Begin a subscription, under a name of the client's; a durable one has another name.
+
+        A durable subscription begins with a sequence, with the documents since a time, or with the
+        first document that is not acknowledged.  Raises RefusedError, AccessError and StoreError.
+        """
+        broker = self.broker
+        broker.access.require(self.principal, Permission.SUBSCRIBE)
+        if not name or len(name) > LONGEST_NAME:
+            raise RefusedError("a subscription has a name of at most 200 characters", "invalid")
+        if name in self._subscriptions:
+            raise RefusedError(f"there is a subscription {name!r} already", "taken")
+        if not expressions and not durable:
+            raise RefusedError("a subscription has at least one expression", "invalid")
+        window = min(max(window, 1), broker.config.limits.window)
+        self._quota.require(broker.config.limits, len(expressions))
+        patterns = await broker.parse_expressions(expressions)
+        subscription: Subscription
+        if durable:
+            if len(durable) > LONGEST_NAME or not durable.isprintable():
+                raise RefusedError(
+                    "a durable subscription has a name of at most 200 printable characters",
+                    "invalid",
+                )
+            keeper = broker.keeper
+            keeper.require(self.principal, durable)
+            kept = await keeper.put(durable, self.principal, patterns)
+            if since_time is not None:
+                since_sequence = await keeper.first_since(kept, since_time)
+            subscription = keeper.attach(kept, name, window, since_sequence)
+        else:
+            subscription = await broker.subscribe(f"{self.link}/{name}", name, patterns, window)
+        self._subscriptions[name] = subscription
+        self._counted[name] = len(patterns)
+        self._quota.add(len(patterns))
+        return subscription
+
+    def leave(self, subscription: Subscription) -> None:
+        """Deliver nothing more; a durable subscription is kept."""
+        if self._subscriptions.pop(subscription.name, None) is None:
+            return
+        subscription.finish()
+        self._quota.remove(self._counted.pop(subscription.name))
+        if isinstance(subscription, Attachment):
+            if subscription.durable.attached is subscription:
+                subscription.durable.attached = None
+        else:
+            self.broker.unsubscribe(subscription)
+
+    async def deliveries(self, subscription: Subscription) -> tuple[list[bytes], int] | None:
+        """The next deliveries, once there are some, and how many were missed before them.
+
+        None when there are no more; ``subscription.ended`` is the reason if the broker has one.
+        """
+        while not subscription.is_over:
+            try:
+                taken, missed = await subscription.take()
+            except StoreError:
+                await asyncio.sleep(_RETRY)  # it is in the log of the store
+                continue
+            except OSError as error:
+                _log.error("the queue of %s/%s: %s", self.link, subscription.name, error)
+                subscription.ended = ("its queue cannot be read", "unavailable")
+            if subscription.ended is not None:
+                self.leave(subscription)
+                return None
+            if taken:
+                return taken, missed
+            subscription.ready.clear()
+            if not subscription.has_work:
+                await subscription.ready.wait()
+        return None
+
+    def acknowledge(
+        self, name: str, upto: int, sequences: Sequence[int], *, durable: str = ""
+    ) -> Future[None] | None:
+        """Note documents that need not come again; done when that is kept, None if it is already.
+
+        The subscription is one of this session, or a durable one.
+        """
+        if len(sequences) > _MOST_AT_ONCE:
+            raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} acknowledgements")
+        keeper = self.broker.keeper
+        if durable:
+            self.broker.access.require(self.principal, Permission.SUBSCRIBE)
+            return keeper.acknowledge(keeper.of(self.principal, durable), upto, sequences)
+        subscription = self._subscriptions.get(name)
+        if isinstance(subscription, Attachment):
+            return keeper.acknowledge(subscription.durable, upto, sequences)
+        return None
+
+    # --- advertising ------------------------------------------------------------------------------
+
+    async def advertise(self, name: str, read: Callable[[], Promise]) -> None:
+        """Advertise under a name; ``read`` gives the promise, and may take a while."""
+        broker = self.broker
+        broker.access.require(self.principal, Permission.ADVERTISE)
+        most = broker.config.limits.advertisements_per_client
+        if self._quota.advertisements >= most:
+            raise RefusedError(
+                f"a client may have {most:,} advertisements here "
+                "(limits.advertisements_per_client)",
+                "quota",
+            )
+        try:
+            promise = await asyncio.to_thread(read)
+        except (SchemaError, AdvertisementError) as error:
+            raise RefusedError(str(error), "invalid") from None
+        broker.advertise(self.link, name, promise)
+        self._advertisements.add(name)
+        self._quota.advertisements += 1
+
+    def unadvertise(self, name: str) -> None:
+        """End an advertisement."""
+        self.broker.unadvertise(self.link, name)
+        self._advertisements.remove(name)
+        self._quota.advertisements -= 1
+
+
+def code_of(error: TwigcastError) -> str:
+    """The code of an error, as the wire names it."""
+    if isinstance(error, RefusedError | AccessError):
+        return error.code
+    if isinstance(error, DocumentError):
+        return "malformed"
+    if isinstance(error, StoreError):
+        return "unavailable"
+    return "invalid"

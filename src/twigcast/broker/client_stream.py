@@ -1,0 +1,251 @@
+"""A client that is connected by gRPC: its frames become calls of its session, and are answered.
+
+    frames ──► publish ──► session ──► in order, once safe: answered
+           ──► subscribe, advertise, ... ──► session ──► answered
+           ──► consumed, acknowledge ──► credit, cursor
+
+    each subscription ──► its own task ──► deliveries, as far as there is credit
+
+All that is written to the client goes through one lock; a client that does not read holds up only
+its own deliveries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import Future
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+
+import twigcast
+from twigcast.broker.broker import Expression
+from twigcast.broker.client_session import (
+    LONGEST_NAME,
+    Batch,
+    ClientSession,
+    Publication,
+    SessionError,
+    Subscription,
+    code_of,
+)
+from twigcast.broker.link_codec import decode_promise
+from twigcast.broker.subscriptions import Attachment
+from twigcast.errors import RefusedError, TwigcastError
+from twigcast.wire import PROTOCOL, messages, raw
+
+_HELLO_PATIENCE: Final = 10.0
+
+
+class ClientStream:
+    """One Connect stream."""
+
+    def __init__(self, session: ClientSession, write: Callable[[bytes], Awaitable[None]]) -> None:
+        self._session = session
+        self._broker = session.broker
+        self._write_raw = write
+        self._lock = asyncio.Lock()
+        self._pumps: dict[str, asyncio.Task[None]] = {}
+        self._batches: deque[tuple[int, Batch]] = deque()
+        """With the number of their request, those that are not answered."""
+        self._answering: asyncio.Task[None] | None = None
+
+    async def run(self, frames: AsyncIterator[bytes]) -> None:
+        """Serve the client until it ends the stream.
+
+        Raises SessionError where the client does not keep to the protocol.
+        """
+        try:
+            hello = await asyncio.wait_for(anext(aiter(frames), None), _HELLO_PATIENCE)
+        except TimeoutError:
+            raise SessionError("a session begins with a hello, which has not come") from None
+        if hello is None:
+            return
+        self._on_hello(_decode(hello))
+        limits = self._broker.config.limits
+        welcome = messages.Welcome(
+            broker=self._broker.name,
+            protocol=PROTOCOL,
+            version=twigcast.__version__,
+            document_bytes=limits.document_bytes,
+            message_bytes=limits.message_bytes,
+        )
+        try:
+            await self._write(messages.BrokerFrame(welcome=welcome))
+            async for data in frames:
+                frame = _decode(data)
+                kind = frame.WhichOneof("frame")
+                if kind == "publish":
+                    await self._on_publish(frame.publish)
+                elif kind == "consumed":
+                    self._on_consumed(frame.consumed)
+                elif kind == "acknowledge" and not frame.acknowledge.request:
+                    self._acknowledge(frame.acknowledge)
+                elif kind in _ANSWERED:
+                    await self._answer(getattr(frame, kind), getattr(self, f"_on_{kind}"))
+                else:
+                    raise SessionError(f"a client does not say this here: {kind}")
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
+        # The session first: gRPC cancels a call more than once, and may not wait for the tasks.
+        self._session.close()
+        tasks = [*self._pumps.values(), *((self._answering,) if self._answering else ())]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _on_hello(self, frame: messages.ClientFrame) -> None:
+        if frame.WhichOneof("frame") != "hello":
+            raise SessionError("a session begins with a hello")
+        if frame.hello.protocol != PROTOCOL:
+            raise SessionError(
+                f"the client speaks version {frame.hello.protocol} of the protocol, the broker "
+                f"version {PROTOCOL}: use the same release of Twigcast for both"
+            )
+        self._session.client = frame.hello.client[:LONGEST_NAME]
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    async def _write(self, frame: messages.BrokerFrame) -> None:
+        await self._write_bytes(frame.SerializeToString())
+
+    async def _write_bytes(self, frame: bytes) -> None:
+        async with self._lock:
+            await self._write_raw(frame)
+
+    async def _answer(self, request: Any, handle: Callable[[Any], Awaitable[object]]) -> None:
+        answer = messages.Answer(request=request.request)
+        try:
+            state = await handle(request)
+            if isinstance(state, messages.QueueState):
+                answer.queue.CopyFrom(state)
+        except TwigcastError as error:
+            code = code_of(error)
+            self._broker.metrics.refused(code)
+            answer.problems.add(code=code, reason=str(error))
+        await self._write(messages.BrokerFrame(answer=answer))
+
+    # --- publishing -------------------------------------------------------------------------------
+
+    async def _on_publish(self, request: messages.Publish) -> None:
+        batch = await self._session.publish(
+            [Publication(each.content, each.id, each.again) for each in request.publications]
+        )
+        if batch.is_safe and self._answering is None:
+            await self._answer_batch(request.request, batch)
+        else:
+            self._batches.append((request.request, batch))
+            if self._answering is None:
+                self._answering = asyncio.create_task(self._answer_batches())
+
+    async def _answer_batches(self) -> None:
+        """Answer as batches become safe, in order."""
+        try:
+            while self._batches:
+                number, batch = self._batches.popleft()
+                await batch.wait()
+                await self._answer_batch(number, batch)
+        finally:
+            self._answering = None
+
+    async def _answer_batch(self, number: int, batch: Batch) -> None:
+        ids, problems = batch.outcome()
+        answer = messages.Answer(request=number, ids=ids)
+        for each in problems:
+            answer.problems.add(index=each.index, code=each.code, reason=each.reason)
+        self._session.answered(batch)
+        await self._write(messages.BrokerFrame(answer=answer))
+
+    # --- subscribing ------------------------------------------------------------------------------
+
+    async def _on_subscribe(self, request: messages.Subscribe) -> messages.QueueState | None:
+        since = request.WhichOneof("since")
+        subscription = await self._session.subscribe(
+            request.subscription,
+            {key: read_expression(each) for key, each in request.expressions.items()},
+            window=request.window,
+            durable=request.durable,
+            since_sequence=request.since_sequence if since == "since_sequence" else None,
+            since_time=request.since_time if since == "since_time" else None,
+        )
+        state = subscription.durable.state() if isinstance(subscription, Attachment) else None
+        # The task begins when this one waits: the answer is written before the first delivery.
+        self._pumps[subscription.name] = asyncio.create_task(
+            self._pump(subscription), name=f"deliver {self._session.link}/{subscription.name}"
+        )
+        return state
+
+    async def _on_unsubscribe(self, request: messages.Unsubscribe) -> None:
+        subscription = self._session.subscription(request.subscription)
+        if subscription is None and not (request.forget and request.durable):
+            raise RefusedError(f"there is no subscription {request.subscription!r}", "unknown")
+        durable = request.durable
+        if subscription is not None:
+            if isinstance(subscription, Attachment):
+                durable = subscription.durable.name
+            task = self._pumps.pop(request.subscription)
+            self._session.leave(subscription)
+            # Not cancelled: gRPC does not forgive a write that was given up.
+            await asyncio.wait([task])
+        if request.forget and durable:
+            keeper = self._broker.keeper
+            await keeper.forget(keeper.of(self._session.principal, durable).name)
+
+    async def _pump(self, subscription: Subscription) -> None:
+        prefix = raw.field(1, subscription.name.encode())
+        while (taken := await self._session.deliveries(subscription)) is not None:
+            deliveries, missed = taken
+            body = prefix + raw.fields(2, deliveries)
+            if missed:
+                body += b"\x18" + raw.varint(missed)
+            await self._write_bytes(raw.field(3, body))
+        if subscription.ended is not None:
+            reason, code = subscription.ended
+            problem = messages.Problem(code=code, reason=reason)
+            ended = messages.Ended(subscription=subscription.name, problem=problem)
+            self._pumps.pop(subscription.name, None)
+            await self._write(messages.BrokerFrame(ended=ended))
+
+    def _on_consumed(self, request: messages.Consumed) -> None:
+        subscription = self._session.subscription(request.subscription)
+        if subscription is not None:
+            subscription.consumed(request.count)
+
+    def _acknowledge(self, request: messages.Acknowledge) -> Future[None] | None:
+        return self._session.acknowledge(
+            request.subscription, request.upto, request.sequences, durable=request.durable
+        )
+
+    async def _on_acknowledge(self, request: messages.Acknowledge) -> None:
+        kept = self._acknowledge(request)
+        if kept is not None:
+            await asyncio.wait([kept])
+            kept.result()
+
+    # --- advertising ------------------------------------------------------------------------------
+
+    async def _on_advertise(self, request: messages.Advertise) -> None:
+        await self._session.advertise(request.advertisement, partial(decode_promise, request))
+
+    async def _on_unadvertise(self, request: messages.Unadvertise) -> None:
+        self._session.unadvertise(request.advertisement)
+
+
+_ANSWERED: Final = ("subscribe", "unsubscribe", "acknowledge", "advertise", "unadvertise")
+
+
+def read_expression(message: messages.Expression) -> Expression:
+    """The expression that a message has."""
+    return Expression(message.xpath, dict(message.namespaces))
+
+
+def _decode(data: bytes) -> messages.ClientFrame:
+    try:
+        return messages.ClientFrame.FromString(data)
+    except DecodeError as error:
+        raise SessionError(f"a frame cannot be read: {error}") from None

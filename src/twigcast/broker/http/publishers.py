@@ -1,0 +1,71 @@
+"""Those who publish over HTTP: each has one client session, which outlives its requests.
+
+The session stays for a while after a request, so that what a client may publish in a second, and
+the order of what it publishes, count over its requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from twigcast.broker.client_session import ClientSession, Problem, Publication
+
+if TYPE_CHECKING:
+    from twigcast.broker.http.context import Caller
+
+_IDLE: Final = 10.0
+"""For how long, in seconds, the session of a publisher stays without a request."""
+
+
+class Publishers:
+    """The client sessions of those who publish."""
+
+    def __init__(self) -> None:
+        self._publishers: dict[str, _Publisher] = {}
+
+    async def publish(
+        self, caller: Caller, publications: Sequence[Publication]
+    ) -> tuple[list[str], list[Problem]]:
+        """Publish documents; returns when they are safe, with their event ids and the problems."""
+        publisher = self._publishers.get(caller.key)
+        if publisher is None:
+            publisher = self._publishers[caller.key] = _Publisher(caller.open_session())
+        publisher.begin()
+        try:
+            batch = await publisher.session.publish(publications)
+            try:
+                await batch.wait()
+                return batch.outcome()
+            finally:
+                publisher.session.answered(batch)
+        finally:
+            publisher.under_way -= 1
+            if not publisher.under_way:
+                loop = asyncio.get_running_loop()
+                publisher.leaving = loop.call_later(_IDLE, self._leave, caller.key)
+
+    def _leave(self, key: str) -> None:
+        self._publishers.pop(key).session.close()
+
+    def close(self) -> None:
+        """End all sessions."""
+        for publisher in self._publishers.values():
+            publisher.begin()
+            publisher.session.close()
+        self._publishers.clear()
+
+
+class _Publisher:
+    def __init__(self, session: ClientSession) -> None:
+        self.session = session
+        self.under_way = 0
+        self.leaving: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Count a request, and keep the session."""
+        self.under_way += 1
+        if self.leaving is not None:
+            self.leaving.cancel()
+            self.leaving = None
