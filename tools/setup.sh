@@ -73,7 +73,7 @@ install() {
     pip="$python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt"
     $pip pip
     $pip setuptools wheel Cython
-    $pip --no-build-isolation --editable '.[all,dev]'
+    $pip --no-build-isolation --editable '.[all,dev]' --editable lab
 }
 
 if environment_works; then

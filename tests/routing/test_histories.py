@@ -1,6 +1,6 @@
 """Whatever happens to a network, in whatever order messages arrive, it comes to what it should.
 
-The judge is an observer who knows everything (``twigcast.simulation.histories``).  Failing
+The judge is an observer who knows everything (``lab.histories``).  Failing
 histories are shrunk and printed as Python that runs them again.
 """
 
@@ -13,28 +13,18 @@ from typing import NamedTuple
 
 import networkx
 import pytest
-from fuzz_routing_histories import STRATEGIES
-from fuzz_routing_vocabulary import (
-    DEFINITIONS,
-    PATHS,
-    draw_any,
-    draw_document,
-    draw_linear,
-    draw_paths,
-    draw_pattern,
-)
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from lxml import etree
 
 import twigcast
-from twigcast.routing import Envelope, LinkDown, Overlay, Strategy, Unsubscribe
-from twigcast.simulation.histories import steps as histories
-from twigcast.simulation.histories.late_links import LateNetwork
-from twigcast.simulation.histories.oracle import least_cost_parents, matches, path_contents
-from twigcast.simulation.histories.running import run_history
-from twigcast.simulation.histories.shuffled import ShuffledTransport
-from twigcast.simulation.histories.steps import (
+from lab.histories import steps as histories
+from lab.histories.drawn import STRATEGIES
+from lab.histories.late_links import LateNetwork
+from lab.histories.oracle import least_cost_parents, matches, path_contents
+from lab.histories.running import run_history
+from lab.histories.shuffled import ShuffledTransport
+from lab.histories.steps import (
     Advertise,
     Arrive,
     Attach,
@@ -51,6 +41,16 @@ from twigcast.simulation.histories.steps import (
     Subscribe,
     Unadvertise,
 )
+from lab.histories.vocabulary import (
+    DEFINITIONS,
+    PATHS,
+    draw_any,
+    draw_document,
+    draw_linear,
+    draw_paths,
+    draw_pattern,
+)
+from twigcast.routing import Envelope, LinkDown, Overlay, Strategy, Unsubscribe
 
 EXAMPLES = settings().max_examples
 BROKERS = tuple("abcdefgh")

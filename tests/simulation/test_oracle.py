@@ -13,8 +13,13 @@ from functools import partial
 from random import Random
 
 import pytest
-from fuzz_routing_histories import STRATEGIES, draw_overlay, draw_ring
-from fuzz_routing_vocabulary import (
+from hypothesis import settings
+from planted import Mistake, forget_what_was_covered, instead_of, original, remember_nothing
+
+import twigcast
+from lab.histories import Draft, JudgedSimulation
+from lab.histories.drawn import STRATEGIES, draw_overlay, draw_ring
+from lab.histories.vocabulary import (
     DEFINITIONS,
     PATHS,
     draw_any,
@@ -24,10 +29,6 @@ from fuzz_routing_vocabulary import (
     draw_pattern,
     draw_siblings,
 )
-from hypothesis import settings
-from planted import Mistake, forget_what_was_covered, instead_of, original, remember_nothing
-
-import twigcast
 from twigcast.routing import (
     ANYTHING,
     LinkTraits,
@@ -42,7 +43,6 @@ from twigcast.routing.aggregates import Covered
 from twigcast.routing.sessions import Session
 from twigcast.simulation import Conditions, TimedTransport, random_faults
 from twigcast.simulation.frames import FramedLink
-from twigcast.simulation.histories import Draft, JudgedSimulation
 
 LIVES = max(1, min(settings().max_examples // 12, 500))
 """Of each strategy."""

@@ -36,11 +36,13 @@ from twigcast.broker.config import (
     check_safe,
     read_config,
 )
+from twigcast.broker.local_network import LocalNetwork
 from twigcast.broker.server import RunningBroker, run, start_server
 
 __all__ = [
     "BrokerConfig",
     "LinkConfig",
+    "LocalNetwork",
     "Permission",
     "RunningBroker",
     "StoreConfig",

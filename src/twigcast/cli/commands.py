@@ -1,6 +1,6 @@
 """All commands by name.  The module of each is loaded when it is called, or when help asks for it.
 
-A broker has no use for what experiments need, and half a second of loading is long for whoever
+A broker has no use for what Spark's commands need, and half a second of loading is long for whoever
 types a command; so no module of a command is imported here.
 """
 
@@ -33,8 +33,6 @@ _MODULES: Final = {
     "token": "token",
     "network": "network",
     "simulate": "simulate",
-    "experiment": "experiment",
-    "bench": "bench",
 }
 """The commands, in the order of the help, and the module in which each stands under its name."""
 

@@ -33,7 +33,7 @@ addition or removal some tens of microseconds.
 
 from __future__ import annotations
 
-from twigcast.covering.baselines import LinearSearch, PublishedSearch
+from twigcast.covering._cover import PublishedKernel
 from twigcast.covering.counting import PathCounter
 from twigcast.covering.index import CoverIndex, CoverIndexStats
 from twigcast.covering.merged_set import MergedSet, Merger, merge
@@ -44,7 +44,7 @@ from twigcast.covering.minimal import (
     untie_circles,
 )
 from twigcast.covering.needed_names import NeededNames, needed_names
-from twigcast.covering.pairwise import covers, equivalent, overlaps
+from twigcast.covering.pairwise import Prepared, covers, equivalent, overlaps
 from twigcast.covering.search import PatternSearch, Search
 from twigcast.covering.subscribers import Subscribers
 from twigcast.covering.subscription_tree import SubscriptionTree
@@ -56,13 +56,13 @@ __all__ = [
     "CoverIndex",
     "CoverIndexStats",
     "CoveringTable",
-    "LinearSearch",
     "MergedSet",
     "Merger",
     "NeededNames",
     "PathCounter",
     "PatternSearch",
-    "PublishedSearch",
+    "Prepared",
+    "PublishedKernel",
     "Search",
     "Subscribers",
     "SubscriptionTree",
