@@ -31,7 +31,7 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import NamedTuple
 
-from twigcast.covering.observed_paths import ObservedPaths, Path
+from twigcast.covering.merging.observed_paths import ObservedPaths, Path
 from twigcast.covering.pairwise import require_budget
 from twigcast.errors import CountingBudgetError
 from twigcast.language import Axis, NodeTest, Pattern, Step, require_pattern

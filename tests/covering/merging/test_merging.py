@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from schema_oracle import NAMES, SmallDtd, selects, small_dtds
 
 from twigcast import Pattern, Schema, parse
-from twigcast.covering.counting import PathCounter
-from twigcast.covering.merged_set import MergedSet, merge
-from twigcast.covering.merging import Rule, candidates
+from twigcast.covering.merging.counting import PathCounter
+from twigcast.covering.merging.merged_set import MergedSet, merge
+from twigcast.covering.merging.rules import Rule, candidates
 from twigcast.covering.pairwise import covers
 from twigcast.covering.table import Change
 from twigcast.workload import PathParameters, generate_subscriptions

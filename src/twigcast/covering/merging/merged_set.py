@@ -33,8 +33,8 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from twigcast.covering.counting import PathCounter, listed
-from twigcast.covering.merging import Candidate, Rule, candidates
+from twigcast.covering.merging.counting import PathCounter, listed
+from twigcast.covering.merging.rules import Candidate, Rule, candidates
 from twigcast.covering.search import PatternSearch
 from twigcast.covering.table import Change
 from twigcast.errors import CountingBudgetError

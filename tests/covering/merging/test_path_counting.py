@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from schema_oracle import NAMES, SmallDtd, selects, small_dtds
 
 from twigcast import Schema, decompose, parse
-from twigcast.covering import counting
-from twigcast.covering.counting import PathCounter
+from twigcast.covering.merging import counting
+from twigcast.covering.merging.counting import PathCounter
 from twigcast.errors import CountingBudgetError
 from twigcast.workload import PathParameters, generate_subscriptions
 
