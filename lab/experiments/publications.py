@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from twigcast.documents import decompose
-from twigcast.routing import path_document
+from lab.published.path_routing import path_documents
 from twigcast.schema import Schema
 from twigcast.workload import DocumentParameters, generate_documents
 
@@ -47,8 +46,5 @@ def generate_publications(
     documents = list(islice(generate_documents(schema, parameters, seed=seed), count))
     return Publications(
         documents,
-        [
-            [path_document(each.path) for each in decompose(document, "", distinct=distinct)]
-            for document in documents
-        ],
+        [list(path_documents(document, distinct=distinct)) for document in documents],
     )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
-from lab.histories.oracle import ExpectedChannel, Oracle, path_contents
+from lab.histories.oracle import ExpectedChannel, Oracle
 from lab.histories.witness import Publication
 from twigcast.covering import covers
 from twigcast.language import Pattern
@@ -192,22 +192,14 @@ def wrong_ways(publications: Collection[Publication], oracle: Oracle) -> Iterato
 
 
 def _wrong_way(publication: Publication, oracle: Oracle) -> Iterator[str]:
-    expected: dict[str, list[tuple[str, ...]]] = {}
-    contents = path_contents(publication.content) if publication.by_paths else [publication.content]
-    for number, content in enumerate(contents):
-        path = number if publication.by_paths else None
-        wanted = oracle.wanted(content, publication.origin)
-        for client, ids in wanted.items():
-            # The first path that matches brings the document.
-            expected.setdefault(client, [ids])
-        needed = oracle.crossings(publication.origin, wanted)
-        crossed = {
-            (sender, receiver) for sender, receiver, each in publication.crossings if each == path
-        }
-        if not needed <= crossed:
-            yield f"does not cross {sorted(needed - crossed)}"
-        if not crossed <= _allowed(oracle, publication.origin, needed):
-            yield f"crosses {sorted(crossed)} instead of {sorted(needed)}"
+    wanted = oracle.wanted(publication.content, publication.origin)
+    needed = oracle.crossings(publication.origin, wanted)
+    crossed = set(publication.crossings)
+    if not needed <= crossed:
+        yield f"does not cross {sorted(needed - crossed)}"
+    if not crossed <= _allowed(oracle, publication.origin, needed):
+        yield f"crosses {sorted(crossed)} instead of {sorted(needed)}"
+    expected = {client: [ids] for client, ids in wanted.items()}
     if publication.got != expected:
         yield f"goes to {publication.got} instead of {expected}"
     if any(times > 1 for times in publication.crossings.values()):
@@ -217,19 +209,20 @@ def _wrong_way(publication: Publication, oracle: Oracle) -> Iterator[str]:
 def _allowed(
     oracle: Oracle, origin: str, needed: frozenset[tuple[str, str]]
 ) -> frozenset[tuple[str, str]]:
+    """Mergers that are not perfect let documents go further than anybody wants them."""
     strategy: Strategy = oracle.world.strategy
-    return needed if strategy.is_perfect else oracle.outwards(origin)
+    return oracle.outwards(origin) if strategy.merging else needed
 
 
 def wrong_frozen(publications: Collection[Publication], network: Network) -> Iterator[str]:
     """Where a snapshot of the network sends documents elsewhere than it did itself."""
-    whole = [each for each in publications if not (each.by_paths or each.is_refusable)]
-    frozen = network.freeze() if whole else None
-    for publication in whole:
+    sound = [each for each in publications if not each.is_refusable]
+    frozen = network.freeze() if sound else None
+    for publication in sound:
         assert frozen is not None
         route = frozen.route(publication.content, at=publication.origin)
         got = {each.client: [tuple(sorted(each.subscriptions))] for each in route.deliveries}
-        crossings = Counter((sender, receiver, None) for sender, receiver in route.crossings)
+        crossings = Counter(route.crossings)
         if got != publication.got or crossings != publication.crossings:
             yield f"{publication.content!r} of {publication.client}: when frozen goes to {got}"
 

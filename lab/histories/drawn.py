@@ -96,8 +96,7 @@ class Drawing:
         self._is_ring = random.random() < 0.2
         self.brokers, self.links = (draw_ring if self._is_ring else draw_overlay)(random)
         self.strategy = random.choice(STRATEGIES)
-        self.by_paths = random.random() < 0.2
-        draw = draw_linear if self.by_paths else draw_pattern
+        draw = draw_linear if random.random() < 0.2 else draw_pattern
         self._patterns = [draw(random) for _ in range(random.choice((2, 5, 12)))]
         self._schemas = random.sample(sorted(SCHEMAS), random.choice((1, 1, 2, 4)))
         self._only_schemas = "merging" in self.strategy and random.random() < 0.7
@@ -193,8 +192,8 @@ class Drawing:
         random = self._random
         one, other, _ = random.choice(self.links)
         steps: list[Step] = [Cut(one, other), Settle(), Heal(one, other)]
-        for _ in range(random.choice((1, 3))):
-            steps += [Arrive(random.randrange(10)), self._publish()]
+        for _ in range(random.choice((1, 4, 12))):
+            steps += [Arrive(random.randrange(4)), self._publish()]
         return steps
 
     def _arrive(self) -> list[Step]:
@@ -256,7 +255,7 @@ class Drawing:
                 (),
                 random.choice((draw_any(random), draw_any(random), "<a><b></a>")),
             )
-        return Publish(client, content, promises, self.by_paths and random.random() < 0.7)
+        return Publish(client, content, promises)
 
     def _document(self, promise: str) -> str:
         if promise == "anything":

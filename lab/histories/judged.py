@@ -29,7 +29,6 @@ class Draft(NamedTuple):
     client: str
     content: str
     promises: tuple[Promise, ...] = ()
-    by_paths: bool = False
 
 
 class JudgedSimulation(Simulation):
@@ -66,10 +65,10 @@ class JudgedSimulation(Simulation):
         super().crash(broker)
         self._witness.lives[broker] += 1
 
-    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
+    def publish(self, client: str, content: Source) -> None:
         """Publish a document at any time; nobody may get it twice, or without wanting it."""
         text = content if isinstance(content, str) else bytes(content).decode()
-        self._publish(Draft(client, text, by_paths=by_paths))
+        self._publish(Draft(client, text))
 
     def judge(self, drafts: Iterable[Draft] = ()) -> list[str]:
         """Come to rest, publish these, and come to rest again: what is wrong, in words."""
@@ -88,8 +87,7 @@ class JudgedSimulation(Simulation):
             world.strategy,
             content,
             draft.promises,
-            by_paths=draft.by_paths,
         )
         self._witness.publish(publication)
-        super().publish(draft.client, content, by_paths=draft.by_paths)
+        super().publish(draft.client, content)
         return publication

@@ -12,9 +12,9 @@ where a document goes and what each broker has been told:
 
 Nothing here is taken from the router.  Trees are found by relaxing until nothing changes, patterns
 are asked one by one, and what is beyond a link is looked up by walking there.  What both have in
-common lies below routing: whether a promise ``overlaps`` a pattern, whether one pattern ``covers``
-another (:mod:`~lab.histories.checks`), and which document a path is.  All of it
-is slow, and meant for small networks; one observer serves one moment.
+common lies below routing: whether a promise ``overlaps`` a pattern, and whether one pattern
+``covers`` another (:mod:`~lab.histories.checks`).  All of it is slow, and meant for small networks;
+one observer serves one moment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from twigcast.documents import decompose
+from twigcast.documents import read_document
 from twigcast.errors import DocumentError
 from twigcast.language import Pattern
 from twigcast.routing import (
@@ -37,7 +37,6 @@ from twigcast.routing import (
     Promise,
     Strategy,
     Towards,
-    path_document,
 )
 
 Edges = Mapping[str, frozenset[str]]
@@ -286,15 +285,10 @@ def matches(pattern: Pattern, content: bytes) -> bool:
 
 
 @lru_cache(maxsize=2**10)
-def path_contents(content: bytes) -> tuple[bytes, ...]:
-    """The paths of a document as documents of their own."""
-    return tuple(path_document(each.path) for each in decompose(content, ""))
-
-
 def is_document(content: bytes) -> bool:
     """Whether something can be read."""
     try:
-        path_contents(content)
+        read_document(content)
     except DocumentError:
         return False
     return True

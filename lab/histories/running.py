@@ -225,12 +225,11 @@ class _Running:
             self._world.strategy,
             content,
             [self._history.promise(text) for text in step.promises],
-            by_paths=step.by_paths,
         )
         self._witness.publish(publication)
         if self._is_quiet:
             self._exact.append(publication)
-        self._network.publish(step.client, content, by_paths=step.by_paths)
+        self._network.publish(step.client, content)
 
     def _settle(self) -> None:
         self._network.settle()

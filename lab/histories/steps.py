@@ -79,7 +79,6 @@ class Publish:
     client: str
     content: str
     promises: tuple[str, ...] = ()
-    by_paths: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +150,7 @@ Step: TypeAlias = (
 
 @dataclass(frozen=True)
 class History:
-    """What happens in which network.
-
-    In one with documents that are published by paths, subscriptions are linear.
-    """
+    """What happens in which network."""
 
     brokers: tuple[str, ...]
     links: tuple[tuple[str, str, float], ...]

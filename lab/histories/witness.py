@@ -43,7 +43,6 @@ class Publication:
     client: str
     origin: str
     content: bytes
-    by_paths: bool
     is_refusable: bool
     """Whether it is not well-formed, or its client may not publish."""
     is_promised: bool
@@ -52,8 +51,8 @@ class Publication:
     got: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     """The how manyth delivery of all it was, by client."""
-    crossings: Counter[tuple[str, str, int | None]] = field(default_factory=Counter)
-    """How often each link, from sender to receiver, was crossed, by path."""
+    crossings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each link, from sender to receiver, was crossed."""
     refusals: int = 0
 
     @classmethod
@@ -64,8 +63,6 @@ class Publication:
         strategy: Strategy,
         content: bytes,
         kept: Collection[Promise],
-        *,
-        by_paths: bool,
     ) -> Publication:
         """What a client is about to publish; ``kept`` are the promises that the document keeps."""
         promised = set(party.promises.values())
@@ -73,7 +70,6 @@ class Publication:
             client,
             party.broker,
             content,
-            by_paths,
             is_refusable=not is_document(content)
             or (strategy.towards is not Towards.EVERYONE and not promised),
             is_promised=strategy.towards is not Towards.ADVERTISEMENTS
@@ -106,7 +102,7 @@ class Witness(Observer):
         self._published: dict[int, Publication] = {}
         self._by_id: dict[DocumentId, Publication] = {}
         self.deliveries = 0
-        self._sent: set[tuple[str, int, str, DocumentId, int | None]] = set()
+        self._sent: set[tuple[str, int, str, DocumentId]] = set()
         self.lives: Counter[str] = Counter()
         """How often each broker has crashed."""
 
@@ -150,8 +146,8 @@ class Witness(Observer):
 
     def _crossed(self, broker: str, link: str, document: Document) -> None:
         publication = self._by_id[document.id]
-        publication.crossings[broker, link, document.path] += 1
-        sent = (broker, self.lives[broker], link, document.id, document.path)
+        publication.crossings[broker, link] += 1
+        sent = (broker, self.lives[broker], link, document.id)
         if sent in self._sent:
             self.wrong.append(f"{broker} sends {document.id} to {link} twice")
         self._sent.add(sent)
@@ -169,7 +165,7 @@ class Witness(Observer):
         ids = delivery.subscriptions
         if not ids or len(set(ids)) < len(ids):
             self.wrong.append(f"{client} gets {delivery.id} for {ids}")
-        if not publication.by_paths and delivery.content is not publication.content:
+        if delivery.content is not publication.content:
             self.wrong.append(f"{client} gets {delivery.id} with another content")
         for key in ids:
             wanted = session.ever.get(key, ())

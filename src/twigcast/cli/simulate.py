@@ -25,7 +25,6 @@ from twigcast.cli.simulated_workload import (
     draw_documents,
     place_clients,
     read_documents,
-    require_linear,
     with_latency,
 )
 from twigcast.cli.workload_options import (
@@ -128,14 +127,6 @@ def simulate(
             "and it takes longer.",
         ),
     ] = False,
-    by_paths: Annotated[
-        bool,
-        typer.Option(
-            "--by-paths",
-            help="Route each root-to-leaf path of a document by itself, as Li et al. do; needs "
-            "linear subscriptions.",
-        ),
-    ] = False,
     latency_ms: Annotated[
         float | None, typer.Option(min=0, help="The latency of every link, in milliseconds.")
     ] = None,
@@ -187,17 +178,11 @@ def simulate(
                 pattern_parameters(shape, length, wildcard, descendant, branching, skew),
                 ValueParameters(fraction=values) if values else None,
             )
-            if by_paths and (shape is Shape.TREE or values):
-                raise typer.BadParameter(
-                    "--by-paths needs linear subscriptions: --shape path, without --values"
-                )
             plan = _make_plan(topology, dtd, root, clients, seed)
             chosen = chosen or _choose([_ALL])
         if latency_ms is not None:
             plan = replace(plan, overlay=with_latency(plan.overlay, latency_ms / 1000))
         _require_schemas(chosen, plan)
-        if by_paths:
-            require_linear(plan.clients)
         published = (
             read_documents(plan.clients, files)
             if files
@@ -205,7 +190,7 @@ def simulate(
         )
         workload = SimulatedWorkload(plan, published)
         schedule = plan_faults(workload, faults, seed)
-        setting = Setting(seed, loss, schedule, measured, one_by_one, by_paths)
+        setting = Setting(seed, loss, schedule, measured, one_by_one)
         expected = workload.expected()
         runs = [run_strategy(workload, expected, each, setting, show) for each in chosen]
     if svg is not None:

@@ -50,7 +50,6 @@ class Setting:
     """At times counted from when all have subscribed."""
     measured: bool = False
     one_by_one: bool = False
-    by_paths: bool = False
 
 
 @dataclass(slots=True)
@@ -223,9 +222,7 @@ class _Run:
         """
         broker = self._clients[document.producer].broker
         try:
-            self.simulation.publish(
-                document.producer, document.content, by_paths=self._setting.by_paths
-            )
+            self.simulation.publish(document.producer, document.content)
         except NetworkError:  # the broker is down
             if not self._setting.faults:
                 raise
@@ -244,7 +241,6 @@ class _Run:
         """Hold what clients have got since the last time against what they want."""
         verdict = _Verdict()
         got = self._collect(verdict)
-        exact = not self._setting.by_paths  # a client gets the first path that matches
         for number, wanted in enumerate(expected.wanted):
             name = self._workload.documents[number].name
             for client, ids in wanted.items():
@@ -253,7 +249,7 @@ class _Run:
                     verdict.missed.append(f"{client} does not get {name}")
                 if len(times) > 1:
                     verdict.repeated.append((client, f"{client} gets {name} {len(times)} times"))
-                if any(each != ids if exact else not each <= ids for each in times):
+                if any(each != ids for each in times):
                     verdict.wrong.append(f"{client} gets {name} for other subscriptions than match")
         for number, client in got:
             name = self._workload.documents[number].name

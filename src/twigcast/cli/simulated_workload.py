@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from twigcast.documents import decompose
 from twigcast.errors import DocumentError, NetworkError, OverlayError, WorkloadError
-from twigcast.language import Pattern, linear_normal_form
+from twigcast.language import Pattern
 from twigcast.matching import Matcher
 from twigcast.routing import Anything, ClientPlan, LinkTraits, NetworkPlan, Overlay, Promise
 from twigcast.schema import Schema
@@ -210,21 +210,6 @@ def with_latency(overlay: Overlay, seconds: float) -> Overlay:
     """The same overlay with one latency for all links."""
     links = {link: LinkTraits(traits.cost, seconds) for link, traits in overlay.links.items()}
     return Overlay(overlay.brokers, links)
-
-
-def require_linear(clients: Iterable[ClientPlan]) -> None:
-    """Raise NetworkError for a subscription that no single path of a document can match."""
-    for client in clients:
-        for key, pattern in client.subscriptions.items():
-            if not _is_linear(pattern):
-                raise NetworkError(
-                    f"{client.name!r}: {key!r} is {pattern}, and a path by itself is matched with "
-                    "linear subscriptions (names, *, / and //) only; leave out --by-paths"
-                )
-
-
-def _is_linear(pattern: Pattern) -> bool:
-    return linear_normal_form(str(pattern)) is not None
 
 
 # --- documents ------------------------------------------------------------------------------------
