@@ -31,7 +31,7 @@ def draw_goals(
         axes = figure.add_subplot()
         for place, (result, goal) in enumerate(judged):
             share = goal.share(result.value)
-            missed = result.verdict == "missed"
+            missed = result.outcome == "missed"
             colour = (WARM if missed else MIDDLE) if goal.applies else LIGHT
             axes.barh(
                 place,
@@ -43,7 +43,7 @@ def draw_goals(
                 hatch="///" if missed else None,
             )
             cut = " (bar cut)" if share > _FARTHEST else ""
-            words = f"{result.figure}, goal {goal}: {result.verdict}{cut}"
+            words = f"{result.figure}, goal {goal}: {result.outcome}{cut}"
             if not goal.applies:
                 words = f"{result.figure}; goal {goal} at full size{cut}"
             axes.annotate(

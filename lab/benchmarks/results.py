@@ -58,7 +58,7 @@ class Result:
     """What else was seen: times, sizes, the makings of the workload."""
 
     @property
-    def verdict(self) -> str:
+    def outcome(self) -> str:
         """``met`` or ``missed``; empty without a goal or at another size than the goal's."""
         if self.goal is None or not self.goal.applies:
             return ""
@@ -72,7 +72,7 @@ class Result:
     def as_json(self) -> dict[str, object]:
         """The result as a JSON object."""
         goal = None if self.goal is None else str(self.goal)
-        return asdict(self) | {"goal": goal, "verdict": self.verdict or None}
+        return asdict(self) | {"goal": goal, "verdict": self.outcome or None}
 
 
 @dataclass(frozen=True, slots=True)

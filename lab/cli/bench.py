@@ -46,7 +46,7 @@ _FURTHER_DTDS: Final = (Path("examples/news.dtd"), Path("examples/protein.dtd"))
 _ROUNDS: Final = 7
 _LONG_ROUNDS: Final = 3
 _QUICK: Final = "quick run: smaller sizes than those that the goals are about"
-_VERDICTS: Final = {"met": "green", "missed": "bold red", "": ""}
+_STYLES: Final = {"met": "green", "missed": "bold red", "": ""}
 
 
 class _Name(StrEnum):
@@ -65,7 +65,7 @@ _LONG: Final = (_Name.PIPELINE, _Name.BROKER)
 
 @dataclass(slots=True)
 class _Report:
-    """What a run has found."""
+    """The figures of a run, with what they depend on."""
 
     workload: dict[str, object]
     sizes: Sizes
@@ -204,8 +204,8 @@ def bench(
 
 def _real_folders(chosen: list[Path] | None) -> list[Path]:
     if chosen is None:
-        found = _SHARED_DOCUMENTS.iterdir() if _SHARED_DOCUMENTS.is_dir() else ()
-        return sorted(path for path in found if path.is_dir())
+        near = _SHARED_DOCUMENTS.iterdir() if _SHARED_DOCUMENTS.is_dir() else ()
+        return sorted(path for path in near if path.is_dir())
     for path in chosen:
         if not any(path.rglob("*.xml")):
             raise typer.BadParameter(f"no .xml file in {path}")
@@ -222,8 +222,8 @@ def _further_schemas(dtd: str) -> list[Schema]:
 
 def _store(report: _Report, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    found = {"workload": report.workload, "machine": report.machine} | report.parts()
-    text = json.dumps(found, indent=2, ensure_ascii=False)
+    results = {"workload": report.workload, "machine": report.machine} | report.parts()
+    text = json.dumps(results, indent=2, ensure_ascii=False)
     (folder / "results.json").write_text(text + "\n", encoding="utf-8")
     note = _machine_line(report)
     if report.matching:
@@ -262,37 +262,37 @@ def _print_tables(report: _Report) -> None:
         console.print(
             _growth_table(report.growth, "subscriptions", "a document", "expat", "matches")
         )
-        console.print(f"{_verdicts(report.matching)}; matches are subscriptions a document")
+        console.print(f"{_goals(report.matching)}; matches are subscriptions a document")
     if report.covering:
         console.print(_results_table(report.covering, "coverings", title))
         console.print(
             _growth_table(report.covering_growth, "patterns", "a search", "ours", "coverings")
         )
         console.print(
-            f"{_verdicts(report.covering)}; coverings are patterns found by a search, equal for "
+            f"{_goals(report.covering)}; coverings are patterns found by a search, equal for "
             "ours and for Linear on every query that both were asked"
         )
     if report.pipeline:
         console.print(_results_table(report.pipeline, "matches", title))
         console.print(
-            f"{_verdicts(report.pipeline)}; matches are subscriptions a document, or documents a "
+            f"{_goals(report.pipeline)}; matches are subscriptions a document, or documents a "
             "query; every count that was timed equals that of the other ways"
         )
     if report.broker:
         console.print(_results_table(report.broker, "matches", title))
         console.print(
-            f"{_verdicts(report.broker)}; matches are subscriptions a document; brokers and "
+            f"{_goals(report.broker)}; matches are subscriptions a document; brokers and "
             "clients share the cores of this machine"
         )
     console.print(Text(_machine_line(report)))
 
 
-def _verdicts(results: Sequence[Result]) -> str:
-    verdicts = [result.verdict for result in results if result.goal is not None]
-    told = f"{verdicts.count('met')} goals met, {verdicts.count('missed')} missed"
-    if unjudged := verdicts.count(""):
-        told += f", {unjudged} not judged: they are about the sizes of a full run"
-    return told
+def _goals(results: Sequence[Result]) -> str:
+    outcomes = [result.outcome for result in results if result.goal is not None]
+    text = f"{outcomes.count('met')} goals met, {outcomes.count('missed')} missed"
+    if unjudged := outcomes.count(""):
+        text += f", {unjudged} not judged: they are about the sizes of a full run"
+    return text
 
 
 def _foundation_table(measurements: Sequence[Measurement]) -> Table:
@@ -314,28 +314,28 @@ def _foundation_table(measurements: Sequence[Measurement]) -> Table:
     return table
 
 
-def _results_table(results: Sequence[Result], found: str, title: str | None) -> Table:
-    table = Table("work", "figure", "spread", "goal", "met?", found, title=title)
-    for place in (2, 3, 5):
-        table.columns[place].justify = "right"
+def _results_table(results: Sequence[Result], counted: str, title: str | None) -> Table:
+    table = Table("work", "figure", "spread", "goal", "met?", counted, title=title)
+    for column in (2, 3, 5):
+        table.columns[column].justify = "right"
     for result in results:
         table.add_row(
             Text(result.work),
             Text(result.figure),
             f"±{result.spread / 2:.0%}" if result.spread else "",
             "" if result.goal is None else str(result.goal),
-            Text(result.verdict, style=_VERDICTS[result.verdict]),
+            Text(result.outcome, style=_STYLES[result.outcome]),
             "" if result.matches is None else readable(result.matches),
         )
     return table
 
 
 def _growth_table(
-    points: Sequence[GrowthPoint], what: str, piece: str, yardstick: str, found: str
+    points: Sequence[GrowthPoint], what: str, piece: str, yardstick: str, counted: str
 ) -> Table:
-    table = Table(what, "by", f"time {piece}", f"÷ {yardstick}", found)
-    for place in (0, 2, 3, 4):
-        table.columns[place].justify = "right"
+    table = Table(what, "by", f"time {piece}", f"÷ {yardstick}", counted)
+    for column in (0, 2, 3, 4):
+        table.columns[column].justify = "right"
     last = 0
     for point in sorted(points, key=lambda point: (point.subscriptions, point.seconds)):
         if last and point.subscriptions != last:

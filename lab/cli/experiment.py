@@ -67,7 +67,7 @@ def experiment(
     if not full:
         remarks.append("A quick run: smaller than the paper's; --full has its sizes.")
     where = f"{Path(dtd).name}, seed {seed}"
-    told = {
+    record = {
         "experiment": chosen.name,
         "source": chosen.source,
         "sizes": "full" if full else "quick",
@@ -78,9 +78,9 @@ def experiment(
         "remarks": remarks,
     }
     folder = folder or _FOLDER / chosen.name
-    files = _store(chosen, outcome, told, folder, f"{where}; {'full' if full else 'quick'} run")
+    files = _store(chosen, outcome, record, folder, f"{where}; {'full' if full else 'quick'} run")
     if as_json:
-        print_json(told)
+        print_json(record)
     else:
         _print(chosen, outcome, remarks, files)
 
@@ -109,12 +109,12 @@ def _list(as_json: bool) -> None:
 
 
 def _store(
-    chosen: Experiment, outcome: Outcome, told: dict[str, Any], folder: Path, note: str
+    chosen: Experiment, outcome: Outcome, record: dict[str, Any], folder: Path, note: str
 ) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     files = [sheet.write(folder) for sheet in outcome.sheets]
     path = folder / "results.json"
-    path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     files.append(path)
     return files + outcome.draw(folder, chosen.name, note)
 
@@ -135,27 +135,27 @@ def _tables(sheet: Sheet, width: int) -> Iterator[Table]:
     """A sheet as tables of that width at most; each but the first begins with its first column."""
     shown = [[_shown(cell) for cell in row] for row in sheet.rows[sheet.every - 1 :: sheet.every]]
     least = [
-        max(len(text) for text in (*header.split(), *(row[place] for row in shown))) + _BESIDE
-        for place, header in enumerate(sheet.columns)
+        max(len(text) for text in (*header.split(), *(row[column] for row in shown))) + _BESIDE
+        for column, header in enumerate(sheet.columns)
     ]
-    places = [0]
+    chosen = [0]
     title = sheet.title
-    for place in range(1, len(least)):
-        if sum(least[each] for each in (*places, place)) >= width and len(places) > 1:
-            yield _table(sheet, shown, places, width, title)
-            places, title = [0], f"{sheet.title}, continued"
-        places.append(place)
-    yield _table(sheet, shown, places, width, title)
+    for column in range(1, len(least)):
+        if sum(least[each] for each in (*chosen, column)) >= width and len(chosen) > 1:
+            yield _table(sheet, shown, chosen, width, title)
+            chosen, title = [0], f"{sheet.title}, continued"
+        chosen.append(column)
+    yield _table(sheet, shown, chosen, width, title)
 
 
 def _table(
-    sheet: Sheet, shown: Sequence[Sequence[str]], places: Sequence[int], width: int, title: str
+    sheet: Sheet, shown: Sequence[Sequence[str]], chosen: Sequence[int], width: int, title: str
 ) -> Table:
-    rows = [[row[place] for place in places] for row in shown]
-    table = Table(*_headers([sheet.columns[each] for each in places], rows, width), title=title)
-    for place, column in zip(places, table.columns, strict=True):
+    rows = [[row[each] for each in chosen] for row in shown]
+    table = Table(*_headers([sheet.columns[each] for each in chosen], rows, width), title=title)
+    for number, column in zip(chosen, table.columns, strict=True):
         column.overflow = "fold"
-        if all(not isinstance(row[place], str) for row in sheet.rows):
+        if all(not isinstance(row[number], str) for row in sheet.rows):
             column.justify = "right"
     for row in rows:
         table.add_row(*map(Text, row))
@@ -164,7 +164,7 @@ def _table(
 
 def _headers(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """The headers in as few lines as a table of that width allows, broken between words only."""
-    cells = [max((len(row[place]) for row in rows), default=0) for place in range(len(columns))]
+    cells = [max((len(row[number]) for row in rows), default=0) for number in range(len(columns))]
     headers = list(columns)
     for most in range(max(map(len, columns)), 0, -1):
         widths = [

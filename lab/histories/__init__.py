@@ -3,7 +3,7 @@
     History ──► run_history ──► Network over a ShuffledTransport ──► tables, deliveries, crossings
     (steps)        │                        │                                   │
                    │                        └──► Witness: what holds at any time│
-                   └──► World ──► Oracle: what must have come of it ──► verdicts ┘──► Run
+                   └──► World ──► Oracle: what must have come of it ──► checks ──┘──► Run
 
 A :class:`~lab.histories.steps.History` says what happens in which network, step by
 step, in plain text.  :func:`~lab.histories.running.run_history` lets it happen,

@@ -20,7 +20,7 @@ def wrong_at_rest(
     network: Network, oracle: Oracle, publications: Collection[Publication]
 ) -> Iterator[str]:
     """What is wrong with a network at rest, and with what became of documents published at rest."""
-    yield from wrong_ways(publications, oracle)
+    yield from wrong_routes(publications, oracle)
     yield from wrong_frozen(publications, network)
     yield from wrong_tables(network, oracle)
 
@@ -29,7 +29,7 @@ def wrong_at_rest(
 
 
 def wrong_tables(network: Network, oracle: Oracle) -> Iterator[str]:
-    """What is wrong with what brokers know, and with what they have told each other."""
+    """What is wrong with what brokers know, and with what they have sent each other."""
     if set(network.routers) != set(oracle.costs):
         yield f"the brokers {sorted(network.routers)} are up, not {sorted(oracle.costs)}"
         return
@@ -37,10 +37,10 @@ def wrong_tables(network: Network, oracle: Oracle) -> Iterator[str]:
         wrong = _wrong_knowledge(router, oracle)
         for each in wrong:
             yield f"{broker}: {each}"
-    for told in oracle.costs:
-        for teller in oracle.costs[told]:
-            for each in _wrong_channels(network, oracle, teller, told):
-                yield f"{teller} to {told}: {each}"
+    for receiver in oracle.costs:
+        for sender in oracle.costs[receiver]:
+            for each in _wrong_channels(network, oracle, sender, receiver):
+                yield f"{sender} to {receiver}: {each}"
 
 
 def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
     for name, neighbour in router.neighbours.items():
         keys = {entry.key for entry in expected if entry.last_hop == name}
         if set(neighbour.advertised) != keys:
-            yield f"{name} has told it of {sorted(neighbour.advertised)} instead of {sorted(keys)}"
+            yield f"{name} has sent it of {sorted(neighbour.advertised)} instead of {sorted(keys)}"
         if any(channel.has_news for channel in neighbour.outgoing.values()):
             yield f"has something to tell {name}, and does not"
     patterns = {entry.pattern for entry in router.subscriptions()}
@@ -78,19 +78,19 @@ def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
         yield f"matches {router.table_size} patterns, and knows of {len(patterns)}"
 
 
-def _wrong_channels(network: Network, oracle: Oracle, teller: str, told: str) -> Iterator[str]:
-    outgoing = network.routers[teller].neighbours[told].outgoing
-    incoming = network.routers[told].neighbours[teller].incoming
-    expected = {channel.trees: channel for channel in oracle.channels(teller, told)}
+def _wrong_channels(network: Network, oracle: Oracle, sender: str, receiver: str) -> Iterator[str]:
+    outgoing = network.routers[sender].neighbours[receiver].outgoing
+    incoming = network.routers[receiver].neighbours[sender].incoming
+    expected = {channel.trees: channel for channel in oracle.channels(sender, receiver)}
     ours = {number: channel.course.trees for number, channel in outgoing.items()}
     theirs = {number: channel.trees for number, channel in incoming.items()}
     if ours != theirs:
-        yield f"the teller has the channels {ours}, the one who is told {theirs}"
+        yield f"the sender has the channels {ours}, the receiver {theirs}"
     if Counter(ours.values()) != Counter(list(expected)):
         yield f"has channels for the trees {_trees(ours.values())}, not {_trees(expected)}"
     known: dict[frozenset[str] | None, set[Pattern]] = {}
-    for entry in network.routers[told].subscriptions():
-        if entry.last_hop == teller:
+    for entry in network.routers[receiver].subscriptions():
+        if entry.last_hop == sender:
             known.setdefault(entry.trees, set()).add(entry.pattern)
     for channel in outgoing.values():
         wanted = expected.get(channel.course.trees)
@@ -98,38 +98,38 @@ def _wrong_channels(network: Network, oracle: Oracle, teller: str, told: str) ->
             continue
         where = f"of {_trees([wanted.trees])}"
         if known.get(wanted.trees, set()) != set(channel.told):
-            yield f"{where} is known {_shown(known.get(wanted.trees, ()))}, not what was told"
-        reason = _wrong_told(oracle, wanted, channel.told)
+            yield f"{where} is known {_shown(known.get(wanted.trees, ()))}, not what was sent"
+        reason = _wrong_sent(oracle, wanted, channel.told)
         if reason is None and oracle.world.strategy.merging is not None:
-            reason = _wrong_size(network, oracle, wanted, channel.told, teller, told)
+            reason = _wrong_size(network, oracle, wanted, channel.told, sender, receiver)
         if reason is not None:
-            yield f"{where} is told {_shown(channel.told)}: {reason}"
+            yield f"{where} is sent {_shown(channel.told)}: {reason}"
 
 
-def _wrong_told(oracle: Oracle, channel: ExpectedChannel, told: tuple[Pattern, ...]) -> str | None:
+def _wrong_sent(oracle: Oracle, channel: ExpectedChannel, sent: tuple[Pattern, ...]) -> str | None:
     strategy = oracle.world.strategy
     everything = oracle.subscriptions(channel)
     wanted = [each for each in everything if channel.admits(each)]
     if not strategy.covering:
-        if Counter(told) == Counter(wanted):
+        if Counter(sent) == Counter(wanted):
             return None
         return f"wanted is {_shown(wanted)}"
-    if len(set(told)) < len(told):
+    if len(set(sent)) < len(sent):
         return "something twice"
     # What covers a pattern and cannot match shows that the pattern cannot match either, though
     # ``overlaps``, which is sharp for paths only, may not see that.
     hopeless = [each for each in everything if not channel.admits(each)]
     missed = [
-        each for each in wanted if not any(covers_once(one, each) for one in (*told, *hopeless))
+        each for each in wanted if not any(covers_once(one, each) for one in (*sent, *hopeless))
     ]
     if missed:
         return f"wanted is {_shown(missed)}, too"
     if strategy.merging is None:
-        surplus = set(told).difference(wanted)
+        surplus = set(sent).difference(wanted)
         if surplus:
             return f"nobody wants {_shown(surplus)}"
-        if len(maximal(told)) < len(told):
-            return f"{_shown(maximal(told))} would do"
+        if len(maximal(sent)) < len(sent):
+            return f"{_shown(maximal(sent))} would do"
     return None
 
 
@@ -137,19 +137,19 @@ def _wrong_size(
     network: Network,
     oracle: Oracle,
     channel: ExpectedChannel,
-    told: tuple[Pattern, ...],
-    teller: str,
+    sent: tuple[Pattern, ...],
+    sender: str,
     receiver: str,
 ) -> str | None:
     """Mergers must not be more than what they stand for: what clients want and others tell."""
     tree = min(channel.trees)
     wanted = [
         entry.pattern
-        for entry in network.routers[teller].subscriptions()
+        for entry in network.routers[sender].subscriptions()
         if entry.trees is None or (tree in entry.trees and entry.last_hop != receiver)
     ]
     enough = maximal(each for each in wanted if channel.admits(each))
-    return f"{_shown(enough)} would do" if len(told) > len(enough) else None
+    return f"{_shown(enough)} would do" if len(sent) > len(enough) else None
 
 
 def maximal(patterns: Iterable[Pattern]) -> list[Pattern]:
@@ -179,19 +179,19 @@ def _trees(groups: Iterable[frozenset[str]]) -> list[list[str]]:
 # --- documents -----------------------------------------------------------------------------------
 
 
-def wrong_ways(publications: Collection[Publication], oracle: Oracle) -> Iterator[str]:
-    """What is wrong with the ways of documents that were published at rest and have arrived."""
+def wrong_routes(publications: Collection[Publication], oracle: Oracle) -> Iterator[str]:
+    """What is wrong with the routes of documents that were published at rest and have arrived."""
     for publication in publications:
         if publication.is_refusable:
             if publication.refusals != 1 or publication.got or publication.crossings:
                 yield f"{publication.content!r} is to be refused, once, and to go nowhere"
         elif publication.is_promised:
-            for each in _wrong_way(publication, oracle):
+            for each in _wrong_route(publication, oracle):
                 yield f"{publication.content!r} of {publication.client}: {each}"
     yield from _wrong_order(publications)
 
 
-def _wrong_way(publication: Publication, oracle: Oracle) -> Iterator[str]:
+def _wrong_route(publication: Publication, oracle: Oracle) -> Iterator[str]:
     wanted = oracle.wanted(publication.content, publication.origin)
     needed = oracle.crossings(publication.origin, wanted)
     crossed = set(publication.crossings)
@@ -231,8 +231,8 @@ def _wrong_order(publications: Collection[Publication]) -> Iterator[str]:
     """On a tree at rest nothing overtakes anything, so documents arrive as they were published."""
     last: dict[tuple[str, str], int] = {}
     for publication in publications:
-        for client, place in publication.places.items():
+        for client, turn in publication.turns.items():
             pair = (publication.client, client)
-            if place < last.get(pair, -1):
+            if turn < last.get(pair, -1):
                 yield f"{client} gets {publication.id} of {publication.client} too late"
-            last[pair] = place
+            last[pair] = turn

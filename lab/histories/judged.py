@@ -3,7 +3,7 @@
     Simulation ──► links that lose, double, reorder, delay ──► tables, deliveries, crossings
          │                              │                                  │
          │                              └──► Witness: what holds at any time
-         └── judge ──► World ──► Oracle: what must have come of it ──► verdicts ──► what is wrong
+         └── judge ──► World ──► Oracle: what must have come of it ──► checks ──► what is wrong
 
 In :mod:`~lab.histories.running` messages arrive in any order, but each does.  Here
 they are frames on links that lose them, and arrive because sessions see to it, while links slow

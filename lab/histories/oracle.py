@@ -2,7 +2,7 @@
 
 A broker sees its links; the observer sees who is attached where, what each client wants and
 promises, and which links are up.  From that alone, and from nothing that happened before, follows
-where a document goes and what each broker has been told:
+where a document goes and what each broker has been sent:
 
 * a document goes to exactly those clients whose own subscriptions match it, among those that can be
   reached, and crosses a link of its tree exactly where one of them is beyond;
@@ -94,12 +94,12 @@ class World:
 
 
 class ExpectedChannel(NamedTuple):
-    """What one broker should have told another: for which trees, and from which brokers."""
+    """What one broker should have sent another: for which trees, and from which brokers."""
 
     trees: frozenset[str]
     brokers: frozenset[str]
     promises: frozenset[Promise] | None
-    """None where everything is told, whatever is promised."""
+    """None where everything is sent, whatever is promised."""
 
     def admits(self, pattern: Pattern) -> bool:
         """Whether something that is promised may match a pattern."""
@@ -187,29 +187,29 @@ class Oracle:
             for (client, key), promise in promises.items()
         }
 
-    def channels(self, teller: str, told: str) -> list[ExpectedChannel]:
-        """What one broker should have told a neighbour that it has a link to."""
+    def channels(self, sender: str, receiver: str) -> list[ExpectedChannel]:
+        """What one broker should have sent a neighbour that it has a link to."""
         shapes: dict[object, set[str]] = {}
         edges: dict[str, Edges] = {}
-        for origin in self._origins(teller, told):
+        for origin in self._origins(sender, receiver):
             tree, edges_of_tree = self.tree_of(origin)
             edges[tree] = edges_of_tree
-            shapes.setdefault(_shape(edges_of_tree, told, teller), set()).add(tree)
+            shapes.setdefault(_shape(edges_of_tree, receiver, sender), set()).add(tree)
         return [
             ExpectedChannel(
                 frozenset(trees),
-                beyond(edges[min(trees)], told, teller),
+                beyond(edges[min(trees)], receiver, sender),
                 self._promised(trees),
             )
             for trees in shapes.values()
         ]
 
-    def _origins(self, teller: str, told: str) -> list[str]:
+    def _origins(self, sender: str, receiver: str) -> list[str]:
         """Brokers whose documents may come over a link: all but one speak for a tree each."""
         if self._towards is Towards.EVERYONE:
-            _, edges = self.tree_of(teller)
-            return [teller] if told in edges.get(teller, ()) else []
-        return [origin for origin in self._promises if self.parents[origin].get(teller) == told]
+            _, edges = self.tree_of(sender)
+            return [sender] if receiver in edges.get(sender, ()) else []
+        return [origin for origin in self._promises if self.parents[origin].get(sender) == receiver]
 
     def _promised(self, trees: set[str]) -> frozenset[Promise] | None:
         if self._towards is not Towards.ADVERTISEMENTS:

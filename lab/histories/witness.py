@@ -49,7 +49,7 @@ class Publication:
     """Whether the client has promised such documents, so that all who want it must get it."""
     id: DocumentId | None = None
     got: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)
     """The how manyth delivery of all it was, by client."""
     crossings: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each link, from sender to receiver, was crossed."""
@@ -78,7 +78,7 @@ class Publication:
         )
 
 
-class Session:
+class ClientSession:
     """A client while it is attached to a broker that is up: what it ever wanted, what it got."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Witness(Observer):
 
     def __init__(self) -> None:
         self.wrong: list[str] = []
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ClientSession] = {}
         self.arrived: list[Publication] = []
         """In the order in which brokers took them in."""
         self._published: dict[int, Publication] = {}
@@ -107,7 +107,7 @@ class Witness(Observer):
         """How often each broker has crashed."""
 
     def publish(self, publication: Publication) -> None:
-        """Expect a document; its content is told apart from equal ones by being the same object."""
+        """Expect a document; equal contents are distinguished as objects."""
         self._published[id(publication.content)] = publication
 
     def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
@@ -115,7 +115,7 @@ class Witness(Observer):
         broker = envelope.receiver
         match envelope.message:
             case LinkUp(kind=LinkKind.CLIENT):
-                self._sessions[envelope.sender] = Session()
+                self._sessions[envelope.sender] = ClientSession()
             case Subscribe(subscriptions):
                 self._sessions[envelope.sender].want(subscriptions.items())
             case Publish(content):
@@ -156,7 +156,7 @@ class Witness(Observer):
         """A client has got a document."""
         publication = self._by_id[delivery.id]
         publication.got.setdefault(client, []).append(tuple(sorted(delivery.subscriptions)))
-        publication.places[client] = self.deliveries
+        publication.turns[client] = self.deliveries
         self.deliveries += 1
         session = self._sessions[client]
         if delivery.id in session.got:

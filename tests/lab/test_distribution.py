@@ -34,8 +34,8 @@ def test_twigcast_ships_the_packages_of_src_alone() -> None:
 
 def test_the_laboratory_ships_all_its_packages() -> None:
     listed = read_project(LAB)["tool"]["setuptools"]["packages"]
-    folders = sorted(path.parent.relative_to(ROOT) for path in LAB.rglob("__init__.py"))
-    assert listed == [".".join(folder.parts) for folder in folders]
+    folders = (path.parent.relative_to(ROOT).parts for path in LAB.rglob("__init__.py"))
+    assert listed == sorted(".".join(parts) for parts in folders if "build" not in parts)
 
 
 def test_the_laboratory_has_the_version_of_twigcast() -> None:

@@ -186,7 +186,7 @@ def test_each_row_is_there_with_its_goal(results: dict[str, Result]) -> None:
     assert bounds == ROWS
     for name, result in results.items():
         assert result.unit, name
-        assert result.verdict == "", name
+        assert result.outcome == "", name
         json.dumps(result.as_json())
         if not name.startswith("hop"):  # noise may make a short chain quicker than one broker
             assert result.value > 0, name

@@ -189,7 +189,7 @@ def test_each_row_is_there_with_its_goal(
     results, _ = found
     assert {name: one.goal and one.goal.bound for name, one in results.items()} == ROWS
     # Goals are about the full sizes: at others nothing is judged.
-    assert {one.verdict for one in results.values()} == {""}
+    assert {one.outcome for one in results.values()} == {""}
     for name, one in results.items():
         assert one.value > 0 or name.startswith(("missed", "growth")), name
         json.dumps(one.as_json())

@@ -134,14 +134,14 @@ def test_spread_is_a_share_of_the_median() -> None:
 )
 def test_a_goal_is_met_or_missed(goal: Goal, value: float, verdict: str, share: float) -> None:
     result = Result("n", "w", value, "×", goal=goal)
-    assert result.verdict == verdict
+    assert result.outcome == verdict
     assert result.as_json()["verdict"] == verdict
     assert goal.share(value) == pytest.approx(share)
 
 
 def test_a_goal_about_another_size_is_not_judged(tmp_path: Path) -> None:
     result = Result("x", "small work", 99.0, "s", goal=Goal(1, applies=False))
-    assert (result.verdict, result.as_json()["verdict"], result.as_json()["goal"]) == (
+    assert (result.outcome, result.as_json()["verdict"], result.as_json()["goal"]) == (
         "",
         None,
         "≤ 1",
@@ -158,7 +158,7 @@ def test_rows_of_full_size_are_judged_in_a_quick_run_too() -> None:
 
 def test_without_a_goal_there_is_no_verdict() -> None:
     result = Result("n", "w", 1.0, "×")
-    assert (result.verdict, result.as_json()["verdict"], result.as_json()["goal"]) == (
+    assert (result.outcome, result.as_json()["verdict"], result.as_json()["goal"]) == (
         "",
         None,
         None,

@@ -275,7 +275,7 @@ def test_each_row_is_there_with_its_goal(results: dict[str, Result]) -> None:
     for name, result in results.items():
         assert result.value > 0, name
         assert result.unit, name
-        assert result.verdict == "", name
+        assert result.outcome == "", name
         json.dumps(result.as_json())
 
 
