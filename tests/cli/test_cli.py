@@ -279,7 +279,6 @@ def test_match_reads_standard_input(tmp_path: Path) -> None:
         ),
         ("match - -".split(), "can be read once only"),
         ("match s.txt a.xml --key k".split(), "--key goes with --explain"),
-        ("bench --dtd nowhere.dtd".split(), "nowhere.dtd is not here; name a DTD with --dtd"),
         (["advertise", "examples/news.dtd", "--root", "nonsense"], "nonsense"),
         (["advertise", "examples/news.dtd", "--overlaps", "a[count(b)]"], "count()"),
     ],

@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 from folders import ROOT
 
 import twigcast
@@ -48,10 +47,3 @@ def test_the_laboratory_has_the_version_of_twigcast() -> None:
 def test_twigcast_works_where_there_is_no_laboratory() -> None:
     script = "import sys; sys.modules['lab'] = None\nfrom twigcast.cli import app"
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-@pytest.mark.parametrize("arguments", [["--version"], ["experiment", "--json"]])
-def test_the_command_is_installed(arguments: list[str]) -> None:
-    command = [str(Path(sys.executable).with_name("twigcast-lab")), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(("twigcast-lab ", '{"name": "xsearch-time"'))
