@@ -16,7 +16,7 @@ help: ## list the targets
 setup: $(INSTALLED) $(JAVA) ## make .venv, install the pinned dependencies, build the kernel, find a JVM
 
 # When nothing but the kernel's sources are newer, only the kernel is built again.
-$(INSTALLED): pyproject.toml constraints.txt setup.py tools/setup.sh $(KERNEL_SOURCES)
+$(INSTALLED): pyproject.toml lab/pyproject.toml constraints.txt setup.py tools/setup.sh $(KERNEL_SOURCES)
 	@tools/setup.sh $(if $(filter-out $(KERNEL_SOURCES),$?),all,kernel)
 	@touch $@
 
@@ -44,7 +44,7 @@ nightly: lint $(SPARK_CLASSES) ## all tests, the long ones too, with many more r
 	$(VENV)/pytest -n 2 --dist loadgroup --hypothesis-profile=nightly
 
 bench: setup ## our own speed, beside peers
-	$(VENV)/twigcast bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench
+	$(VENV)/twigcast-lab bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench
 
 docs: setup ## the pages of docs/ as a site in site/
 	$(VENV)/mkdocs build --quiet --strict
@@ -57,5 +57,5 @@ constraints: setup ## pin the newest versions that install together, in constrai
 
 clean: ## remove everything that the other targets make
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf src/twigcast.egg-info src/twigcast/*/*.so
-	find src tests tools -name __pycache__ -type d -exec rm -rf {} +
+	rm -rf src/twigcast.egg-info lab/twigcast_lab.egg-info lab/build src/twigcast/*/*.so
+	find src lab tests tools -name __pycache__ -type d -exec rm -rf {} +

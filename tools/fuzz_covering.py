@@ -27,8 +27,8 @@ import fuzz_matcher
 import fuzz_matcher_lives
 import fuzz_rounds
 
-from twigcast.covering import CoveringTable, LinearSearch, PatternSearch, PublishedSearch, Search
-from twigcast.covering.pairwise import Prepared
+from lab.published import LinearSearch, PublishedSearch
+from twigcast.covering import CoveringTable, PatternSearch, Prepared, Search
 from twigcast.errors import SubscriptionError
 from twigcast.language import LanguageLimits, Pattern, parse
 

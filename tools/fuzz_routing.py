@@ -4,7 +4,7 @@
 
 Work is done in rounds.  Each is a random history: clients come and go, subscribe, advertise and
 publish, links are cut and brokers crash, and messages arrive in any order that links allow.  It is
-held against an observer who knows everything (``twigcast.simulation.histories``): where documents
+held against an observer who knows everything (``lab.histories``): where documents
 go, over which links, what stands in every table, and that nothing is left in the end.
 
 Rounds run in a process of their own, so that a crash or a hang is a finding too.  A round depends
@@ -20,11 +20,11 @@ from typing import Any
 
 import fuzz_rounds
 from fuzz_matcher import shrink
-from fuzz_routing_histories import draw_history
 
+from lab.histories.drawn import draw_history
+from lab.histories.running import run_history
+from lab.histories.steps import Advertise, History, Publish
 from twigcast.errors import OverlayError
-from twigcast.simulation.histories.running import run_history
-from twigcast.simulation.histories.steps import Advertise, History, Publish
 
 
 def judge(history: History, order: int) -> str | None:
@@ -62,8 +62,8 @@ def reproduction(history: History, order: int, wrong: str) -> str:
     """A script that shows the finding."""
     lines = [f"# {line}" for line in wrong.splitlines()]
     lines += [
-        "from twigcast.simulation.histories.steps import *",
-        "from twigcast.simulation.histories.running import run_history",
+        "from lab.histories.steps import *",
+        "from lab.histories.running import run_history",
         "",
         "history = History(",
         f"    brokers={history.brokers!r},",

@@ -25,11 +25,12 @@ def resolve() -> dict[str, str]:
     """Return name and version of every distribution that a full set-up takes, ours excepted."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     command += ["--dry-run", "--ignore-installed", "--no-build-isolation", "--report", "-"]
-    command += ["--editable", f"{ROOT}[all,dev]", "pip", "setuptools", "wheel", WHEEL]
+    command += ["--editable", f"{ROOT}[all,dev]", "--editable", f"{ROOT}/lab"]
+    command += ["pip", "setuptools", "wheel", WHEEL]
     report = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     metadata = [item["metadata"] for item in json.loads(report)["install"]]
     pins = {re.sub(r"[-_.]+", "-", each["name"]).lower(): each["version"] for each in metadata}
-    del pins["twigcast"]
+    del pins["twigcast"], pins["twigcast-lab"]
     return pins
 
 

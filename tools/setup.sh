@@ -73,7 +73,9 @@ install() {
     pip="$python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt"
     $pip pip
     $pip setuptools wheel Cython
-    $pip --no-build-isolation --editable '.[all,dev]'
+    # For the laboratory, whose folder is its package, setuptools warns of folders of that name.
+    PYTHONWARNINGS='ignore:Editable installation:UserWarning' \
+        $pip --no-build-isolation --editable '.[all,dev]' --editable lab
 }
 
 if environment_works; then

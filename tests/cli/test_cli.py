@@ -279,7 +279,6 @@ def test_match_reads_standard_input(tmp_path: Path) -> None:
         ),
         ("match - -".split(), "can be read once only"),
         ("match s.txt a.xml --key k".split(), "--key goes with --explain"),
-        ("bench --dtd nowhere.dtd".split(), "nowhere.dtd is not here; name a DTD with --dtd"),
         (["advertise", "examples/news.dtd", "--root", "nonsense"], "nonsense"),
         (["advertise", "examples/news.dtd", "--overlaps", "a[count(b)]"], "count()"),
     ],
@@ -376,15 +375,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert errors == b""
 
 
-def test_bench_reports_each_measurement() -> None:
-    arguments = ["--dtd", str(EXAMPLES / "news.dtd"), "--rounds", "2", "--json"]
-    found = lines("bench", "foundation", *arguments)
-    ways = {str(line["way"]) for line in found}
-    assert {"expat alone", "twigcast kernel", "lxml fromstring", "twigcast.parse"} <= ways
-    assert all(isinstance(line["seconds"], float) and line["seconds"] > 0 for line in found)
-
-
 def test_help_names_every_command() -> None:
     shown = CliRunner().invoke(app, ["--help"]).stdout
-    for command in ("match", "advertise", "generate", "bench"):
+    for command in ("match", "advertise", "generate", "simulate"):
         assert command in shown

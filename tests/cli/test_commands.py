@@ -25,11 +25,11 @@ def test_a_command_loads_what_it_needs() -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     loaded = set(result.stdout.decode().splitlines()[-1].split())
     assert "twigcast.cli.broker" in loaded
-    assert not {"twigcast.experiments", "twigcast.covering", "twigcast.cli.ask"} & loaded
+    assert not {"twigcast.covering", "twigcast.cli.ask"} & loaded
 
 
 def test_help_knows_all_commands_and_what_is_none_is_told() -> None:
-    for name in ("match", "compact", "network", "bench"):
+    for name in ("match", "compact", "network", "simulate"):
         assert name in CliRunner().invoke(app, ["--help"]).stdout
     assert "Did you mean 'publish'" in CliRunner().invoke(app, ["publsh"]).stderr
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from twigcast.cli import app
 from twigcast.cli.simulate import simulate
-from twigcast.documents import Source, decompose
+from twigcast.documents import Source
 from twigcast.routing import PAPER_STRATEGIES
 from twigcast.simulation import Scenario, Simulation
 from twigcast.simulation.scenario import run as scenario_run
@@ -172,28 +172,11 @@ def test_clients_can_be_spread() -> None:
     assert alone["strategies"][0]["expected_deliveries"] == answer["strategies"][0]["deliveries"]
 
 
-def test_paths_are_routed_by_themselves() -> None:
-    answer = told(*SMALL, "--by-paths", "--strategy", "advertisements")
-    whole = told(*SMALL, "--strategy", "advertisements")
-    (by_paths,), (run,) = answer["strategies"], whole["strategies"]
-    assert by_paths["deliveries"] == run["deliveries"]
-    assert by_paths["received"]["publish"] > 2 * run["received"]["publish"]
-
-
 def test_subscriptions_can_be_trees_with_values() -> None:
     options = (*SMALL, "--subscriptions", "3", "--shape", "tree", "--branching", "0.5")
     plain, compared = told(*options), told(*options, "--values", "1")
     for one, other in zip(plain["strategies"], compared["strategies"], strict=True):
         assert 0 < other["deliveries"] < one["deliveries"]
-
-
-def test_a_publication_is_a_distinct_path(tmp_path: Path, offices: Path) -> None:
-    offices.write_text(OFFICES.replace(', dear = "//stock[@price > 15]"', ""), encoding="utf-8")
-    (run,) = told("--network", offices, "--by-paths", offices.parent / "documents")["strategies"]
-    paths = [
-        len(list(decompose(file.read_bytes(), ""))) for file in (tmp_path / "documents").iterdir()
-    ]
-    assert run["received"]["publish"] == 3 * sum(paths)
 
 
 def test_subscribing_one_by_one_takes_more_messages_and_comes_to_the_same_tables() -> None:
@@ -261,7 +244,6 @@ def test_the_json_says_what_was_run(offices: Path) -> None:
         "skew": 1.0,
         "values": 0.0,
         "one_by_one": False,
-        "by_paths": False,
         "latency_ms": None,
         "loss": 0.1,
         "faults": 1,
@@ -320,8 +302,6 @@ def test_every_option_of_the_command_is_a_field() -> None:
         ([*SMALL, "--strategy", "imperfect-merging:x"], "a number from 0 to 1, not 'x'"),
         ([*SMALL, "--strategy", "merging"], "Invalid value for --strategy: "),
         ([*SMALL, "--topology", "ring:count=3"], "Invalid value for --topology: "),
-        (["--dtd", PROTEIN, "--by-paths", "--shape", "tree"], "--shape path, without --values"),
-        ([*SMALL, "--by-paths", "--values", "0.5"], "without --values"),
         ([*SMALL, "--loss", "1"], "--loss"),
         ([*SMALL, str(EXAMPLES / "documents")], "leave it out, or the files"),
         (["--network", "nowhere.toml"], "give the path of a TOML file"),
@@ -378,11 +358,6 @@ def test_merging_needs_something_to_count(offices: Path) -> None:
     assert "let one advertise a dtd or a path" in refused(*options, "--strategy", "all")
 
 
-def test_paths_need_linear_subscriptions_in_a_file_too(offices: Path) -> None:
-    said = refused("--network", offices, "--by-paths")
-    assert "'desk': 'dear' is //stock[@price>15]" in said
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -403,16 +378,16 @@ def test_documents_that_cannot_be_published_are_named(
 class Forgetful(Simulation):
     """Loses the content of every document, and has another one arrive."""
 
-    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
-        super().publish(client, b"<ProteinDatabase/>", by_paths=by_paths)
+    def publish(self, client: str, content: Source) -> None:
+        super().publish(client, b"<ProteinDatabase/>")
 
 
 class Stuttering(Simulation):
     """Says everything twice."""
 
-    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
-        super().publish(client, content, by_paths=by_paths)
-        super().publish(client, content, by_paths=by_paths)
+    def publish(self, client: str, content: Source) -> None:
+        super().publish(client, content)
+        super().publish(client, content)
 
 
 @pytest.mark.parametrize(

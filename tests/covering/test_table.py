@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from strategies import NAMESPACES, linear_expressions
 from workloads import example, real
 
-from twigcast.covering import Change, CoveringTable, LinearSearch, PatternSearch, covers
+from lab.published import LinearSearch
+from twigcast.covering import Change, CoveringTable, PatternSearch, covers
 from twigcast.covering.pairwise import Prepared
 from twigcast.errors import DuplicateKeyError, SubscriptionError, UnknownKeyError
 from twigcast.language import Pattern, parse

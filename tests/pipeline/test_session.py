@@ -44,7 +44,7 @@ def test_all_but_the_pipeline_works_without_spark_and_that_says_what_to_install(
     missing: str,
 ) -> None:
     code = WITHOUT.format(blocked=[missing]) + (
-        "import twigcast, twigcast.cli, twigcast.experiments\n"
+        "import twigcast, twigcast.cli\n"
         "assert twigcast.parse('//a').matches('<a/>')\n"
         "try:\n"
         "    import twigcast.pipeline\n"

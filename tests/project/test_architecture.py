@@ -1,13 +1,15 @@
 """Which package may import which, and that the real imports keep to it.
 
 A package may import the packages in its row and nothing else of Twigcast; ``errors`` is open to
-all.  The table is read bottom-up: a lower box never imports a higher one.
+all.  The table is read bottom-up: a lower box never imports a higher one.  The laboratory,
+``lab/``, uses what packages export, and nothing in ``src`` imports it.
 """
 
 from __future__ import annotations
 
 import ast
 import graphlib
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from folders import ROOT
 import twigcast
 
 SOURCE = ROOT / "src" / "twigcast"
+LABORATORY = ROOT / "lab"
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -68,9 +71,7 @@ ALLOWED: dict[str, set[str]] = {
         "workload",
     },
 }
-EVERYTHING = set(ALLOWED)
-ALLOWED["experiments"] = set(EVERYTHING)
-ALLOWED["cli"] = EVERYTHING | {"experiments"}
+ALLOWED["cli"] = set(ALLOWED)
 
 UPWARD = {
     ("language", "matching"): "Pattern.matches is a convenience, imported when called",
@@ -80,12 +81,12 @@ UPWARD = {
 
 OUTSIDE = {
     "pyspark": {"pipeline"},
-    "grpc": {"broker", "client", "experiments"},
+    "grpc": {"broker", "client"},
     "google": {"broker", "client", "wire"},
     "fastapi": {"broker"},
     "uvicorn": {"broker"},
     "prometheus_client": {"broker"},
-    "lxml": {"schema", "experiments"},
+    "lxml": {"schema"},
     "typer": {"cli"},
     "rich": {"cli"},
 }
@@ -128,6 +129,7 @@ def test_imports_keep_to_the_table(path: Path) -> None:
     package = package_of(path)
     for name in imported_names(path):
         top, _, rest = name.partition(".")
+        assert top != "lab", f"{path} imports the laboratory"
         if top in OUTSIDE:
             assert package in OUTSIDE[top], f"{package} imports {top}"
         if top != "twigcast" or not rest or package == "__init__":
@@ -135,6 +137,23 @@ def test_imports_keep_to_the_table(path: Path) -> None:
         target = rest.partition(".")[0]
         allowed = ALLOWED[package] | {package, "errors"}
         assert target in allowed or (package, target) in UPWARD, f"{package} imports {target}"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(LABORATORY.rglob("*.py")), ids=lambda path: str(path.relative_to(LABORATORY))
+)
+def test_the_laboratory_uses_what_packages_export(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("twigcast"):
+            assert node.module is not None
+            assert node.module.count(".") <= 1, f"{path} reaches past the door to {node.module}"
+            if node.module == "twigcast.errors":  # a module, every name of which is public
+                continue
+            exported = {*importlib.import_module(node.module).__all__, "__version__"}
+            for alias in node.names:
+                assert alias.name in exported, f"{node.module} does not export {alias.name}"
+        elif isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("twigcast.") for alias in node.names)
 
 
 def test_compiled_code_is_reached_through_its_package() -> None:
@@ -147,10 +166,8 @@ def test_compiled_code_is_reached_through_its_package() -> None:
 
 def past_doors() -> Iterator[str]:
     """The imports of names that another package does not export."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        package = package_of(path)
-        if package == "experiments":
-            continue
+    for path in sorted([*SOURCE.rglob("*.py"), *LABORATORY.rglob("*.py")]):
+        package = package_of(path) if path.is_relative_to(SOURCE) else "lab"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.ImportFrom) or node.module is None:
                 imported = node.names if isinstance(node, ast.Import) else ()
@@ -159,13 +176,13 @@ def past_doors() -> Iterator[str]:
                 continue
             top, _, rest = node.module.partition(".")
             target, _, behind = rest.partition(".")
-            if top != "twigcast" or target in (package, "experiments"):
+            if top != "twigcast" or target == package:
                 continue
             if (SOURCE / f"{target}.py").is_file() or not target:
                 continue  # a module has no inside
             for alias in node.names:
                 if behind or alias.name not in exported(target):
-                    yield f"{path.relative_to(SOURCE)}: {node.module} has no door for {alias.name}"
+                    yield f"{path.relative_to(ROOT)}: {node.module} has no door for {alias.name}"
 
 
 @cache

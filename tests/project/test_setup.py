@@ -107,7 +107,7 @@ def test_continuous_integration_calls_make_test_alone() -> None:
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
         ("test", ["ruff check", "ruff format --check", "mypy", "pytest"]),
         ("nightly", ["pytest -n 2 --dist loadgroup --hypothesis-profile=nightly"]),
-        ("bench", ["twigcast bench"]),
+        ("bench", ["twigcast-lab bench"]),
         ("docs", ["mkdocs build"]),
         ("wheel", ["tools/wheel.sh dist"]),
         ("constraints", ["tools/pin.py"]),
@@ -131,7 +131,8 @@ def test_make_help_names_every_target() -> None:
 def finished(tmp_path: Path) -> Path:
     """A folder in the state that a finished set-up leaves: every input older than its result."""
     kernel = "src/twigcast/matching/_kernel.pyx"
-    inputs = ["pyproject.toml", "constraints.txt", "setup.py", "tools/setup.sh", kernel]
+    inputs = ["pyproject.toml", "lab/pyproject.toml", "constraints.txt", "setup.py"]
+    inputs += ["tools/setup.sh", kernel]
     results = [".venv/installed", ".venv/java-home/bin/java"]
     shutil.copy(ROOT / "Makefile", tmp_path)
     for seconds, name in [(1000, each) for each in inputs] + [(2000, each) for each in results]:
@@ -146,7 +147,9 @@ def test_a_second_set_up_does_nothing(finished: Path) -> None:
     assert "Nothing to be done" in run_make(finished, "--dry-run", "setup")
 
 
-@pytest.mark.parametrize("changed", ["pyproject.toml", "constraints.txt", "setup.py"])
+@pytest.mark.parametrize(
+    "changed", ["pyproject.toml", "lab/pyproject.toml", "constraints.txt", "setup.py"]
+)
 def test_a_changed_requirement_installs_again(finished: Path, changed: str) -> None:
     os.utime(finished / changed, (3000, 3000))
     assert "tools/setup.sh all" in run_make(finished, "--dry-run", "setup")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import twigcast
+from lab.histories.shuffled import ShuffledTransport
 from twigcast.errors import NetworkError, OverlayError
 from twigcast.routing import (
     ANYTHING,
@@ -28,7 +29,6 @@ from twigcast.routing import (
     Strategy,
     network,
 )
-from twigcast.simulation.histories.shuffled import ShuffledTransport
 
 CHAIN = Overlay("abc", [("a", "b"), ("b", "c")])
 RING = Overlay(

@@ -1,12 +1,9 @@
-"""Overlays, strategies, promises and path documents: small values that routing stands on."""
+"""Overlays, strategies and promises: small values that routing stands on."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from twigcast.documents import decompose
 from twigcast.errors import OverlayError
 from twigcast.language import parse
 from twigcast.routing import (
@@ -21,7 +18,6 @@ from twigcast.routing import (
     Strategy,
     Towards,
 )
-from twigcast.routing.paths import path_document
 from twigcast.schema import Advertisement, Schema
 
 
@@ -101,12 +97,6 @@ def test_a_strategy_may_be_given_by_name() -> None:
         Strategy.of(3)  # type: ignore[arg-type] # wrong on purpose
 
 
-def test_only_imperfect_merging_is_imperfect() -> None:
-    assert [name for name, each in STRATEGIES.items() if not each.is_perfect] == [
-        "imperfect-merging"
-    ]
-
-
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
@@ -138,13 +128,3 @@ def test_paths_are_counted_where_an_end_of_them_is_known() -> None:
     assert counter is not None
     assert counter.count([parse("/a/*")]) == 3
     assert counters.counter(frozenset((advertised, schema))) is counter
-
-
-XML = "http://www.w3.org/XML/1998/namespace"
-NAMES = st.tuples(st.sampled_from(["", "urn:x", "urn:y&<'\"", XML]), st.sampled_from("abc"))
-
-
-@given(path=st.lists(NAMES, min_size=1, max_size=6))
-def test_a_path_as_a_document_has_that_path_alone(path: list[tuple[str, str]]) -> None:
-    [publication] = decompose(path_document(path), "d")
-    assert publication.path == tuple(path)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twigcast.routing import Document, DocumentId
+from twigcast.routing import DocumentId
 from twigcast.routing.recent import RecentDocuments
 
 
-def document(number: int, incarnation: int = 0, path: int | None = None) -> Document:
-    return Document(DocumentId("a", incarnation, number), "a", b"<a/>", path)
+def document(number: int, incarnation: int = 0) -> DocumentId:
+    return DocumentId("a", incarnation, number)
 
 
 @given(numbers=st.lists(st.integers(0, 30)))
@@ -32,14 +32,6 @@ def test_what_is_far_behind_is_taken_to_have_been_seen(numbers: list[int]) -> No
         seen.add(number)
 
 
-def test_the_paths_of_a_document_are_told_apart() -> None:
-    recent = RecentDocuments()
-    assert recent.add(document(1, path=0))
-    assert recent.add(document(1, path=1))
-    assert not recent.add(document(1, path=0))
-    assert recent.add(document(1))
-
-
 def test_a_later_incarnation_begins_anew_and_an_earlier_one_is_over() -> None:
     recent = RecentDocuments()
     assert recent.add(document(5, incarnation=1))
@@ -50,7 +42,7 @@ def test_a_later_incarnation_begins_anew_and_an_earlier_one_is_over() -> None:
 def test_origins_are_told_apart() -> None:
     recent = RecentDocuments()
     assert recent.add(document(1))
-    assert recent.add(Document(DocumentId("b", 0, 1), "b", b"<a/>"))
+    assert recent.add(DocumentId("b", 0, 1))
 
 
 def test_memory_is_bounded() -> None:
@@ -59,5 +51,5 @@ def test_memory_is_bounded() -> None:
         assert recent.add(document(number))
     assert sum(len(origin.seen) for origin in recent._origins.values()) <= 21
     for number in range(10_000):
-        recent.add(Document(DocumentId(f"b{number}", 0, 1), "b", b"<a/>"))
+        recent.add(DocumentId(f"b{number}", 0, 1))
     assert len(recent._origins) <= 4096

@@ -299,22 +299,9 @@ def test_a_document_does_not_go_back() -> None:
     assert router.handle(document, "a") == [Send("c", document)]
 
 
-def test_a_document_by_paths_is_delivered_with_the_first_path_that_matches() -> None:
+def test_what_is_not_a_document_is_refused() -> None:
     router = broker("flooding")
-    router.handle(subscribe(s=NARROW, t=OTHER), "one")
-    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((OTHER,))),))
-    router.handle(update, "c")
-    identity = DocumentId("b", 0, 0)
-    assert router.handle(Publish("<a><b/><z/><c/></a>", by_paths=True), "two") == [
-        Send("one", Deliver(identity, b"<a><b></b></a>", ("s",))),
-        Send("c", Document(identity, "", b"<a><c></c></a>", 2)),
-    ]
-
-
-@pytest.mark.parametrize("by_paths", [False, True])
-def test_what_is_not_a_document_is_refused(by_paths: bool) -> None:
-    router = broker("flooding")
-    message = Publish("<a><b></a>", by_paths)
+    message = Publish("<a><b></a>")
     (sent,) = router.handle(message, "one")
     assert sent.link == "one"
     assert isinstance(sent.message, Refused)
@@ -335,9 +322,8 @@ def test_a_document_beyond_the_limits_is_refused_as_a_whole(
     router = Router("b", Strategy.named("flooding"), limits=limits)
     router.handle(LinkUp(LinkKind.CLIENT), "one")
     router.handle(subscribe(s=WIDE), "one")
-    for by_paths in (False, True):
-        (reason,) = refusals(router.handle(Publish(content, by_paths), "one"))
-        assert "cannot be read" in reason
+    (reason,) = refusals(router.handle(Publish(content), "one"))
+    assert "cannot be read" in reason
 
 
 def test_publishing_takes_an_advertisement_where_there_are_any() -> None:

@@ -13,8 +13,13 @@ from functools import partial
 from random import Random
 
 import pytest
-from fuzz_routing_histories import STRATEGIES, draw_overlay, draw_ring
-from fuzz_routing_vocabulary import (
+from hypothesis import settings
+from planted import Mistake, forget_what_was_covered, instead_of, original, remember_nothing
+
+import twigcast
+from lab.histories import Draft, JudgedSimulation
+from lab.histories.drawn import STRATEGIES, draw_overlay, draw_ring
+from lab.histories.vocabulary import (
     DEFINITIONS,
     PATHS,
     draw_any,
@@ -24,10 +29,6 @@ from fuzz_routing_vocabulary import (
     draw_pattern,
     draw_siblings,
 )
-from hypothesis import settings
-from planted import Mistake, forget_what_was_covered, instead_of, original, remember_nothing
-
-import twigcast
 from twigcast.routing import (
     ANYTHING,
     LinkTraits,
@@ -42,7 +43,6 @@ from twigcast.routing.aggregates import Covered
 from twigcast.routing.link_sessions import LinkSession
 from twigcast.simulation import Conditions, TimedTransport, random_faults
 from twigcast.simulation.frames import FramedLink
-from twigcast.simulation.histories import Draft, JudgedSimulation
 
 LIVES = max(1, min(settings().max_examples // 12, 500))
 """Of each strategy."""
@@ -86,8 +86,7 @@ class Life:
                 self._overlay, number, random.choice((0, 3, 12)), random.choice((0.5, SECONDS))
             ),
         )
-        self._is_by_paths = random.random() < 0.2
-        draw_one = draw_linear if self._is_by_paths else draw_pattern
+        draw_one = draw_linear if random.random() < 0.2 else draw_pattern
         self._patterns = [draw_one(random) for _ in range(6)]
         self._promised = random.sample(sorted(PROMISES), 3)
         if "merging" in strategy:  # mergers are counted by schemas, and stand for siblings
@@ -112,6 +111,8 @@ class Life:
         self._judge()
         repair()
         self._trouble(10)
+        self._judge()
+        self._flap()
         self._judge()
         self.simulation.merge()
         self._judge()
@@ -139,6 +140,19 @@ class Life:
         broker = self._random.choice(self._overlay.brokers)
         simulation.crash(broker)
         return partial(simulation.restart, broker)
+
+    def _flap(self) -> None:
+        """A link comes back, and documents follow before everybody knows."""
+        links = sorted(self.simulation.network.links_up())
+        if links:
+            link = self._random.choice(links)
+            self.simulation.cut(link.first, link.second)
+            self.simulation.run()
+            self.simulation.heal(link.first, link.second)
+            start = self.simulation.now
+            for _ in range(20):
+                publish = partial(self._publish, self._random.choice(CLIENTS))
+                self.simulation.at(start + self._random.uniform(0, 0.1), publish)
 
     # --- what clients do --------------------------------------------------------------------------
 
@@ -199,7 +213,7 @@ class Life:
     def _publish(self, client: str) -> None:
         draft = self._draft()
         if draft is not None:
-            self.simulation.publish(draft.client, draft.content, by_paths=draft.by_paths)
+            self.simulation.publish(draft.client, draft.content)
 
     def _draft(self) -> Draft | None:
         """A document of a client whose broker is up; None where there is none."""
@@ -211,11 +225,10 @@ class Life:
             return None
         client = random.choice(names)
         promises = list(network.client(client).advertisements.values())
-        by_paths = self._is_by_paths and random.random() < 0.7
         if not promises or random.random() < 0.05:
-            return Draft(client, random.choice(("<a><b></a>", draw_any(random))), (), by_paths)
+            return Draft(client, random.choice(("<a><b></a>", draw_any(random))))
         promise = random.choice(promises)
-        return Draft(client, _document(random, NAMES[promise]), (promise,), by_paths)
+        return Draft(client, _document(random, NAMES[promise]), (promise,))
 
 
 def _document(random: Random, promise: str) -> str:

@@ -115,7 +115,6 @@ def test_what_a_file_may_not_say_is_refused_with_the_remedy(
         ({"documents": 0}, "`documents` is 0; give a number of 1 or more"),
         ({"files": ("a.xml",), "documents": 3}, "leave it out, or the files"),
         ({"network": "a.toml", "shape": Shape.TREE}, "`shape` is for clients that are made"),
-        ({"by_paths": True, "values": 0.5}, "without `values`"),
     ],
 )
 def test_fields_that_do_not_go_together_are_refused(values: dict[str, object], reason: str) -> None:

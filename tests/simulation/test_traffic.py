@@ -19,7 +19,6 @@ from twigcast.routing import (
 )
 from twigcast.schema import Schema
 from twigcast.simulation import Counts, Delays, Simulation, Traffic, balanced_tree, chain, traffic
-from twigcast.simulation.local_interests import LocalInterests
 
 FLOODING = Strategy.named("flooding")
 NEWS = b"<news><p>1</p><q/></news>"
@@ -93,20 +92,6 @@ def test_with_advertisements_only_the_way_to_the_producer_is_told() -> None:
     assert counting.total.unadvertise == 7
 
 
-def test_where_paths_are_routed_each_path_counts_also_the_clients() -> None:
-    network, counting = watched(chain(2))
-    network.attach("feed", "b1")
-    network.attach("desk", "b2")
-    network.advertise("feed", "all", ANYTHING)
-    network.subscribe("desk", "1", "/news/p")
-    network.settle()
-    network.publish("feed", NEWS, by_paths=True)  # /news/p and /news/q
-    network.settle()
-    assert counting.by_way["feed", "b1"].publish == 2
-    assert counting.by_way["b1", "b2"].publish == 1
-    assert counting.by_way["b1", "b2"].content_bytes == len(b"<news><p></p></news>")
-
-
 def test_what_keeps_the_overlay_together_is_counted_apart() -> None:
     network, counting = watched(chain(3))
     network.settle()
@@ -127,7 +112,7 @@ def test_refusals_are_counted() -> None:
     network, counting = watched(chain(1))
     network.attach("feed", "b1")
     network.publish("feed", NEWS)  # not advertised
-    network.publish("feed", b"<broken", by_paths=True)
+    network.publish("feed", b"<broken")
     network.settle()
     assert (counting.refusals, counting.total.publish) == (2, 2)
 
@@ -180,8 +165,8 @@ def merged_shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, Traf
     return network, counting
 
 
-def publish(network: Network, content: bytes, *, by_paths: bool = False) -> None:
-    network.publish("feed", content, by_paths=by_paths)
+def publish(network: Network, content: bytes) -> None:
+    network.publish("feed", content)
     network.settle()
 
 
@@ -204,22 +189,6 @@ def test_a_crossing_beyond_which_nobody_gets_the_document_is_wasted(
     assert counting.on_their_way == 0
 
 
-def test_a_path_that_the_client_wants_is_not_wasted_though_the_document_came_before(
-    merged_shop: tuple[Network, Traffic],
-) -> None:
-    network, counting = merged_shop
-    publish(network, shop(2, 3, 10), by_paths=True)
-    assert counting.deliveries == 1
-    assert counting.by_way["b2", "b3"].publish == 3
-    assert wasted(counting) == {"b1-b2": 1, "b2-b3": 1}
-    network.unsubscribe("desk", "3")
-    network.settle()
-    network.merge()
-    publish(network, shop(2, 3), by_paths=True)
-    crossed = counting.by_way["b2", "b3"].publish - 3
-    assert counting.by_way["b2", "b3"].wasted == 1 + crossed - 1  # all but the one with x2
-
-
 def test_a_crossing_is_wasted_though_another_one_of_the_same_document_is_not(
     merged_shop: tuple[Network, Traffic],
 ) -> None:
@@ -231,10 +200,7 @@ def test_a_crossing_is_wasted_though_another_one_of_the_same_document_is_not(
     assert wasted(counting) == {"b2-b3": 1}
 
 
-@pytest.mark.parametrize("by_paths", [False, True])
-def test_crossings_are_those_of_a_snapshot(
-    merged_shop: tuple[Network, Traffic], by_paths: bool
-) -> None:
+def test_crossings_are_those_of_a_snapshot(merged_shop: tuple[Network, Traffic]) -> None:
     network, counting = merged_shop
     frozen = network.freeze()
     before = {way: counts.publish for way, counts in counting.by_way.items()}
@@ -243,11 +209,10 @@ def test_crossings_are_those_of_a_snapshot(
     random = Random(1)
     for _ in range(60):
         numbers = random.sample(range(1, 11), random.randint(1, 3))
-        publish(network, shop(*numbers), by_paths=by_paths)
-        for content in [shop(number) for number in numbers] if by_paths else [shop(*numbers)]:
-            route = frozen.route(content, at="b1")
-            crossed.update(route.crossings)
-            in_vain.update(route.wasted())
+        publish(network, shop(*numbers))
+        route = frozen.route(shop(*numbers), at="b1")
+        crossed.update(route.crossings)
+        in_vain.update(route.wasted())
     between = {way: counts for way, counts in counting.by_way.items() if way[0] != "feed"}
     published = {way: counts.publish - before[way] for way, counts in between.items()}
     assert {way: count for way, count in published.items() if count} == crossed
@@ -331,18 +296,3 @@ def test_documents_that_were_lost_are_forgotten_at_rest() -> None:
     simulation.run()
     assert simulation.traffic.on_their_way == 0
     assert simulation.traffic.deliveries == 0
-
-
-def test_what_clients_want_of_paths_follows_what_they_say() -> None:
-    interests = LocalInterests()
-    assert not interests.wants("b1", b"<a/>")
-    interests.add("b1", "desk", {"1": parse("/a")})
-    assert interests.wants("b1", b"<a/>")
-    assert not interests.wants("b2", b"<a/>")
-    interests.add("b1", "desk", {"1": parse("/b")})  # refused by the broker
-    assert interests.wants("b1", b"<a/>")
-    interests.remove("b1", "desk", ("1", "unknown"))
-    assert not interests.wants("b1", b"<a/>")
-    interests.add("b1", "desk", {"1": parse("/a")})
-    interests.forget("b1", "desk")
-    assert not interests.wants("b1", b"<a/>")

@@ -5,7 +5,10 @@ a table for people or with ``--json`` as one JSON object a line for programs.  R
 standard output, progress and errors to standard error; the exit status is 0, 1 when part of the
 work failed (a document that is not well-formed), or 2 when the command could not do its work.
 
-Nothing is loaded before :func:`main` is called, so that Ctrl-C is handled from the start.
+Nothing is loaded before :func:`main` is called, so that Ctrl-C finds somebody who takes it.
+
+Other command lines, such as that of the laboratory, use :func:`run` and the console's functions
+that this package exports, and so behave alike.
 """
 
 from __future__ import annotations
@@ -16,29 +19,58 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from twigcast.cli.commands import app
+    from collections.abc import Callable
 
-__all__ = ["app", "main"]
+    import typer
+
+    from twigcast.cli.commands import app
+    from twigcast.cli.console import output, print_json, read_schema, showing_work, wide_output
+
+__all__ = [
+    "app",
+    "main",
+    "output",
+    "print_json",
+    "read_schema",
+    "run",
+    "showing_work",
+    "wide_output",
+]
+
+_CONSOLE: Final = ("output", "print_json", "read_schema", "showing_work", "wide_output")
 
 _INTERRUPTED: Final = 130
-"""The status by which shells know that Ctrl-C has ended a command."""
+"""The status by which shells report that Ctrl-C has ended a command."""
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are shown in a few words."""
+    """Run ``twigcast``."""
+    run(_commands)
+
+
+def run(load: Callable[[], typer.Typer]) -> None:
+    """Run a command line; an error that the user can mend is reported in a few words.
+
+    The commands are loaded within, so that Ctrl-C ends the loading as quietly as the work.
+    """
     try:
-        _run()
+        _run(load)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
 
 
-def _run() -> None:
-    _open_streams()
+def _commands() -> typer.Typer:
     from twigcast.cli.commands import app
+
+    return app
+
+
+def _run(load: Callable[[], typer.Typer]) -> None:
+    _open_streams()
     from twigcast.errors import TwigcastError
 
     try:
-        app()
+        load()()
     except TwigcastError as error:
         _complain(str(error))
         sys.exit(2)
@@ -68,10 +100,14 @@ def _open_streams() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """The commands for programs that call them: all are loaded, as with any import."""
+    """What programs call: the commands, of which all are loaded then, and the console."""
     if name == "app":
         from twigcast.cli.commands import app, load_all
 
         load_all()
         return app
+    if name in _CONSOLE:
+        from twigcast.cli import console
+
+        return getattr(console, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

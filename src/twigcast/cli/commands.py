@@ -33,8 +33,6 @@ _MODULES: Final = {
     "token": "token",
     "network": "network",
     "simulate": "simulate",
-    "experiment": "experiment",
-    "bench": "bench",
 }
 """The commands, in the order of the help, and the module in which each stands under its name."""
 

@@ -88,14 +88,6 @@ def simulate(
             "and it takes longer.",
         ),
     ] = False,
-    by_paths: Annotated[
-        bool,
-        typer.Option(
-            "--by-paths",
-            help="Route each root-to-leaf path of a document by itself, as Li et al. do; needs "
-            "linear subscriptions.",
-        ),
-    ] = False,
     latency_ms: Annotated[
         float | None, typer.Option(min=0, help="The latency of every link, in milliseconds.")
     ] = None,
@@ -173,7 +165,7 @@ def _was_given(context: typer.Context, name: str) -> bool:
 
 
 def _with_options(message: str) -> str:
-    """The message, with options where it names fields: `by_paths` is --by-paths."""
+    """The message, with options where it names fields: `latency_ms` is --latency-ms."""
     return re.sub(r"`(\w+)`", lambda name: f"--{name[1].replace('_', '-')}", message)
 
 

@@ -22,8 +22,9 @@ covers the other where each twig of the latter has one of the former mapped into
 
 Over sets, a tree of all paths gives the candidates, and the same mapping, compiled, compares those
 that have several paths.  A :class:`CoveringTable` keeps the maximal patterns of a changing set; a
-:class:`MergedSet` replaces groups of them by slightly wider ones.  What is minimal in a whole set,
-however it is cut and searched, :mod:`~twigcast.covering.minimal` defines.
+:class:`MergedSet` replaces groups of them by slightly wider ones
+(:mod:`~twigcast.covering.merging`).  The minimal patterns of a whole set, however the set is cut
+and searched, are defined in :mod:`~twigcast.covering.minimal`.
 
 Invariants: every covering reported is true; on linear expressions none is missed; searches find
 what ``covers`` finds pair by pair.  Cost: some tens of microseconds for two patterns, a few once
@@ -33,10 +34,9 @@ addition or removal some tens of microseconds.
 
 from __future__ import annotations
 
-from twigcast.covering.baselines import LinearSearch, PublishedSearch
-from twigcast.covering.counting import PathCounter
+from twigcast.covering._cover import PublishedKernel
 from twigcast.covering.index import CoverIndex, CoverIndexStats
-from twigcast.covering.merged_set import MergedSet, Merger, merge
+from twigcast.covering.merging import MergedSet, Merger, PathCounter, merge
 from twigcast.covering.minimal import (
     first_replacing,
     replaced_by,
@@ -44,7 +44,7 @@ from twigcast.covering.minimal import (
     untie_circles,
 )
 from twigcast.covering.needed_names import NeededNames, needed_names
-from twigcast.covering.pairwise import covers, equivalent, overlaps
+from twigcast.covering.pairwise import Prepared, covers, equivalent, overlaps
 from twigcast.covering.search import PatternSearch, Search
 from twigcast.covering.subscribers import Subscribers
 from twigcast.covering.subscription_tree import SubscriptionTree
@@ -56,13 +56,13 @@ __all__ = [
     "CoverIndex",
     "CoverIndexStats",
     "CoveringTable",
-    "LinearSearch",
     "MergedSet",
     "Merger",
     "NeededNames",
     "PathCounter",
     "PatternSearch",
-    "PublishedSearch",
+    "Prepared",
+    "PublishedKernel",
     "Search",
     "Subscribers",
     "SubscriptionTree",

@@ -1,9 +1,9 @@
-"""Path publications: what a document looks like to brokers that route by paths.
+"""Path publications: a document as its root-to-leaf paths.
 
 Li, Hou and Jacobsen decompose a document into its root-to-leaf paths and route each as a
 publication of its own (document id, path id, path), unseen by clients.  A leaf is an element
 without child elements.  Paths come in document order; the paths of one document share much, so
-they are told apart in a tree of names, at constant cost per element rather than per path length.
+a tree of names finds the repeated ones, at constant cost per element rather than per path length.
 """
 
 from __future__ import annotations

@@ -76,7 +76,6 @@ from twigcast.routing.network import (
 )
 from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
-from twigcast.routing.paths import path_document
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import Router
@@ -136,7 +135,6 @@ __all__ = [
     "Update",
     "Wanting",
     "freeze",
-    "path_document",
     "read_network",
     "write_network",
 ]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from twigcast.covering import Subscribers
 from twigcast.language import Pattern
 from twigcast.routing.promises import Promise
-from twigcast.routing.recent import RecentDocuments
 
 
 class Client:
@@ -18,15 +17,7 @@ class Client:
         self.source = source
         self.subscriptions = Subscribers()
         self.advertised: dict[str, Promise] = {}
-        self._recent: RecentDocuments | None = None
 
     def ids_of(self, patterns: Iterable[Pattern]) -> tuple[str, ...]:
         """The ids of the client's subscriptions to these patterns."""
         return tuple(key for pattern in patterns for key in self.subscriptions.keys_of(pattern))
-
-    @property
-    def recent(self) -> RecentDocuments:
-        """The documents it got, where a document comes path by path and is delivered once."""
-        if self._recent is None:
-            self._recent = RecentDocuments()
-        return self._recent

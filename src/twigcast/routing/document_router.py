@@ -12,7 +12,6 @@ matching of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from twigcast.covering import Change
@@ -72,16 +71,13 @@ class DocumentRouter:
         Raises DocumentError for what is none, and NetworkError where the client must advertise
         before.
         """
-        return self.follow(Document(*self.begin(link), content), link)
-
-    def begin(self, link: str) -> tuple[DocumentId, str]:
-        """The id of what a client publishes next, and the tree that it takes."""
         if self._towards is not Towards.EVERYONE and not self._clients[link].advertised:
             raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
         own = self._link_states.own
         identity = DocumentId(own.broker, own.incarnation, self._published)
         self._published += 1
-        return identity, SHARED_TREE if self._towards is Towards.EVERYONE else own.broker
+        tree = SHARED_TREE if self._towards is Towards.EVERYONE else own.broker
+        return self._follow(Document(identity, tree, content), link)
 
     def route(self, document: Document, link: str) -> Routed | None:
         """Where a document of another broker's goes that comes on a link; None if it came before.
@@ -89,15 +85,12 @@ class DocumentRouter:
         A document of our own that comes back has been everywhere.  Raises DocumentError for what
         is none.
         """
-        if document.id.origin == self._link_states.own.broker or not self._recent.add(document):
+        if document.id.origin == self._link_states.own.broker or not self._recent.add(document.id):
             return None
-        return self.follow(document, link)
+        return self._follow(document, link)
 
-    def follow(self, document: Document, link: str) -> Routed:
-        """Where a document goes from here, which must not have been here before.
-
-        Raises DocumentError for what is none.
-        """
+    def _follow(self, document: Document, link: str) -> Routed:
+        """Where a document goes from here, which must not have been here before."""
         wanting = self._interests.match(document.content)
         neighbours = []
         for name in self._planner.ways_on(document.tree, link):
@@ -107,7 +100,7 @@ class DocumentRouter:
             ):
                 neighbours.append(name)
         homes = [name for name, source in self._homes.items() if source in wanting.channels]
-        return Routed(document, neighbours, self._deliveries(wanting, document), homes)
+        return Routed(document, neighbours, self._deliveries(wanting), homes)
 
     def prepare(self) -> None:
         """Take in new interests now, not when the next document comes."""
@@ -115,19 +108,11 @@ class DocumentRouter:
 
     def deliveries(self, content: Source) -> Deliveries:
         """The clients of this broker that want a document, over whichever link it has come."""
-        return self._deliveries(self._interests.match(content), None)
+        return self._deliveries(self._interests.match(content))
 
-    def _deliveries(self, wanting: Wanting, document: Document | None) -> Deliveries:
-        deliveries = []
-        for source, patterns in wanting.clients.items():
-            client = self._client_of[source]
-            # Of a document that comes by paths, a client gets the first path that matches.
-            if document is not None and document.path is not None:
-                whole = replace(document, path=None)
-                if not client.recent.add(whole):
-                    continue
-            deliveries.append((client.name, client.ids_of(patterns)))
-        return deliveries
+    def _deliveries(self, wanting: Wanting) -> Deliveries:
+        clients = ((self._client_of[source], each) for source, each in wanting.clients.items())
+        return [(client.name, client.ids_of(patterns)) for client, patterns in clients]
 
     def next_hop(self, broker: str) -> str | None:
         """The neighbour that is next on the path to a broker; None if it cannot be reached."""

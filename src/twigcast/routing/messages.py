@@ -77,10 +77,9 @@ class Unadvertise:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """A document; ``by_paths``, each of its root-to-leaf paths is routed by itself."""
+    """A document for whoever wants it."""
 
     content: Source
-    by_paths: bool = False
 
 
 # To a client.
@@ -149,13 +148,11 @@ class Update(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document, or one path of it, sent along a tree."""
+    """A document, sent along a tree."""
 
     id: DocumentId
     tree: str
     content: Source
-    path: int | None = None
-    """Which path of the document this is, where paths are routed."""
 
 
 Message: TypeAlias = (

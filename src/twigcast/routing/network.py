@@ -266,13 +266,13 @@ class Network:
             raise NetworkError(f"{client!r} has no advertisement {advertisement_id!r}")
         self._say(client, Unadvertise(advertisement_id))
 
-    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
-        """Let a client publish a document; ``by_paths``, path by path."""
+    def publish(self, client: str, content: Source) -> None:
+        """Let a client publish a document."""
         if self.client(client).broker not in self._routers:
             raise NetworkError(f"the broker of {client!r} is down; restart it first")
         if not isinstance(content, Source):
             raise TypeError(f"a document is bytes or str, not {type(content).__name__}")
-        self._say(client, Publish(content, by_paths))
+        self._say(client, Publish(content))
 
     def client(self, name: str) -> NetworkClient:
         """The client of that name; NetworkError if there is none."""

@@ -6,7 +6,7 @@ new one, or go round; a broker that has seen it drops it then.
 
 from __future__ import annotations
 
-from twigcast.routing.messages import Document, DocumentId
+from twigcast.routing.messages import DocumentId
 
 WINDOW = 4096
 _MOST_ORIGINS = 4096
@@ -23,14 +23,14 @@ class RecentDocuments:
         self._window = window
         self._origins: dict[str, _Origin] = {}
 
-    def add(self, document: Document) -> bool:
-        """Take note of a document, or of a path of it; whether it is new."""
-        origin = self._origins.get(document.id.origin)
-        if origin is None or origin.incarnation < document.id.incarnation:
+    def add(self, document: DocumentId) -> bool:
+        """Take note of a document; whether it is new."""
+        origin = self._origins.get(document.origin)
+        if origin is None or origin.incarnation < document.incarnation:
             if origin is None and len(self._origins) >= _MOST_ORIGINS:
                 del self._origins[next(iter(self._origins))]
-            origin = self._origins[document.id.origin] = _Origin(document.id.incarnation)
-        return origin.add(document.id, document.path, self._window)
+            origin = self._origins[document.origin] = _Origin(document.incarnation)
+        return origin.add(document, self._window)
 
 
 class _Origin:
@@ -40,23 +40,18 @@ class _Origin:
         self.incarnation = incarnation
         self.highest = -1
         self.pruned = 0  # how high the highest was when what is too old was forgotten
-        self.seen: set[int | tuple[int, int]] = set()  # documents, or their paths
+        self.seen: set[int] = set()
 
-    def add(self, document: DocumentId, path: int | None, window: int) -> bool:
+    def add(self, document: DocumentId, window: int) -> bool:
         number = document.number
         if document.incarnation < self.incarnation or number <= self.highest - window:
             return False
-        key = number if path is None else (number, path)
-        if key in self.seen:
+        if number in self.seen:
             return False
-        self.seen.add(key)
+        self.seen.add(number)
         if number > self.highest:
             self.highest = number
             if number > self.pruned + window:
                 self.pruned = number
-                self.seen = {each for each in self.seen if _number(each) > number - window}
+                self.seen = {each for each in self.seen if each > number - window}
         return True
-
-
-def _number(seen: int | tuple[int, int]) -> int:
-    return seen if isinstance(seen, int) else seen[0]

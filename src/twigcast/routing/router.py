@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, decompose
+from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import DocumentError, NetworkError
 from twigcast.language import Pattern
 from twigcast.routing.aggregates import Counters
@@ -51,7 +51,6 @@ from twigcast.routing.messages import (
     Update,
 )
 from twigcast.routing.neighbour import Incoming, Neighbour
-from twigcast.routing.paths import path_document
 from twigcast.routing.planning import Planner
 from twigcast.routing.promises import is_promise
 from twigcast.routing.strategy import Strategy
@@ -81,8 +80,7 @@ class Router:
         self.strategy = Strategy.of(strategy)
         self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
-        self._limits = DEFAULT_LIMITS if limits is None else limits
-        self._interests = Interests(self._limits)
+        self._interests = Interests(DEFAULT_LIMITS if limits is None else limits)
         self._clients: dict[str, Client] = {}
         self._client_of: dict[int, Client] = {}  # by source
         self._neighbours: dict[str, Neighbour] = {}
@@ -253,26 +251,12 @@ class Router:
         self._plan_anew((self.name,))
 
     def _on_publish(self, message: Publish, link: str) -> None:
-        if not message.by_paths:
-            try:
-                self._send(self.documents.publish(message.content, link))
-            except NetworkError as error:
-                self._refuse(str(error))
-            except DocumentError as error:
-                self._refuse_document(link, error)
-            return
         try:
-            identity, tree = self.documents.begin(link)
-            paths = list(decompose(message.content, str(identity), limits=self._limits))
+            self._send(self.documents.publish(message.content, link))
         except NetworkError as error:
             self._refuse(str(error))
-            return
         except DocumentError as error:
             self._refuse_document(link, error)
-            return
-        for each in paths:
-            part = Document(identity, tree, path_document(each.path), each.path_id)
-            self._send(self.documents.follow(part, link))
 
     def _on_document(self, document: Document, link: str) -> None:
         try:

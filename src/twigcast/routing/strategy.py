@@ -57,11 +57,6 @@ class Strategy:
             )
 
     @property
-    def is_perfect(self) -> bool:
-        """Whether no link carries a document that nobody behind it wants."""
-        return not self.merging
-
-    @property
     def name(self) -> str:
         """The name in :data:`STRATEGIES`, or a description."""
         for name, strategy in STRATEGIES.items():

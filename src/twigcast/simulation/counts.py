@@ -20,7 +20,6 @@ class Counts:
     subscribe: int = 0
     unsubscribe: int = 0
     publish: int = 0
-    """Documents, or path publications where paths are routed."""
     channels: int = 0
     """Tellings of for which trees a channel holds."""
     link_states: int = 0
@@ -29,7 +28,7 @@ class Counts:
     envelopes: int = 0
     """Messages as they are sent, each once, whatever it carries."""
     content_bytes: int = 0
-    """The sizes of the documents or paths."""
+    """The sizes of the documents."""
     wasted: int = 0
     """Documents between brokers that no client beyond the link got."""
 

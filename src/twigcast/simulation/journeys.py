@@ -1,6 +1,6 @@
 """Which links documents crossed, and which crossings were in vain.
 
-The crossings of a document form a tree; so do those of each path where paths are routed::
+The crossings of a document form a tree::
 
             b1            published here
            ╱  ╲
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from twigcast.routing import Deliver, Document, DocumentId, Send
 from twigcast.simulation.counts import Counts
-from twigcast.simulation.local_interests import LocalInterests
 
 
 class _Stop:
@@ -38,24 +37,22 @@ class _Stop:
 class _Journey:
     """A document, and where its copies are in transit."""
 
-    __slots__ = ("awaited", "notified", "published", "served", "stops")
+    __slots__ = ("awaited", "notified", "published", "stops")
 
     def __init__(self, published: float) -> None:
         self.published = published
         self.awaited = 0  # copies in transit
-        self.stops: dict[tuple[str, int | None], _Stop] = {}
-        self.served: set[str] = set()  # brokers with a client that got it
+        self.stops: dict[str, _Stop] = {}  # by broker
         self.notified: dict[str, int] = {}  # clients that are about to get it: hops
 
 
 class Journeys:
     """The documents that are in transit."""
 
-    def __init__(self, interests: LocalInterests) -> None:
+    def __init__(self) -> None:
         self._journeys: dict[DocumentId, _Journey] = {}
-        self._interests = interests
 
-    def begin(self, broker: str, time: float, sends: list[Send]) -> None:
+    def begin(self, time: float, sends: list[Send]) -> None:
         """Follow what a broker sends because a document was published there."""
         journey = None
         for _, message in sends:
@@ -63,7 +60,7 @@ class Journeys:
                 journey = self._journeys[message.id] = _Journey(time)
                 break
         if journey is not None:
-            self._follow(journey, broker, 0, sends)
+            self._follow(journey, 0, sends)
 
     def cross(
         self, sender: str, receiver: str, document: Document, counts: Counts, sends: list[Send]
@@ -74,19 +71,11 @@ class Journeys:
         if journey is None:
             return
         journey.awaited -= 1
-        path = document.path
-        stop = _Stop(journey.stops.get((sender, path)), counts)
+        stop = _Stop(journey.stops.get(sender), counts)
         if sends:
-            journey.stops[receiver, path] = stop
-            if self._follow(journey, receiver, stop.hops, sends):
+            journey.stops[receiver] = stop
+            if self._follow(journey, stop.hops, sends):
                 _spare(stop)
-        if (
-            path is not None
-            and not stop.is_useful
-            and receiver in journey.served
-            and self._interests.wants(receiver, document.content)
-        ):
-            _spare(stop)
         if not journey.awaited:
             del self._journeys[document.id]
 
@@ -105,13 +94,12 @@ class Journeys:
         """Forget all documents: at rest, a copy that has not arrived was lost."""
         self._journeys.clear()
 
-    def _follow(self, journey: _Journey, broker: str, hops: int, sends: list[Send]) -> bool:
+    def _follow(self, journey: _Journey, hops: int, sends: list[Send]) -> bool:
         """Await the copies that a broker sends; whether clients get any of them."""
         delivers = False
         for link, message in sends:
             if isinstance(message, Deliver):
                 delivers = True
-                journey.served.add(broker)
                 journey.notified[link] = hops
                 journey.awaited += 1
             elif isinstance(message, Document):

@@ -175,9 +175,9 @@ class Simulation:
         """End an advertisement of a client."""
         self.network.unadvertise(client, advertisement_id)
 
-    def publish(self, client: str, content: Source, *, by_paths: bool = False) -> None:
-        """Let a client publish a document; ``by_paths``, path by path."""
-        self.network.publish(client, content, by_paths=by_paths)
+    def publish(self, client: str, content: Source) -> None:
+        """Let a client publish a document."""
+        self.network.publish(client, content)
 
     def merge(self) -> None:
         """Let every broker merge what it sends, one after the other.

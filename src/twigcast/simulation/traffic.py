@@ -7,8 +7,7 @@
 
 "Received by all brokers" are, as in Tables 2 and 3 of Li, Hou and Jacobsen, the advertisements,
 subscriptions and publications that brokers received from each other and from clients, and the ends
-of these.  Paths are extracted from a document "before the publisher submits" it (section 3), so
-where paths are routed a client's document counts as many publications as it has distinct paths.
+of these.
 
 Nothing here changes the network, and nothing grows with the number of messages: a counter for each
 direction of a link, a histogram for each number of hops, and the documents that are in transit.
@@ -22,8 +21,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from twigcast.documents import Source, decompose
-from twigcast.errors import DocumentError
+from twigcast.documents import Source
 from twigcast.routing import (
     Advertise,
     Deliver,
@@ -31,7 +29,6 @@ from twigcast.routing import (
     Envelope,
     Link,
     LinkDown,
-    LinkKind,
     LinkUp,
     Observer,
     Publish,
@@ -45,7 +42,6 @@ from twigcast.routing import (
 from twigcast.simulation.counts import Counts
 from twigcast.simulation.delays import Delays
 from twigcast.simulation.journeys import Journeys
-from twigcast.simulation.local_interests import LocalInterests
 
 
 class Clock(Protocol):
@@ -78,8 +74,7 @@ class Traffic(Observer):
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock
         self._counts: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
-        self._interests = LocalInterests()
-        self._journeys = Journeys(self._interests)
+        self._journeys = Journeys()
         self._delays: defaultdict[int, Delays] = defaultdict(Delays)
         self._handlers: dict[type[Any], Callable[[Any, Envelope, Counts, list[Send]], None]] = {
             Update: self._on_update,
@@ -150,24 +145,22 @@ class Traffic(Observer):
     ) -> None:
         counts.envelopes += 1
         counts.content_bytes += _size(message.content)
-        counts.publish += _path_count(message.content) if message.by_paths else 1
+        counts.publish += 1
         self.documents += 1
         published = 0.0 if self._clock is None else self._clock.sent
-        self._journeys.begin(envelope.receiver, published, sends)
+        self._journeys.begin(published, sends)
 
     def _on_subscribe(
         self, message: Subscribe, envelope: Envelope, counts: Counts, sends: list[Send]
     ) -> None:
         counts.envelopes += 1
         counts.subscribe += len(message.subscriptions)
-        self._interests.add(envelope.receiver, envelope.sender, message.subscriptions)
 
     def _on_unsubscribe(
         self, message: Unsubscribe, envelope: Envelope, counts: Counts, sends: list[Send]
     ) -> None:
         counts.envelopes += 1
         counts.unsubscribe += len(message.ids)
-        self._interests.remove(envelope.receiver, envelope.sender, message.ids)
 
     def _on_advertise(
         self, message: Advertise, envelope: Envelope, counts: Counts, sends: list[Send]
@@ -185,8 +178,6 @@ class Traffic(Observer):
         self, message: LinkUp | LinkDown, envelope: Envelope, counts: Counts, sends: list[Send]
     ) -> None:
         """No message: both ends notice it by themselves."""
-        if isinstance(message, LinkDown) or message.kind is LinkKind.CLIENT:
-            self._interests.forget(envelope.receiver, envelope.sender)
 
     def _on_refused_to_broker(
         self, message: Refused, envelope: Envelope, counts: Counts, sends: list[Send]
@@ -242,10 +233,3 @@ class Traffic(Observer):
 
 def _size(content: Source) -> int:
     return len(content.encode()) if isinstance(content, str) else memoryview(content).nbytes
-
-
-def _path_count(content: Source) -> int:
-    try:
-        return sum(1 for _ in decompose(content, ""))
-    except DocumentError:
-        return 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
 from typing import Final
 
 from twigcast.errors import ScenarioError, WorkloadError
-from twigcast.language import Pattern, linear_normal_form
+from twigcast.language import Pattern
 from twigcast.routing import ClientPlan, Overlay
 from twigcast.schema import Schema
 from twigcast.workload import (
@@ -81,14 +81,3 @@ def derived_seed(seed: int, number: int) -> int:
 def _names(word: str, count: int) -> list[str]:
     width = len(str(count))
     return [f"{word}-{number:0{width}}" for number in range(1, count + 1)]
-
-
-def require_linear(clients: Iterable[ClientPlan]) -> None:
-    """Raise ScenarioError for a subscription that no single path of a document can match."""
-    for client in clients:
-        for key, pattern in client.subscriptions.items():
-            if linear_normal_form(str(pattern)) is None:
-                raise ScenarioError(
-                    f"{client.name!r}: {key!r} is {pattern}, and a path by itself is matched with "
-                    "linear subscriptions (names, *, / and //) only; leave out `by_paths`"
-                )

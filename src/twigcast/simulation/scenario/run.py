@@ -50,7 +50,6 @@ class Setting:
     """At times counted from when all have subscribed."""
     measured: bool = False
     one_by_one: bool = False
-    by_paths: bool = False
 
 
 @dataclass(slots=True)
@@ -227,9 +226,7 @@ class _Run:
         """
         broker = self._clients[document.producer].broker
         try:
-            self.simulation.publish(
-                document.producer, document.content, by_paths=self._setting.by_paths
-            )
+            self.simulation.publish(document.producer, document.content)
         except NetworkError:  # the broker is down
             if not self._setting.faults:
                 raise
@@ -248,7 +245,6 @@ class _Run:
         """Hold what clients have got since the last time against what they want."""
         differences = _Differences()
         got = self._collect(differences)
-        exact = not self._setting.by_paths  # a client gets the first path that matches
         for number, wanted in enumerate(expected.wanted):
             name = self._workload.documents[number].name
             for client, ids in wanted.items():
@@ -259,7 +255,7 @@ class _Run:
                     differences.repeated.append(
                         (client, f"{client} gets {name} {len(times)} times")
                     )
-                if any(each != ids if exact else not each <= ids for each in times):
+                if any(each != ids for each in times):
                     differences.wrong.append(
                         f"{client} gets {name} for other subscriptions than match"
                     )

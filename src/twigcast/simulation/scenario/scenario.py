@@ -28,7 +28,7 @@ from twigcast.routing import (
     read_network,
 )
 from twigcast.schema import Schema
-from twigcast.simulation.scenario.clients import Clients, place_clients, require_linear
+from twigcast.simulation.scenario.clients import Clients, place_clients
 from twigcast.simulation.scenario.documents import draw_documents, read_documents
 from twigcast.simulation.scenario.result import ScenarioResult
 from twigcast.simulation.scenario.run import Progress, Setting, plan_faults, run_strategy
@@ -112,7 +112,6 @@ class Scenario:
     values: float = 0.0
     """The share of subscriptions that compare a value."""
     one_by_one: bool = False
-    by_paths: bool = False
     latency_ms: float | None = None
     """Of every link; without it what the topology says."""
     loss: float = 0.0
@@ -136,10 +135,6 @@ class Scenario:
                         f"that has them; leave one out, or use `topology` {self.network} "
                         "`dtd` … with the overlay of the file"
                     )
-        elif self.by_paths and (self.shape is Shape.TREE or self.values):
-            raise ScenarioError(
-                "`by_paths` needs linear subscriptions: `shape` path, without `values`"
-            )
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], **changes: Any) -> Self:
@@ -166,8 +161,6 @@ class Scenario:
         if self.latency_ms is not None:
             plan = replace(plan, overlay=_with_latency(plan.overlay, self.latency_ms / 1000))
         _require_schemas(chosen, plan)
-        if self.by_paths:
-            require_linear(plan.clients)
         documents = (
             read_documents(plan.clients, self.files)
             if self.files
@@ -180,7 +173,6 @@ class Scenario:
             plan_faults(workload, self.faults, self.seed),
             self.measured,
             self.one_by_one,
-            self.by_paths,
         )
         expected = workload.expected()
         runs = [run_strategy(workload, expected, each, setting, progress) for each in chosen]

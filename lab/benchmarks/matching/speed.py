@@ -1,0 +1,38 @@
+"""The speed of matching: all its rows, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lab.benchmarks.matching.bench import MatchingBench
+from lab.benchmarks.matching.documents import (
+    cold_paths,
+    many_subscribers,
+    warm_paths,
+    warm_trees,
+)
+from lab.benchmarks.matching.peers import one_by_one
+from lab.benchmarks.matching.real import real_documents
+from lab.benchmarks.matching.scale import many_against_few, memory
+from lab.benchmarks.matching.storage import building_and_files
+from lab.benchmarks.matching.threads import two_threads
+from lab.benchmarks.matching.updates import updates
+from lab.benchmarks.matching.values import same_path_values
+from lab.benchmarks.results import Result
+
+
+def matching_speed(bench: MatchingBench, folders: Sequence[Path] = ()) -> Iterator[Result]:
+    """Every row, in the order in which people read them; ``folders`` hold real documents."""
+    yield from warm_paths(bench)
+    yield from cold_paths(bench)
+    yield from many_subscribers(bench)
+    yield from warm_trees(bench)
+    yield from same_path_values(bench)
+    yield from many_against_few(bench)
+    yield from one_by_one(bench)
+    yield from two_threads(bench)
+    yield from real_documents(bench, folders)
+    yield from building_and_files(bench)
+    yield from updates(bench)
+    yield from memory(bench)
