@@ -41,7 +41,7 @@ from twigcast.broker.subscriptions import (
 )
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, SubscriptionError
-from twigcast.language import LanguageLimits, Pattern, parse
+from twigcast.language import LanguageLimits, Pattern, read_expression
 from twigcast.matching import Matcher
 from twigcast.routing import (
     Advertise,
@@ -179,7 +179,8 @@ class Broker:
         for key, said in expressions.items():
             try:
                 namespaces = dict(said.namespaces) or None
-                patterns[key] = parse(said.xpath, namespaces, limits=self.language_limits)
+                limits = self.language_limits
+                patterns[key] = read_expression(said.xpath, namespaces, limits=limits).pattern
             except ValueError as error:  # of the expression, or of a namespace
                 where = f"{key}: " if len(expressions) > 1 else ""
                 raise RefusedError(f"{where}{error}", "bad-expression") from None

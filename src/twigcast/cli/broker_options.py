@@ -140,9 +140,10 @@ def bound_namespaces(given: list[str] | None) -> dict[str, str]:
     bound: dict[str, str] = {}
     for binding in given or ():
         prefix, equals, uri = binding.partition("=")
-        if not equals or not prefix:
+        if not equals:
             raise typer.BadParameter(
-                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, not {binding!r}"
+                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, or =URI for names without "
+                f"a prefix, not {binding!r}"
             )
         bound[prefix] = uri
     return bound

@@ -269,7 +269,9 @@ def _expression(
 ) -> messages.Expression:
     if not isinstance(expression, str | Pattern):
         raise TypeError(f"an expression is a str or a Pattern, not {type(expression).__name__}")
-    return messages.Expression(xpath=str(expression), namespaces=namespaces or {})
+    if isinstance(expression, Pattern):
+        return messages.Expression(xpath=str(expression))
+    return messages.Expression(xpath=expression, namespaces=namespaces or {})
 
 
 def _name(durable: str) -> str:

@@ -51,7 +51,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from twigcast.errors import AdvertisementError, OverlayError, SchemaError, SubscriptionFileError
-from twigcast.language import Pattern, parse, read_subscriptions
+from twigcast.language import Notices, Pattern, read_expression, read_subscriptions
 from twigcast.routing.checked_table import CheckedTable, load_toml, show
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING, Promise
@@ -154,11 +154,16 @@ class _Reader:
             return self._subscriptions_of_file(entry)
         namespaces = entry.texts("namespaces", 'namespaces = { cap = "urn:…" }')
         found: dict[str, Pattern] = {}
+        notices = Notices()
+        notices.bind(namespaces, entry.place)
         for key, text in entry.texts("subscriptions", 'subscriptions = { quotes = "//a" }').items():
             try:
-                found[key] = parse(text, namespaces)
+                reading = read_expression(text, namespaces)
             except ValueError as error:  # a SubscriptionError, or a binding that cannot be
                 entry.refuse(f"subscriptions: {key!r}: {error}")
+            notices.add(reading, namespaces, f"{entry.place}: subscriptions: {key!r}")
+            found[key] = reading.pattern
+        notices.issue()
         return found
 
     def _subscriptions_of_file(self, entry: CheckedTable) -> dict[str, Pattern]:

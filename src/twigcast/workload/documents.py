@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 from twigcast.schema import Schema
 from twigcast.workload.attributes import Identifiers
 from twigcast.workload.chance import Draw, stream
@@ -44,6 +45,7 @@ _STRETCH = 4.0
 _TOLERANCE = 0.1
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class DocumentParameters:
     """How documents are drawn.
@@ -202,6 +204,7 @@ class DocumentPlan:
         return _restored, (self._schema, self._parameters, self._seed)
 
 
+@exact_keywords
 def generate_documents(
     schema: Schema, parameters: DocumentParameters, *, seed: int
 ) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 from twigcast.language import XML_NAMESPACE, Axis, Condition, Kind, NodeTest, node_test
 from twigcast.language.normal import branch
 from twigcast.schema import Any, Attribute, Mixed, Text
@@ -23,6 +24,7 @@ from twigcast.workload.vocabulary import DEFAULT_VOCABULARY, Vocabulary
 _OPERATORS = (*EQUAL, *NUMERIC, *STRINGS)
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class ValueParameters:
     """Which subscriptions compare values, and how.

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from itertools import accumulate, count
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 from twigcast.language import Pattern, Step
 from twigcast.schema import Schema
 from twigcast.workload.chance import Draw, between, digest, stream
@@ -152,6 +153,7 @@ class _Goals:
         return 1 + bisect_right(bounds, draw() * bounds[-1], 0, len(bounds) - 1)
 
 
+@exact_keywords
 def generate_subscriptions(
     schema: Schema,
     parameters: TreeParameters | PathParameters,

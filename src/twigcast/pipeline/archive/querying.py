@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from twigcast.errors import PipelineError
+from twigcast.keywords import exact_keywords
 from twigcast.language import Pattern, as_pattern
 from twigcast.pipeline.archive.evaluating import Evaluate
 from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, steps, stretches
@@ -267,6 +268,7 @@ def _in_one_of(ranges: list[tuple[int, int]]) -> Any:
     return F.expr(" or ".join(f"shape >= {first} and shape <= {last}" for first, last in ranges))
 
 
+@exact_keywords
 def query(
     spark: SparkSession,
     store: str,
