@@ -34,9 +34,10 @@ from functools import lru_cache
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
+from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation, Finding, Verdict
-from twigcast.matching.matcher import BatchMatches, Matcher, MatcherStats
+from twigcast.matching.matcher import Matcher, MatcherStats
 from twigcast.matching.program import make_program
 from twigcast.matching.reference import reference_matches
 from twigcast.matching.skeletons import (

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 from typing import Final
 
 from twigcast.language import (
@@ -141,7 +142,7 @@ class Finding:
             yield from part.reasons()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Why a document matches a subscription, or does not; ``str()`` is a tree for people."""
 
@@ -166,6 +167,24 @@ class Explanation:
             lines.append(f"{'  ' * depth}{finding.verdict.mark} {finding.sentence}")
             waiting.extend((depth + 1, part) for part in reversed(finding.parts))
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        answer = "matches" if self.matches else f"does not match: {'; '.join(self.reasons)}"
+        return f"<Explanation: {shorten(self.pattern)} {shorten(answer)}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the tree of ``str()`` as nested lists."""
+        answer = "matches" if self.matches else "does not match"
+        findings = "".join(map(_html_of, self.alternatives))
+        return f"<p><code>{escape(self.pattern)}</code> {answer}</p><ul>{findings}</ul>"
+
+
+def _html_of(finding: Finding) -> str:
+    colour = {"holds": "green", "fails": "firebrick"}.get(finding.verdict, "gray")
+    mark = f'<span style="color: {colour}">{finding.verdict.mark}</span>'
+    below = "".join(map(_html_of, finding.parts))
+    nested = f"<ul>{below}</ul>" if below else ""
+    return f'<li style="list-style: none">{mark} {escape(finding.sentence)}{nested}</li>'
 
 
 def kind_of(condition: Condition) -> ConditionKind:
