@@ -37,6 +37,7 @@ def _run() -> None:
     from twigcast.cli.commands import app
     from twigcast.errors import TwigcastError
 
+    _show_warnings()
     try:
         app()
     except TwigcastError as error:
@@ -49,6 +50,28 @@ def _run() -> None:
     except OSError as error:
         _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(2)
+
+
+def _show_warnings() -> None:
+    """Print what is hardly meant in a subscription as the other messages of a command."""
+    import warnings
+
+    from twigcast.errors import SubscriptionWarning
+
+    show = warnings.showwarning
+
+    def print_warning(
+        message: Warning | str, category: type[Warning], *where: Any, **stream: Any
+    ) -> None:
+        if not issubclass(category, SubscriptionWarning):
+            show(message, category, *where, **stream)
+            return
+        from twigcast.cli.console import warn
+
+        warn(str(message))
+
+    warnings.simplefilter("always", SubscriptionWarning)
+    warnings.showwarning = print_warning
 
 
 def _complain(message: str) -> None:

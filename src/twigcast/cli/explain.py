@@ -13,9 +13,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
+from twigcast.cli.subscription_argument import named_subscriptions
 from twigcast.documents import read_document
 from twigcast.errors import DocumentError
-from twigcast.language import Subscription, read_subscriptions
+from twigcast.language import Subscription
 from twigcast.matching import Explanation, Finding, Verdict, explain
 
 _MOST_EXPLAINED: Final = 20
@@ -27,7 +28,7 @@ _STYLES: Final = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.NOT_REAC
 def choose_subscriptions(path: str, keys: list[str]) -> list[Subscription]:
     """The subscriptions to explain, in the order of the file."""
     if not keys:
-        chosen = list(islice(read_subscriptions(path), _MOST_EXPLAINED + 1))
+        chosen = list(islice(named_subscriptions(path), _MOST_EXPLAINED + 1))
         if len(chosen) > _MOST_EXPLAINED:
             complain(
                 f"{path} has more than {_MOST_EXPLAINED} subscriptions; "
@@ -37,7 +38,7 @@ def choose_subscriptions(path: str, keys: list[str]) -> list[Subscription]:
         return chosen
     missing = dict.fromkeys(keys)
     chosen = []
-    for subscription in with_progress(read_subscriptions(path), "reading"):
+    for subscription in with_progress(named_subscriptions(path), "reading"):
         if subscription.key in missing:
             chosen.append(subscription)
             del missing[subscription.key]
