@@ -46,10 +46,10 @@ def parse(
     holds and a binding that the expression does not use are a
     :class:`~twigcast.errors.SubscriptionWarning`.
     """
-    if not namespaces:
-        pattern = _linear(text, _XML_ALONE, limits)
-        if pattern is not None:
-            return pattern
+    if not namespaces and limits is DEFAULT_LIMITS and isinstance(text, str):
+        normal_form = linear_normal_form(text)  # here too, since most expressions are linear
+        if normal_form is not None:
+            return linear_pattern(normal_form)
     reading = read_expression(text, namespaces, limits=limits)
     if reading.warnings:
         issue(reading.warnings)

@@ -35,6 +35,7 @@ from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
 from twigcast.matching.batch_matches import BatchMatches
+from twigcast.matching.by_number import ByNumber
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation, Finding, Verdict
 from twigcast.matching.matcher import Matcher, MatcherStats
@@ -52,6 +53,7 @@ __all__ = [
     "LARGEST_SKELETON",
     "SKELETON_LIMITS",
     "BatchMatches",
+    "ByNumber",
     "CompactDocument",
     "CompiledPattern",
     "Explanation",

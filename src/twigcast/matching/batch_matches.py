@@ -46,8 +46,18 @@ class BatchMatches(Sequence[list[str]]):
 
     @property
     def ids(self) -> memoryview:
-        """Numbers of subscriptions; :meth:`key` tells whose."""
+        """Numbers of subscriptions; :meth:`key` says whose."""
         return self._answers.ids
+
+    @property
+    def generation(self) -> int:
+        """Which index the numbers are of: in it, a number means one subscription."""
+        return self._answers.generation
+
+    def numbers(self, document: int) -> list[int]:
+        """The part of ``ids`` that is a document's."""
+        offsets = self._answers.offsets
+        return self._answers.ids[offsets[document] : offsets[document + 1]].tolist()
 
     def key(self, number: int) -> str:
         """The key of a subscription that is among ``ids``."""

@@ -134,7 +134,8 @@ class Matcher(Mapping[str, Pattern]):
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
         key_bytes = _key_bytes(key)
-        if self._add_pattern(key_bytes, self._pattern(subscription, namespaces)):
+        read = self._pattern if self._namespaces else as_pattern
+        if self._add_pattern(key_bytes, read(subscription, namespaces)):
             raise DuplicateKeyError(key)
 
     def _pattern(
@@ -256,12 +257,16 @@ class Matcher(Mapping[str, Pattern]):
         Raises :class:`~twigcast.errors.DocumentError` for a document that is not well-formed or
         exceeds a limit.
         """
+        return self.match_numbered(document)[0]
+
+    def match_numbered(self, document: Source) -> BatchMatches:
+        """The answer of :meth:`match` as a batch of one, for programs that go on with numbers."""
         documents = Documents(self._limits)
         documents.add(document)
         answers = self._engine.match(documents)
         if answers.errors:
             raise answers.errors[0]
-        return answers.keys(0)
+        return BatchMatches(answers)
 
     def match_batch(self, documents: Any) -> BatchMatches:
         """Match many documents in one go, without the interpreter lock.
