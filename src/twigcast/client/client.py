@@ -23,7 +23,7 @@ from twigcast.client.subscribing import Subscription
 from twigcast.client.subscriptions import Subscriptions
 from twigcast.documents import Source
 from twigcast.errors import ConnectionFailedError, RefusedError
-from twigcast.language import Pattern
+from twigcast.language import Pattern, warn_of
 from twigcast.wire import messages
 
 DEFAULT_WINDOW = 256
@@ -201,6 +201,7 @@ class Client:
         if isinstance(since, int):
             raise TypeError("since is a time (datetime) or how long ago (timedelta), not a number")
         _check_since(since)
+        warn_of([str(expression)], namespaces)
         question = messages.AskRequest(
             expression=_expression(expression, namespaces),
             limit=limit,
@@ -252,6 +253,7 @@ def _by_key(
         )
     if not found:
         raise ValueError("a subscription needs at least one expression")
+    warn_of([each.xpath for each in found.values()], namespaces)
     return found
 
 

@@ -46,7 +46,14 @@ from twigcast.language.nodes import (
     node_test,
 )
 from twigcast.language.numbers import number_text, to_number
-from twigcast.language.parser import XML_NAMESPACE, Reading, as_pattern, parse, read_expression
+from twigcast.language.parser import (
+    XML_NAMESPACE,
+    Reading,
+    as_pattern,
+    parse,
+    read_expression,
+    warn_of,
+)
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
 from twigcast.language.relaxed import decided_by_paths, relaxed
 from twigcast.language.subscription_file import (
@@ -109,4 +116,5 @@ __all__ = [
     "value_implies",
     "walk",
     "walk_within",
+    "warn_of",
 ]

@@ -7,8 +7,9 @@ expressions of others (a broker) or very many (a Spark worker).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from twigcast.errors import SubscriptionError, SubscriptionWarning
@@ -16,11 +17,12 @@ from twigcast.language.descent import Descent
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
 from twigcast.language.linear import linear_normal_form
 from twigcast.language.pattern import Pattern, linear_pattern
-from twigcast.language.warning import issue, unused_binding
+from twigcast.language.warning import Notices, issue, unused_binding
 
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 
 _XML_ALONE: Final = {"xml": XML_NAMESPACE}
+_MOST_READ_TWICE: Final = 1_000
 
 
 class Reading(NamedTuple):
@@ -98,6 +100,21 @@ def _read_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits
         except SubscriptionError as error:
             raise SubscriptionError(f"in normal form, {error.reason}", text, 0) from error
     return Reading(pattern, descent.warnings, descent.prefixes)
+
+
+def warn_of(expressions: Collection[str], namespaces: Mapping[str, str] | None) -> None:
+    """Issue the warnings of expressions that others parse; their errors are left to the others.
+
+    Where expressions are so many that reading them twice takes long, they are not read.
+    """
+    if len(expressions) > _MOST_READ_TWICE:
+        return
+    notices = Notices()
+    notices.bind(namespaces or {})
+    for text in expressions:
+        with suppress(ValueError, TypeError):
+            notices.add(read_expression(text, namespaces), namespaces or {})
+    notices.issue()
 
 
 def as_pattern(subscription: str | Pattern, namespaces: Mapping[str, str] | None) -> Pattern:

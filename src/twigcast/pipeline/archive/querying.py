@@ -106,6 +106,11 @@ class QueryResult:
         self._total = sum(part.facts.documents for part in self._parts)
         self._report: QueryReport | None = None
 
+    def __repr__(self) -> str:
+        state = "not run yet" if self._report is None else f"{self._report.matched:,} matched"
+        asked = f"{self._pattern} of {self._store.url}"
+        return f"<QueryResult: {asked}, {self._total:,} documents, {state}>"
+
     @cached_property
     def _choice(self) -> ShapeChoice | None:
         """What the shapes say; None where there are none."""

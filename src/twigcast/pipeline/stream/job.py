@@ -32,6 +32,10 @@ class Stream:
         """Spark's own handle."""
         self._batches = batches
 
+    def __repr__(self) -> str:
+        state = "runs" if self.is_active else "has ended"
+        return f"<Stream to {self.output}: {self.version.subscriptions:,} subscriptions, {state}>"
+
     @property
     def output(self) -> str:
         """The URL of the output."""
