@@ -3,7 +3,7 @@
 Li, Hou and Jacobsen decompose a document into its root-to-leaf paths and route each as a
 publication of its own (document id, path id, path), unseen by clients.  A leaf is an element
 without child elements.  Paths come in document order; the paths of one document share much, so
-they are told apart in a tree of names, at constant cost per element rather than per path length.
+they are distinguished in a tree of names, at constant cost per element rather than per path length.
 """
 
 from __future__ import annotations
