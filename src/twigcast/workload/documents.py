@@ -6,7 +6,7 @@ levels it needs (:mod:`twigcast.workload.sizes`), so whatever does not fit the l
 begun, and no document is deeper than asked.
 
 With a target ``size`` every element gets a share of it.  The expected size of the element at its
-level tells the density at which it is drawn:
+level says the density at which it is drawn:
 
 * share above expectation: the repetitions of this element take up the difference;
 * share below: repetitions and options are thinned out, a little at each level below rather than
