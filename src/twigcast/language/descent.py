@@ -1,4 +1,4 @@
-"""From tokens to pattern: recursive descent, building the normal form on the way.
+"""From tokens to pattern: recursive descent, which builds the normal form bottom-up.
 
     expression := path ('|' path)*                      at top level only
     path       := ('/' | '//')? step (('/' | '//') step)*
@@ -40,7 +40,7 @@ from twigcast.language.pattern import Pattern
 from twigcast.language.tokens import TokenReader
 
 _COMPARISONS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Each comparison, and what it becomes when its sides change places."""
+"""Each comparison, and what it becomes when its sides are exchanged."""
 
 _AXES = {"/": CHILD, "//": DESCENDANT}
 _AXIS_HINTS = {

@@ -59,8 +59,8 @@ def read_subscriptions(path: str | Path, on_bad: OnBad | None = None) -> Iterato
     else:
         with Path(path).open("rb") as file:
             reader = _Reader(name)
-            found = reader.rows(_csv_rows(file, name)) if ending == "csv" else reader.text(file)
-            yield from _distinct(found, name, on_bad)
+            rows = reader.rows(_csv_rows(file, name)) if ending == "csv" else reader.text(file)
+            yield from _distinct(rows, name, on_bad)
 
 
 def subscriptions_of_lines(
@@ -89,17 +89,17 @@ _Numbered = Iterator[tuple[int, Subscription | SubscriptionFileError]]
 def _distinct(subscriptions: _Numbered, name: str, on_bad: OnBad | None) -> Iterator[Subscription]:
     """The subscriptions, each of which must be good and have a key of its own."""
     keys: set[str] = set()
-    for number, found in subscriptions:
-        if isinstance(found, SubscriptionFileError):
-            error = found
-        elif not found.key:
+    for number, each in subscriptions:
+        if isinstance(each, SubscriptionFileError):
+            error = each
+        elif not each.key:
             error = SubscriptionFileError("the key is empty", name, number)
-        elif found.key in keys:
-            reason = f"the key {found.key!r} stands for another subscription already"
+        elif each.key in keys:
+            reason = f"the key {each.key!r} stands for another subscription already"
             error = SubscriptionFileError(reason, name, number)
         else:
-            keys.add(found.key)
-            yield found
+            keys.add(each.key)
+            yield each
             continue
         if on_bad is None:
             raise error
