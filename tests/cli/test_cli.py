@@ -187,7 +187,7 @@ def test_explain_prints_json(tmp_path: Path) -> None:
     assert (second["key"], second["matches"], second["reasons"]) == ("bond", True, [])
     alternatives = second["alternatives"]
     assert isinstance(alternatives, list)
-    assert [finding["verdict"] for finding in alternatives] == ["fails", "holds"]
+    assert [finding["outcome"] for finding in alternatives] == ["fails", "holds"]
     assert alternatives[1]["witnesses"][0]["location"] == "/Stock[1]"
 
 
