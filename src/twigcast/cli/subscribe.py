@@ -22,7 +22,7 @@ from twigcast.cli.broker_options import (
     bound_namespaces,
     note,
     noting_signals,
-    parse_expression,
+    parse_expressions,
     parse_time,
     telling_connection,
 )
@@ -228,8 +228,8 @@ def _expressions(
         found = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
         if not found:
             raise typer.BadParameter(f"there is no expression in {subscriptions}")
-    for text in xpaths:
-        pattern = parse_expression(text, namespaces)
+    patterns = parse_expressions(xpaths, namespaces)
+    for text, pattern in zip(xpaths, patterns, strict=True):
         if found.get(text, pattern) != pattern:
             raise typer.BadParameter(
                 f"{text} is the key of another expression in {subscriptions}; rename that one"
