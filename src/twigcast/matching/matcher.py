@@ -204,20 +204,31 @@ class Matcher(Mapping[str, Pattern]):
         before the first is added, so that an error changes nothing.
         """
         pairs = subscriptions.items() if isinstance(subscriptions, Mapping) else subscriptions
-        patterns: dict[bytes, Pattern] = {}
+        read: dict[bytes, bytes | Pattern] = {}  # a path in normal form needs no pattern
+        namespaces = self._namespaces
         notices = Notices()
         for key, subscription in pairs:
-            pattern = subscription
-            if not isinstance(pattern, Pattern):
-                reading = read_expression(pattern, self._namespaces)
-                notices.add(reading, self._namespaces, key)
-                pattern = reading.pattern
-            patterns[_key_bytes(key)] = pattern
+            name = _key_bytes(key)
+            if isinstance(subscription, str) and not namespaces.get(""):
+                path = linear_normal_form(subscription)
+                if path is not None:
+                    read[name] = encode(path)
+                    continue
+            if not isinstance(subscription, Pattern):
+                reading = read_expression(subscription, namespaces)
+                notices.add(reading, namespaces, key)
+                subscription = reading.pattern
+            read[name] = subscription
         notices.issue()
-        for name, pattern in patterns.items():
-            if self._add_pattern(name, pattern):
+        for name, one in read.items():
+            if self._add_read(name, one):
                 self._engine.remove(name)
-                self._add_pattern(name, pattern)
+                self._add_read(name, one)
+
+    def _add_read(self, key: bytes, one: bytes | Pattern) -> bool:
+        if isinstance(one, Pattern):
+            return self._add_pattern(key, one)
+        return self._engine.add_path(key, one) == "duplicate key"
 
     def __len__(self) -> int:
         """The number of subscriptions."""
