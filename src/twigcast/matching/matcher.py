@@ -135,7 +135,13 @@ class Matcher(Mapping[str, Pattern]):
         """
         key_bytes = _key_bytes(key)
         read = self._pattern if self._namespaces else as_pattern
-        if self._add_pattern(key_bytes, read(subscription, namespaces)):
+        pattern = read(subscription, namespaces)
+        path = linear_normal_form(str(pattern))  # here too, since most are linear
+        if path is not None:
+            is_taken = self._engine.add_path(key_bytes, encode(path)) == "duplicate key"
+        else:
+            is_taken = self._add_pattern(key_bytes, pattern)
+        if is_taken:
             raise DuplicateKeyError(key)
 
     def _pattern(
