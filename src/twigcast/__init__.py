@@ -14,7 +14,10 @@ neither a compiler's product nor Spark.
 from __future__ import annotations
 
 import importlib
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from twigcast.keywords import exact_keywords
 
 if TYPE_CHECKING:
     from twigcast.client import connect, connect_sync
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
         StoreError,
         SubscriptionError,
         SubscriptionFileError,
+        SubscriptionWarning,
         TwigcastError,
         UnknownKeyError,
         WorkloadError,
@@ -101,6 +105,7 @@ _HOMES = {
     "SubscriptionError": "errors",
     "SubscriptionFileError": "errors",
     "SubscriptionTree": "covering",
+    "SubscriptionWarning": "errors",
     "TwigcastError": "errors",
     "UnknownKeyError": "errors",
     "WorkloadError": "errors",
@@ -152,6 +157,7 @@ __all__ = [
     "SubscriptionError",
     "SubscriptionFileError",
     "SubscriptionTree",
+    "SubscriptionWarning",
     "TwigcastError",
     "UnknownKeyError",
     "WorkloadError",
@@ -172,6 +178,8 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module 'twigcast' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"twigcast.{home}"), name)
+    if isinstance(value, FunctionType):
+        value = exact_keywords(value)
     globals()[name] = value
     return value
 

@@ -1,6 +1,6 @@
-"""Every error that a caller of Twigcast can meet.
+"""Every error and warning that a caller of Twigcast can meet.
 
-All of them derive from :class:`TwigcastError`.  Each says what is wrong, where, and, where one
+All errors derive from :class:`TwigcastError`.  Each says what is wrong, where, and, where one
 exists, the remedy; the parts stand in attributes too, so that a program can use them.
 """
 
@@ -12,10 +12,10 @@ class TwigcastError(Exception):
 
 
 class _ExpressionError(TwigcastError, ValueError):
-    """An expression with something wrong at one place.
+    """An expression with something wrong at one position.
 
     ``reason`` says what is wrong, ``text`` is the whole expression and ``position`` the offset of
-    the offending character in it.  ``str()`` adds the expression with a caret below the place.
+    the offending character in it.  ``str()`` adds the expression with a caret below the position.
     """
 
     def __init__(self, reason: str, text: str, position: int) -> None:
@@ -25,8 +25,7 @@ class _ExpressionError(TwigcastError, ValueError):
         super().__init__(reason, text, position)
 
     def __str__(self) -> str:
-        excerpt, column = _excerpt(self.text, self.position)
-        return f"{self.reason} (at character {self.position + 1})\n  {excerpt}\n  {' ' * column}^"
+        return f"{self.reason} {_marked(self.text, self.position)}"
 
 
 class SubscriptionError(_ExpressionError):
@@ -37,8 +36,32 @@ class AdvertisementError(_ExpressionError):
     """A text that is not an advertisement."""
 
 
+class SubscriptionWarning(UserWarning):
+    """Something in a subscription that does nothing, or that no document can fulfil.
+
+    The subscription is taken as it is.  ``reason`` says what was noticed, ``text`` is the
+    expression, and ``position`` the offset in it, or None where the whole is meant.  ``where`` is
+    the file and line, empty for an expression that was given directly.
+    """
+
+    def __init__(
+        self, reason: str, text: str = "", position: int | None = None, where: str = ""
+    ) -> None:
+        self.reason = reason
+        self.text = text
+        self.position = position
+        self.where = where
+        super().__init__(reason, text, position, where)
+
+    def __str__(self) -> str:
+        reason = f"{self.where}: {self.reason}" if self.where else self.reason
+        if self.position is not None:
+            return f"{reason} {_marked(self.text, self.position)}"
+        return f"{reason}\n  {_excerpt(self.text, 0)[0]}" if self.text else reason
+
+
 class SubscriptionFileError(TwigcastError, ValueError):
-    """A line of a subscriptions file that cannot be read; ``path`` and ``line`` tell where.
+    """A line of a subscriptions file that cannot be read; ``path`` and ``line`` say where.
 
     Lines count from 1, rows of a Parquet file likewise; 0 stands for the whole file.
     """
@@ -56,8 +79,8 @@ class SubscriptionFileError(TwigcastError, ValueError):
 class DocumentError(TwigcastError, ValueError):
     """A document that is not well-formed XML, or that exceeds a limit.
 
-    ``line`` and ``column`` count from 1; both are 0 where no place can be named (a document that
-    is too large is refused before it is read).
+    ``line`` and ``column`` count from 1; both are 0 where there is no position (a document that is
+    too large is refused before it is read).
     """
 
     def __init__(self, reason: str, line: int = 0, column: int = 0) -> None:
@@ -95,7 +118,7 @@ class UnknownKeyError(TwigcastError, KeyError):
 
 
 class MatcherFileError(TwigcastError, ValueError):
-    """A file that holds no matcher that can be used; ``path`` and ``reason`` tell which and why."""
+    """A file that holds no matcher that can be used; ``path`` and ``reason`` say which and why."""
 
     def __init__(self, reason: str, path: str) -> None:
         self.reason = reason
@@ -179,8 +202,14 @@ class WorkloadError(TwigcastError, ValueError):
     """A workload that cannot be generated: impossible parameters, or no more distinct ones."""
 
 
+def _marked(text: str, position: int) -> str:
+    """The position in words, and the text with a caret below the position."""
+    excerpt, column = _excerpt(text, position)
+    return f"(at character {position + 1})\n  {excerpt}\n  {' ' * column}^"
+
+
 def _excerpt(text: str, position: int, width: int = 72) -> tuple[str, int]:
-    """The part of ``text`` around ``position`` on one line, and the column of the place in it."""
+    """The part of ``text`` around ``position`` on one line, and the column of that position."""
     start = max(0, position - width // 2)
     end = start + width
     shown = "".join(" " if character.isspace() else character for character in text[start:end])

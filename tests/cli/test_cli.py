@@ -187,7 +187,7 @@ def test_explain_prints_json(tmp_path: Path) -> None:
     assert (second["key"], second["matches"], second["reasons"]) == ("bond", True, [])
     alternatives = second["alternatives"]
     assert isinstance(alternatives, list)
-    assert [finding["verdict"] for finding in alternatives] == ["fails", "holds"]
+    assert [finding["outcome"] for finding in alternatives] == ["fails", "holds"]
     assert alternatives[1]["witnesses"][0]["location"] == "/Stock[1]"
 
 
@@ -379,3 +379,39 @@ def test_help_names_every_command() -> None:
     shown = CliRunner().invoke(app, ["--help"]).stdout
     for command in ("match", "advertise", "generate", "simulate"):
         assert command in shown
+
+
+def test_match_takes_an_expression_itself(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text("<a><b>3</b></a>", encoding="utf-8")
+    (answer,) = lines("match", "--json", "//a[b > 2]", str(document))
+    assert answer["matches"] == ["//a[b > 2]"]
+    (told,) = lines("match", "--json", "--explain", "//a[b > 5]", str(document))
+    assert (told["subscription"], told["matches"]) == ("//a[b > 5]", False)
+
+
+def test_what_is_neither_file_nor_expression_names_both_readings(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text("<a/>", encoding="utf-8")
+    neither = run("match", "lists/of[", str(document))
+    assert neither.returncode == 2
+    assert b"lists/of[: there is no such file, and as an XPath: a step" in neither.stderr
+    missing = run("match", str(tmp_path / "desk.txt"), str(document))
+    assert missing.returncode == 2
+    assert b"desk.txt: No such file" in missing.stderr
+
+
+def test_a_comparison_that_never_holds_is_told_on_standard_error(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text("<a/>", encoding="utf-8")
+    result = run("match", "--json", "//a[@day >= '2024-01-01']", str(document))
+    assert result.returncode == 0
+    assert b"warning: this comparison never holds" in result.stderr
+    assert b"\n              ^\n" in result.stderr
+    assert json.loads(result.stdout)["matches"] == []
+
+
+def test_the_package_is_a_program() -> None:
+    command = [sys.executable, "-m", "twigcast", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (result.returncode, result.stdout) == (0, f"twigcast {twigcast.__version__}\n")

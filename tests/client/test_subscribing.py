@@ -73,10 +73,25 @@ def test_what_the_broker_hears_of_a_subscription() -> None:
             assert two.expressions["one"].xpath == "//cap:a"
             assert dict(two.expressions["one"].namespaces) == cap
             assert two.expressions["two"].xpath == "//Q{urn:cap}b"
+            assert not two.expressions["two"].namespaces
             assert (two.durable, two.since_sequence, two.window) == ("desk", 5, 256)
             assert (len(three.expressions), three.since_time) == (0, 1_767_225_600_000)
             hour_ago = (datetime.now(UTC) - timedelta(hours=1)).timestamp()
             assert abs(four.since_time / 1000 - hour_ago) < 20
+
+    run(story)
+
+
+def test_what_never_holds_is_a_warning_where_the_subscriber_is() -> None:
+    async def story() -> None:
+        async with broker() as scripted, connect(scripted.address) as client:
+            bound = {"cap": "urn:cap", "x": "urn:x"}
+            with pytest.warns(twigcast.SubscriptionWarning) as caught:
+                client.subscribe({"a": "//cap:a[b > 'x']", "b": "//c["}, namespaces=bound)
+            assert [each.message.position for each in caught] == [12, None]  # type: ignore[union-attr]
+            assert [each.filename for each in caught] == [__file__] * 2
+            with pytest.warns(twigcast.SubscriptionWarning, match="never holds"):
+                client.ask("//a[@d >= '2024-01-01']")
 
     run(story)
 

@@ -78,7 +78,7 @@ def test_every_encoding_gives_the_same_tree(text: str, name: str, codec: str) ->
 
 
 @pytest.mark.parametrize(("text", "name", "codec"), WRITTEN)
-def test_errors_name_the_place_in_every_encoding(text: str, name: str, codec: str) -> None:
+def test_errors_name_the_position_in_every_encoding(text: str, name: str, codec: str) -> None:
     before = f"<?xml version='1.0' encoding='{name}'?>\n<a>{text}"
     with pytest.raises(DocumentError) as caught:
         read_document(f"{before}<b></a>".encode(codec))
@@ -131,7 +131,7 @@ def test_what_is_no_known_character_encoding_is_refused(name: str) -> None:
         (b"\0\0\xfe\xff\0\0\0<\0\xff\xff\xff", 1, 2, "utf-32-be"),
     ],
 )
-def test_undecodable_bytes_are_refused_with_their_place(
+def test_undecodable_bytes_are_refused_with_their_position(
     data: bytes, line: int, column: int, reason: str
 ) -> None:
     with pytest.raises(DocumentError, match=reason) as caught:

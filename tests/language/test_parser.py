@@ -73,7 +73,7 @@ REFUSED = [
     ("a[(b]", 4, "not expected"),
     ("a[(b", 4, ") is missing"),
     ("a['x", 2, "not closed"),
-    ("a#b", 1, "has no place"),
+    ("a#b", 1, "does not belong"),
     ("a//", 3, "a step"),
     ("a/@", 3, "name of an attribute"),
     ("a/5", 2, "not a literal"),

@@ -1,4 +1,4 @@
-"""Explanations: the verdicts are those of every matcher, and what is shown is in the document."""
+"""Explanations: the outcomes are those of every matcher, and what is shown is in the document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from twigcast.errors import DocumentError
 from twigcast.language import Kind, LanguageLimits, Pattern, parse
 from twigcast.matching import reference_matches
 from twigcast.matching.explain import explain
-from twigcast.matching.explanation import ConditionKind, Explanation, Finding, Verdict, Witness
+from twigcast.matching.explanation import ConditionKind, Explanation, Finding, Outcome, Witness
 from twigcast.matching.locations import Locations
 from twigcast.matching.reference import Definitions, build_nodes, subtree
 from twigcast.matching.remembered import RememberedDefinitions
@@ -51,7 +51,7 @@ def string_value(node: object) -> str:
 
 
 @given(expressions(), documents())
-def test_verdicts_are_those_of_the_reference_and_of_libxml2(expression: str, document: str) -> None:
+def test_outcomes_are_those_of_the_reference_and_of_libxml2(expression: str, document: str) -> None:
     pattern = parse(expression, NAMESPACES)
     tree = parse_tree(document)
     explanation = explain(pattern, document)
@@ -59,7 +59,7 @@ def test_verdicts_are_those_of_the_reference_and_of_libxml2(expression: str, doc
     assert explanation.matches is xpath_matches(tree, *pattern.to_xpath())
     for step, finding in zip(pattern.alternatives, explanation.alternatives, strict=True):
         holds = xpath_matches(tree, *Pattern((step,)).to_xpath())
-        assert finding.verdict is (Verdict.HOLDS if holds else Verdict.FAILS)
+        assert finding.outcome is (Outcome.HOLDS if holds else Outcome.FAILS)
     assert bool(explanation.reasons) is not explanation.matches
 
 
@@ -82,17 +82,17 @@ def test_findings_are_true(expression: str, document: str) -> None:
 
 
 def check_parts(finding: Finding) -> None:
-    """The verdict on the whole follows from those on its parts."""
-    verdicts = {part.verdict for part in finding.parts}
-    if not verdicts or verdicts == {Verdict.NOT_REACHED}:
+    """The outcome on the whole follows from those on its parts."""
+    outcomes = {part.outcome for part in finding.parts}
+    if not outcomes or outcomes == {Outcome.NOT_REACHED}:
         return
     if finding.kind is ConditionKind.EITHER:
-        expected = Verdict.HOLDS in verdicts
+        expected = Outcome.HOLDS in outcomes
     elif finding.kind is ConditionKind.NEGATION:
-        expected = verdicts == {Verdict.FAILS}
+        expected = outcomes == {Outcome.FAILS}
     else:
-        expected = verdicts == {Verdict.HOLDS}
-    assert (finding.verdict is Verdict.HOLDS) is expected
+        expected = outcomes == {Outcome.HOLDS}
+    assert (finding.outcome is Outcome.HOLDS) is expected
 
 
 def check_text(tree: etree._ElementTree, finding: Finding, witness: Witness, whole: str) -> None:
@@ -109,7 +109,7 @@ def check_text(tree: etree._ElementTree, finding: Finding, witness: Witness, who
             "." + re.findall(r"( [!<>=]+ (?:\"[^\"]*\"|'[^']*'|[-.0-9]+))]?$", finding.text)[0]
         )
     passes = bool(select(tree, f"{witness.location}[{predicate}]"))
-    assert passes is (finding.verdict is Verdict.HOLDS)
+    assert passes is (finding.outcome is Outcome.HOLDS)
 
 
 @given(expressions(), documents(), st.randoms(use_true_random=False))
@@ -363,13 +363,13 @@ def test_the_whole_tree_in_words() -> None:
 
 def test_progress_tells_how_far_a_path_went() -> None:
     (finding,) = explain(parse("//Stock/Price/Currency/@code"), STOCKS).alternatives
-    assert [(entry.step, entry.found) for entry in finding.progress] == [
+    assert [(entry.step, entry.reached) for entry in finding.progress] == [
         ("Stock", 2),
         ("Price", 2),
         ("Currency", 0),
     ]
     (finding,) = explain(parse("//a//a/z"), "<a><a><a/></a></a>").alternatives
-    assert [entry.found for entry in finding.progress] == [3, 2, 0]
+    assert [entry.reached for entry in finding.progress] == [3, 2, 0]
 
 
 def test_long_texts_are_shortened_about_what_was_found() -> None:
@@ -415,14 +415,14 @@ def test_an_explanation_is_plain_data() -> None:
     assert plain["alternatives"][0]["parts"][0] == {
         "kind": "path",
         "text": "Price > 15",
-        "verdict": "fails",
+        "outcome": "fails",
         "detail": "12 at /Stock[1]/Price[1]",
         "asked": 1,
         "witnesses": [
             {"location": "/Stock[1]/Price[1]", "text": "12", "start": 0, "length": 2},
         ],
         "more": 0,
-        "progress": [{"step": "Price", "found": 1}],
+        "progress": [{"step": "Price", "reached": 1}],
         "parts": [],
     }
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -77,6 +77,15 @@ def test_a_frame_gives_the_same(spark: SparkSession, place: str, kept: list[Kept
     assert query(spark, place, "//a[b = 3]", limit=2).frame.count() == 2
 
 
+def test_people_see_what_was_asked(spark: SparkSession, place: str, kept: list[Kept]) -> None:
+    result = query(spark, place, "//a[b = 3]", limit=2)
+    documents = f"{len(kept):,} documents"
+    assert repr(result).startswith("<QueryResult: //a[b=3] of file:")
+    assert repr(result).endswith(f"{documents}, not run yet>")
+    result.ids()
+    assert repr(result).endswith(f"{documents}, 2 matched>")
+
+
 def test_few_documents_are_looked_at(
     asked: Callable[[str], tuple[list[str], QueryReport]], kept: list[Kept]
 ) -> None:

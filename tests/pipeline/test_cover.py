@@ -177,11 +177,16 @@ def test_prefixes_hold_for_the_lines_below_and_results_are_written_whole(
 ) -> None:
     path = tmp_path / "prefixes.txt"
     lines = ["\ufeffxmlns:p = urn:one", "//p:a", "", "# a comment\r", "x\t//p:a/b\r"]
-    lines += ["xmlns:p = 'urn:two'", "y\t//p:a", "z\t/c[.//b]"]
+    lines += ["xmlns:p = 'urn:two'", "y\t//p:a", "z\t/c[.//b]", "xmlns = urn:d", "d\t//a"]
     path.write_bytes("\n".join(lines).encode())
     output = tmp_path / "out"
     result = cover(spark, str(path), output=str(output))
-    expected = {"//Q{urn:one}a": (2, 1), "//Q{urn:two}a": (7, 1), "/c//b": (8, 1)}
+    expected = {
+        "//Q{urn:one}a": (2, 1),
+        "//Q{urn:two}a": (7, 1),
+        "/c//b": (8, 1),
+        "//Q{urn:d}a": (10, 1),
+    }
     assert found(result.frame) == expected
     assert found(spark.read.parquet(str(output))) == expected
     with pytest.raises(PipelineError, match="there already"):

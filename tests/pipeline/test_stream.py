@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import threading
 from collections import Counter
@@ -274,6 +275,7 @@ def test_stopping_lets_the_running_batch_end_and_begins_no_other(setting: Settin
         on_batch=hold,
     )
     assert running.wait(PATIENCE)
+    assert re.fullmatch(r"<Stream to file:.*: \d+ subscriptions, runs>", repr(live))
     assert not live.finish(0.01)
     go_on.set()
     live.stop()

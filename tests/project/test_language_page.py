@@ -10,7 +10,7 @@ from folders import DOCS
 from oracle import anchored, parse_tree, xpath_matches
 
 from twigcast.documents import read_document
-from twigcast.errors import SubscriptionError
+from twigcast.errors import SubscriptionError, SubscriptionWarning
 from twigcast.language import parse
 from twigcast.matching import reference_matches
 
@@ -57,6 +57,15 @@ def test_refusals(line: str) -> None:
     assert reason in caught.value.reason
 
 
+@pytest.mark.parametrize("line", list(blocks("warned")))
+def test_warnings(line: str) -> None:
+    expression, reason = re.split(r"\s{2,}", line, maxsplit=1)
+    with pytest.warns(SubscriptionWarning) as caught:
+        parse(expression)
+    assert reason in str(caught[0].message)
+
+
 def test_every_block_is_executed() -> None:
     kinds = set(re.findall(r"^```(\S+)", PAGE, re.MULTILINE))
-    assert kinds == {"subscription", "normal-form", "refused"}
+    # test_readme executes the Python.
+    assert kinds == {"subscription", "normal-form", "refused", "warned", "python"}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twigcast.errors import OverlayError
+from twigcast.errors import OverlayError, SubscriptionWarning
 from twigcast.language import parse
 from twigcast.routing import network_file
 from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
@@ -307,3 +307,16 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "net.toml").write_bytes(b'brokers = ["\xff"]')
     with pytest.raises(OverlayError, match=r"net\.toml: this is not UTF-8 text .*byte 12"):
         read_network(tmp_path / "net.toml")
+
+
+def test_a_binding_of_a_client_serves_all_its_subscriptions(tmp_path: Path) -> None:
+    text = (
+        'namespaces = { p = "urn:p", q = "urn:q", "" = "urn:d" }\n'
+        'subscriptions = { one = "//p:a", two = "//b[c > \'x\']" }\n'
+    )
+    with pytest.warns(SubscriptionWarning) as caught:
+        client = only_client(tmp_path, text)
+    assert client.subscriptions["one"] == parse("//Q{urn:p}a")
+    never, unused = [str(each.message) for each in caught]
+    assert "subscriptions: 'two': this comparison never holds" in never
+    assert unused.endswith("the prefix q is bound to urn:q and not used")

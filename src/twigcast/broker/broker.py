@@ -41,7 +41,7 @@ from twigcast.broker.subscriptions import (
 )
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, SubscriptionError
-from twigcast.language import LanguageLimits, Pattern, parse
+from twigcast.language import LanguageLimits, Pattern, read_expression
 from twigcast.matching import Matcher
 from twigcast.routing import (
     Advertise,
@@ -181,7 +181,8 @@ class Broker:
         patterns = {}
         for key, expression in expressions.items():
             try:
-                patterns[key] = parse(*expression, limits=self.language_limits)
+                reading = read_expression(*expression, limits=self.language_limits)
+                patterns[key] = reading.pattern
             except ValueError as error:  # of the expression, or of a namespace
                 where = f"{key}: " if len(expressions) > 1 else ""
                 raise RefusedError(f"{where}{error}", "bad-expression") from None

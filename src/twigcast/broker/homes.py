@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from twigcast.covering import Change, CoveringTable
-from twigcast.language import Pattern, parse
+from twigcast.language import Pattern, read_expression
 
 
 class Version(NamedTuple):
@@ -110,7 +110,7 @@ class Homes:
 
     def restore(self, home: str, version: Version, patterns: Iterable[str]) -> Change:
         """Go on with what was known of a home before a restart."""
-        known = {text: parse(text) for text in patterns}
+        known = {text: read_expression(text).pattern for text in patterns}
         self._known[home] = _Known(version, known)
         return Change(tuple(known.values()))
 
@@ -162,7 +162,7 @@ class Homes:
         else:
             after = {}
         for text in state.forward:
-            after[text] = before.get(text) or parse(text)
+            after[text] = before.get(text) or read_expression(text).pattern
         self._known[state.home] = _Known(state.version, after)
         forward = tuple(pattern for text, pattern in after.items() if text not in before)
         withdraw = tuple(pattern for text, pattern in before.items() if text not in after)

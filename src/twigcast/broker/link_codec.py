@@ -21,7 +21,7 @@ from twigcast.broker.custody import Debt, Receipt
 from twigcast.broker.homes import HomeState, Version
 from twigcast.covering import Change
 from twigcast.errors import AdvertisementError, SchemaError, SubscriptionError, TwigcastError
-from twigcast.language import Pattern, parse
+from twigcast.language import Pattern, read_expression
 from twigcast.routing import (
     ANYTHING,
     AdvertisementKey,
@@ -150,7 +150,7 @@ def decode_update(said: messages.Update) -> Update:
 def decode_pattern(text: str) -> Pattern:
     """A pattern from its canonical text."""
     try:
-        return parse(text)
+        return read_expression(text).pattern
     except SubscriptionError as error:
         raise LinkProtocolError(f"an expression of a neighbour's cannot be read: {error}") from None
 

@@ -69,6 +69,7 @@ def _run(load: Callable[[], typer.Typer]) -> None:
     _open_streams()
     from twigcast.errors import TwigcastError
 
+    _show_warnings()
     try:
         load()()
     except TwigcastError as error:
@@ -81,6 +82,28 @@ def _run(load: Callable[[], typer.Typer]) -> None:
     except OSError as error:
         _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         sys.exit(2)
+
+
+def _show_warnings() -> None:
+    """Print what is hardly meant in a subscription as the other messages of a command."""
+    import warnings
+
+    from twigcast.errors import SubscriptionWarning
+
+    show = warnings.showwarning
+
+    def print_warning(
+        message: Warning | str, category: type[Warning], *where: Any, **stream: Any
+    ) -> None:
+        if not issubclass(category, SubscriptionWarning):
+            show(message, category, *where, **stream)
+            return
+        from twigcast.cli.console import warn
+
+        warn(str(message))
+
+    warnings.simplefilter("always", SubscriptionWarning)
+    warnings.showwarning = print_warning
 
 
 def _complain(message: str) -> None:

@@ -19,7 +19,7 @@ from twigcast.cli.broker_options import (
     ClientOptions,
     bound_namespaces,
     note,
-    parse_expression,
+    parse_expressions,
     parse_time,
 )
 from twigcast.cli.console import leaving_early, print_json
@@ -56,7 +56,7 @@ def ask(
     error says how many documents it looked at.
     """
     options = ClientOptions(broker, token, ca, certificate, key)
-    pattern = parse_expression(xpath, bound_namespaces(namespace))
+    (pattern,) = parse_expressions([xpath], bound_namespaces(namespace))
     start = None if since is None else parse_time(since)
     show = shown(json=json)
 

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from twigcast.cli.console import warn
 from twigcast.errors import NetworkError, SubscriptionError
-from twigcast.language import Pattern, parse
+from twigcast.language import Pattern, read_expression, warn_of
 
 if TYPE_CHECKING:
     from twigcast.client import Client, SyncClient
@@ -49,7 +49,10 @@ CERTIFICATE = Annotated[
 KEY = Annotated[Path | None, typer.Option(help="The key of your certificate (PEM).")]
 NAMESPACE = Annotated[
     list[str] | None,
-    typer.Option(metavar="PREFIX=URI", help="Bind a prefix; may be given several times."),
+    typer.Option(
+        metavar="PREFIX=URI",
+        help="Bind a prefix, or =URI for names without one; may be given several times.",
+    ),
 ]
 
 _BINDING: Final = re.compile(r"bind it \([^)]*\)")
@@ -140,18 +143,24 @@ def bound_namespaces(given: list[str] | None) -> dict[str, str]:
     bound: dict[str, str] = {}
     for binding in given or ():
         prefix, equals, uri = binding.partition("=")
-        if not equals or not prefix:
+        if not equals:
             raise typer.BadParameter(
-                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, not {binding!r}"
+                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, or =URI for names without "
+                f"a prefix, not {binding!r}"
             )
         bound[prefix] = uri
     return bound
 
 
-def parse_expression(text: str, namespaces: dict[str, str]) -> Pattern:
-    """An expression; errors name the option that mends them."""
+def parse_expressions(texts: list[str], namespaces: dict[str, str]) -> list[Pattern]:
+    """Expressions that share bindings; errors name the option that mends them."""
+    warn_of(texts, namespaces)
+    return [_parse_expression(text, namespaces) for text in texts]
+
+
+def _parse_expression(text: str, namespaces: dict[str, str]) -> Pattern:
     try:
-        return parse(text, namespaces)
+        return read_expression(text, namespaces).pattern
     except SubscriptionError as error:
         reason = _BINDING.sub("bind it (--namespace PREFIX=URI)", error.reason)
         raise SubscriptionError(reason, text, error.position) from None

@@ -13,21 +13,22 @@ from rich.text import Text
 from rich.tree import Tree
 
 from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
+from twigcast.cli.subscription_argument import named_subscriptions
 from twigcast.documents import read_document
 from twigcast.errors import DocumentError
-from twigcast.language import Subscription, read_subscriptions
-from twigcast.matching import Explanation, Finding, Verdict, explain
+from twigcast.language import Subscription
+from twigcast.matching import Explanation, Finding, Outcome, explain
 
 _MOST_EXPLAINED: Final = 20
 _NARROWEST: Final = 60
 _PLAIN_MARKS: Final = {"✓": "+", "✗": "x", "–": "-"}
-_STYLES: Final = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.NOT_REACHED: "dim"}
+_STYLES: Final = {Outcome.HOLDS: "green", Outcome.FAILS: "red", Outcome.NOT_REACHED: "dim"}
 
 
 def choose_subscriptions(path: str, keys: list[str]) -> list[Subscription]:
     """The subscriptions to explain, in the order of the file."""
     if not keys:
-        chosen = list(islice(read_subscriptions(path), _MOST_EXPLAINED + 1))
+        chosen = list(islice(named_subscriptions(path), _MOST_EXPLAINED + 1))
         if len(chosen) > _MOST_EXPLAINED:
             complain(
                 f"{path} has more than {_MOST_EXPLAINED} subscriptions; "
@@ -37,7 +38,7 @@ def choose_subscriptions(path: str, keys: list[str]) -> list[Subscription]:
         return chosen
     missing = dict.fromkeys(keys)
     chosen = []
-    for subscription in with_progress(read_subscriptions(path), "reading"):
+    for subscription in with_progress(named_subscriptions(path), "reading"):
         if subscription.key in missing:
             chosen.append(subscription)
             del missing[subscription.key]
@@ -81,10 +82,10 @@ def _print_tree(name: str, explained: Iterator[tuple[Subscription, Explanation]]
     tree = Tree(Text(name, style="bold"))
     depth = 0
     for subscription, explanation in explained:
-        answer, verdict = ("does not match", Verdict.FAILS)
+        answer, outcome = ("does not match", Outcome.FAILS)
         if explanation.matches:
-            answer, verdict = ("matches", Verdict.HOLDS)
-        label = _marked(console, verdict, "").append(subscription.key, style="bold")
+            answer, outcome = ("matches", Outcome.HOLDS)
+        label = _marked(console, outcome, "").append(subscription.key, style="bold")
         branch = tree.add(label.append(f" {answer}: {subscription.xpath}"))
         depth = max([depth, *(_add(console, branch, f) for f in explanation.alternatives)])
         if not explanation.alternatives:
@@ -96,12 +97,12 @@ def _print_tree(name: str, explained: Iterator[tuple[Subscription, Explanation]]
 
 def _add(console: Console, branch: Tree, finding: Finding) -> int:
     """Add a finding and its parts to the tree; how many levels they take."""
-    below = branch.add(_marked(console, finding.verdict, finding.sentence))
+    below = branch.add(_marked(console, finding.outcome, finding.sentence))
     return 1 + max([0, *(_add(console, below, part) for part in finding.parts)])
 
 
-def _marked(console: Console, verdict: Verdict, sentence: str) -> Text:
-    mark = verdict.mark
+def _marked(console: Console, outcome: Outcome, sentence: str) -> Text:
+    mark = outcome.mark
     if console.options.ascii_only:
         mark = _PLAIN_MARKS[mark]
-    return Text.assemble((mark, _STYLES[verdict]), f" {sentence}")
+    return Text.assemble((mark, _STYLES[outcome]), f" {sentence}")

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
 from twigcast.cli.explain import choose_subscriptions, explain_files
+from twigcast.cli.subscription_argument import named_subscriptions
 from twigcast.errors import DocumentError
-from twigcast.language import read_subscriptions
 from twigcast.matching import Matcher
 
 _MOST_SHOWN: Final = 50
@@ -31,7 +31,10 @@ class _Answer:
 
 def match(
     subscriptions: Annotated[
-        str, typer.Argument(help="A file of subscriptions: text, .csv or .parquet; - reads text.")
+        str,
+        typer.Argument(
+            help="A file of subscriptions (text, .csv, .parquet; - reads text), or an XPath."
+        ),
     ],
     documents: Annotated[
         list[str],
@@ -57,7 +60,7 @@ def match(
         typer.Option("--key", help="Explain this subscription only; can be given several times."),
     ] = None,
 ) -> None:
-    """Tell which subscriptions match which documents."""
+    """Show which subscriptions match which documents."""
     if [subscriptions, *documents].count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read once only")
     if keys and not explaining:
@@ -68,7 +71,7 @@ def match(
         return
     matcher = Matcher()
     order: dict[str, int] = {}
-    for subscription in with_progress(read_subscriptions(subscriptions), "reading"):
+    for subscription in with_progress(named_subscriptions(subscriptions), "reading"):
         matcher.add(subscription.key, subscription.pattern)
         order[subscription.key] = len(order)
     names = _files_to_match(documents)

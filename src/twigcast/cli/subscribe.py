@@ -22,7 +22,7 @@ from twigcast.cli.broker_options import (
     bound_namespaces,
     note,
     noting_signals,
-    parse_expression,
+    parse_expressions,
     parse_time,
     reporting_connection,
 )
@@ -228,8 +228,8 @@ def _expressions(
         patterns = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
         if not patterns:
             raise typer.BadParameter(f"there is no expression in {subscriptions}")
-    for text in xpaths:
-        pattern = parse_expression(text, namespaces)
+    parsed = parse_expressions(xpaths, namespaces)
+    for text, pattern in zip(xpaths, parsed, strict=True):
         if patterns.get(text, pattern) != pattern:
             raise typer.BadParameter(
                 f"{text} is the key of another expression in {subscriptions}; rename that one"

@@ -24,7 +24,7 @@ from twigcast.client.subscribing import Subscription
 from twigcast.client.subscriptions import Subscriptions
 from twigcast.documents import Source
 from twigcast.errors import ConnectionFailedError, RefusedError
-from twigcast.language import Pattern
+from twigcast.language import Pattern, warn_of
 from twigcast.wire import messages
 
 DEFAULT_WINDOW = 256
@@ -205,6 +205,7 @@ class Client:
         if isinstance(since, int):
             raise TypeError("since is a time (datetime) or how long ago (timedelta), not a number")
         _check_since(since)
+        warn_of([str(expression)], namespaces)
         question = messages.AskRequest(
             expression=_expression(expression, namespaces),
             limit=limit,
@@ -255,6 +256,7 @@ def _by_key(
         )
     if not by_key:
         raise ValueError("a subscription needs at least one expression")
+    warn_of([each.xpath for each in by_key.values()], namespaces)
     return by_key
 
 
@@ -272,7 +274,9 @@ def _expression(
 ) -> messages.Expression:
     if not isinstance(expression, str | Pattern):
         raise TypeError(f"an expression is a str or a Pattern, not {type(expression).__name__}")
-    return messages.Expression(xpath=str(expression), namespaces=namespaces or {})
+    if isinstance(expression, Pattern):
+        return messages.Expression(xpath=str(expression))
+    return messages.Expression(xpath=expression, namespaces=namespaces or {})
 
 
 def _name(durable: str) -> str:

@@ -8,6 +8,7 @@ from itertools import chain
 
 from twigcast.covering.search import ItemSearch
 from twigcast.covering.subscribers import SubscriptionSet
+from twigcast.keywords import exact_keywords
 from twigcast.language import Pattern, as_pattern
 
 _FEW = 4
@@ -16,6 +17,7 @@ _Keys = tuple[str, ...] | dict[str, None]
 
 
 @dataclass(frozen=True, slots=True)
+@exact_keywords
 class CoverIndexStats:
     """How large an index is."""
 

@@ -13,7 +13,7 @@ that would grow too much or whose text lies outside the document (nothing is eve
 uses the first two, the limits and the errors of this package, so that both accept the same
 documents and refuse the others in the same words.
 
-Every refusal is a ``DocumentError`` with line and column where a place is known.
+Every refusal is a ``DocumentError``, with line and column where the position is known.
 
 Invariant: what reaches a tree is well-formed XML 1.0 with namespaces, within
 :class:`DocumentLimits`, and complete; no entity, default or character was dropped or guessed.
@@ -29,12 +29,12 @@ from twigcast.documents.charsets import UTF_8, codec_for
 from twigcast.documents.encoding import Source, to_parsable
 from twigcast.documents.entities import check_entities, has_document_type
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, limit_exceeded
+from twigcast.documents.parser_errors import event_position, malformed, missing_entity
 from twigcast.documents.publications import PathPublication, decompose
 from twigcast.documents.reader import read_document
 from twigcast.documents.roots import root_of
 from twigcast.documents.tags import LONG_TAG
 from twigcast.documents.tree import Document, Element, ExpandedName
-from twigcast.documents.verdicts import event_place, malformed, missing_entity
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -49,7 +49,7 @@ __all__ = [
     "check_entities",
     "codec_for",
     "decompose",
-    "event_place",
+    "event_position",
     "has_document_type",
     "limit_exceeded",
     "malformed",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from twigcast.documents.limits import DocumentLimits, limit_exceeded
-from twigcast.documents.places import BYTE_ORDER_MARK, place
+from twigcast.documents.positions import BYTE_ORDER_MARK, position_of
 from twigcast.errors import DocumentError
 
 MOST_DECLARATIONS: Final = 50_000
@@ -132,7 +132,7 @@ class _SubsetReader:
                 raise DocumentError(
                     "references to parameter entities are not supported; write the declarations"
                     " that they stand for into the document type declaration",
-                    *place(text, position),
+                    *position_of(text, position),
                 )
             else:
                 raise _unreadable(text, position)
@@ -141,38 +141,38 @@ class _SubsetReader:
         self.declarations += 1
         if self.declarations > MOST_DECLARATIONS:
             reason = f"the document makes more than {MOST_DECLARATIONS:,} declarations"
-            raise DocumentError(reason, *place(self.text, position))
+            raise DocumentError(reason, *position_of(self.text, position))
 
     def _read_entity(self, position: int) -> int:
-        found = _ENTITY.match(self.text, position)
-        if found is None:
+        match = _ENTITY.match(self.text, position)
+        if match is None:
             raise _unreadable(self.text, position)
-        if found["parameter"]:
-            return found.end()
-        literal = found["literal"]
-        if literal and found["unparsed"]:
+        if match["parameter"]:
+            return match.end()
+        literal = match["literal"]
+        if literal and match["unparsed"]:
             raise _unreadable(self.text, position)
         replacement = replace_character_references(literal[1:-1]) if literal else None
         entities = self.doctype.entities
         declaration = EntityDeclaration(replacement, len(entities), position)
-        entities.setdefault(found["name"], declaration)  # the first one binds
-        return found.end()
+        entities.setdefault(match["name"], declaration)  # the first one binds
+        return match.end()
 
     def _read_attributes(self, start: int) -> int:
         element = _ATTRIBUTES.match(self.text, start)
         if element is None:
             raise _unreadable(self.text, start)
         name, position = element[1], element.end()
-        while found := _ATTRIBUTE.match(self.text, position):
+        while match := _ATTRIBUTE.match(self.text, position):
             self._count_declaration(position)
-            position = found.end()
+            position = match.end()
             self.attributes[name] = self.attributes.get(name, 0) + 1
             if self.attributes[name] > self.limits.attributes:
-                raise limit_exceeded(self.limits, "attributes", *place(self.text, start))
-            if found["default"]:
+                raise limit_exceeded(self.limits, "attributes", *position_of(self.text, start))
+            if match["default"]:
                 rank = len(self.doctype.entities)
-                default = AttributeDefault(found["default"][1:-1], rank, start)
-                self.doctype.defaults.setdefault(name, {}).setdefault(found["name"], default)
+                default = AttributeDefault(match["default"][1:-1], rank, start)
+                self.doctype.defaults.setdefault(name, {}).setdefault(match["name"], default)
         end = _ATTRIBUTES_END.match(self.text, position)
         if end is None:
             raise _unreadable(self.text, start)
@@ -194,8 +194,8 @@ class _SubsetReader:
 
 def _skip_miscellany(text: str, position: int) -> int:
     """Past white space, comments and processing instructions, the XML declaration among them."""
-    while found := _MISCELLANY.match(text, position):
-        position = found.end()
+    while match := _MISCELLANY.match(text, position):
+        position = match.end()
     return position
 
 
@@ -214,4 +214,4 @@ def _character(reference: re.Match[str]) -> str:
 
 def _unreadable(text: str, position: int) -> DocumentError:
     reason = "the document is not well-formed: the document type declaration cannot be read"
-    return DocumentError(reason, *place(text, position))
+    return DocumentError(reason, *position_of(text, position))

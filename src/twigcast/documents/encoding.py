@@ -8,7 +8,7 @@ So the readers meet only encodings that extend ASCII.  UTF-16 is decoded too, al
 it: one shape of bytes lets every later check search them directly.
 
 A byte order mark decides over the declaration (RFC 7303, and libxml2 does the same); without one,
-the first four bytes tell the family as in appendix F of XML 1.0, and the declaration must agree
+the first four bytes say the family as in appendix F of XML 1.0, and the declaration must agree
 with it.  The usual case costs one look at the first bytes and one at every eighth kilobyte.
 """
 
@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from twigcast.documents.charsets import EXPAT_NAMES, UTF_8, codec_for
 from twigcast.documents.limits import DocumentLimits, limit_exceeded
-from twigcast.documents.places import BYTE_ORDER_MARK, place
+from twigcast.documents.positions import BYTE_ORDER_MARK, position_of
 from twigcast.documents.tags import LONG_TAG, check_long_tags
 from twigcast.errors import DocumentError
 
@@ -93,8 +93,8 @@ def _require_bytes(data: object) -> None:
 def codec_of(parsable: bytes, forced: str | None) -> str:
     """The codec that reads the result of :func:`to_parsable`."""
     if forced is None:
-        found = _BYTES_DECLARATION.match(parsable)
-        forced = found[1].decode() if found else EXPAT_NAMES[UTF_8]
+        match = _BYTES_DECLARATION.match(parsable)
+        forced = match[1].decode() if match else EXPAT_NAMES[UTF_8]
     return codec_for(forced) or UTF_8
 
 
@@ -110,10 +110,10 @@ def _from_bytes(data: bytes, limits: DocumentLimits) -> tuple[bytes, str | None]
     for start, reader, members in _FAMILIES:
         if data.startswith(start):
             return _from_family(data, reader, members, limits), EXPAT_NAMES[UTF_8]
-    found = _BYTES_DECLARATION.match(data)
-    if found is None:
+    match = _BYTES_DECLARATION.match(data)
+    if match is None:
         return data, None
-    declaration = found[0].decode()
+    declaration = match[0].decode()
     name, codec = _declared_codec(declaration)
     if codec in EXPAT_NAMES:
         spelled_alike = name.lower() == EXPAT_NAMES[codec]
@@ -129,16 +129,16 @@ def _from_family(
 ) -> bytes:
     """A document that starts with ``<?xml`` in an encoding that does not extend ASCII."""
     text = _decode(data, reader)
-    found = _TEXT_DECLARATION.match(text)
-    codec = _declared_codec(found[0])[1] if found else None
+    match = _TEXT_DECLARATION.match(text)
+    codec = _declared_codec(match[0])[1] if match else None
     if members is None:
-        if found is None or codec is None:
+        if match is None or codec is None:
             raise DocumentError("the document seems to be EBCDIC but declares no encoding", 1, 1)
         text = _decode(data, codec)
-        if not text.startswith(found[0]):
-            raise _disagreement(found[0])
-    elif found and codec not in members:
-        raise _disagreement(found[0])
+        if not text.startswith(match[0]):
+            raise _disagreement(match[0])
+    elif match and codec not in members:
+        raise _disagreement(match[0])
     return _to_utf_8(text, limits)
 
 
@@ -160,7 +160,7 @@ def _disagreement(declaration: str) -> DocumentError:
 
 def _name_in(declaration: str) -> tuple[str, tuple[int, int]]:
     start = 1 + max(declaration.rfind(quote, 0, -1) for quote in "\"'")
-    return declaration[start:-1], place(declaration, start)
+    return declaration[start:-1], position_of(declaration, start)
 
 
 def _decode(data: bytes | memoryview, codec: str) -> str:
@@ -170,7 +170,7 @@ def _decode(data: bytes | memoryview, codec: str) -> str:
         before = str(data[: error.start], codec, "replace")
         raise DocumentError(
             f"the bytes are not valid {codec.replace('_', '-')}: {error.reason}",
-            *place(before, len(before)),
+            *position_of(before, len(before)),
         ) from None
 
 
@@ -180,7 +180,7 @@ def _to_utf_8(text: str, limits: DocumentLimits) -> bytes:
     except UnicodeEncodeError as error:
         raise DocumentError(
             f"the character U+{ord(text[error.start]):04X} is half of a surrogate pair",
-            *place(text, error.start),
+            *position_of(text, error.start),
         ) from None
     if len(encoded) > limits.size:
         raise limit_exceeded(limits, "size")

@@ -1,4 +1,4 @@
-"""What entities would add to a document, found out before anyone expands them.
+"""What entities would add to a document, computed before anything expands them.
 
 Nothing is ever fetched: a reference to an entity whose text is not in the document is refused,
 and so are references to parameter entities.  Of internal entities the fully expanded length is
@@ -11,7 +11,7 @@ computed over the graph of their declarations, at the cost of reading each decla
 The sum must not exceed ``DocumentLimits.entity_expansion``.  An empty entity weighs 1, so that a
 tree of empty ones is a bomb too, and chains are bounded because expat follows them on the stack.
 
-References are found in the text, outside comments, CDATA sections and processing instructions.
+References are looked for in the text, outside comments, CDATA sections and processing instructions.
 That finds too what no handler of expat reports: a reference in an attribute value to an entity
 that is not declared, which expat drops where an external DTD might have declared it.
 """
@@ -27,7 +27,7 @@ from twigcast.documents.charsets import UTF_8
 from twigcast.documents.doctype import AttributeDefault, DocumentType, read_document_type
 from twigcast.documents.encoding import codec_of
 from twigcast.documents.limits import DocumentLimits, LimitName, limit_exceeded
-from twigcast.documents.places import place
+from twigcast.documents.positions import position_of
 from twigcast.documents.tags import LONG_TAG, find_long_tag_excess
 from twigcast.errors import DocumentError
 
@@ -161,7 +161,7 @@ class _Check:
                 for inner in rest[-1]:
                     if inner in within:
                         reason = f"the entity {inner!r} contains a reference to itself"
-                        raise DocumentError(reason, *self._place_of_entity(inner))
+                        raise DocumentError(reason, *self._position_of_entity(inner))
                     if inner in self.uses and inner not in weights:
                         walk.append(inner)
                         rest.append(iter(self.uses[inner].entities))
@@ -174,7 +174,7 @@ class _Check:
                     heights[name] = 1 + max((heights.get(i, 0) for i in uses.entities), default=0)
                     if heights[name] > MOST_NESTING:
                         reason = f"entities are nested deeper than {MOST_NESTING} levels"
-                        raise DocumentError(reason, *self._place_of_entity(name))
+                        raise DocumentError(reason, *self._position_of_entity(name))
                     walk.pop()
                     rest.pop()
                     within.remove(name)
@@ -195,7 +195,7 @@ class _Check:
     def _check_reached(self, names: Iterable[str], rank: int, offset: int) -> None:
         """Refuse a reference at ``offset`` that leads to an entity whose text is not known there.
 
-        ``rank`` tells how many entities are declared before that place: an attribute default is
+        ``rank`` is how many entities are declared before that position: an attribute default is
         expanded where it stands, when later entities are not declared yet.
         """
         pending = list(names)
@@ -205,14 +205,14 @@ class _Check:
             declaration = self.doctype.entities.get(name)
             if declaration is None or declaration.rank >= rank:
                 raise DocumentError(
-                    self._undeclared(name, declaration is not None), *self._place(offset)
+                    self._undeclared(name, declaration is not None), *self._position(offset)
                 )
             if declaration.replacement is None:
                 reason = (
                     f"the text of the entity {name!r} is not in the document, and external"
-                    " entities are never fetched; write its text in place of the reference"
+                    " entities are never fetched; write its text instead of the reference"
                 )
-                raise DocumentError(reason, *self._place(offset))
+                raise DocumentError(reason, *self._position(offset))
             inner = self.uses[name].entities.keys() - reached
             reached |= inner
             pending.extend(inner)
@@ -242,18 +242,18 @@ class _Check:
         self, text: str, start: int, offset: int | None, entity_weights: Mapping[str, int]
     ) -> None:
         """Refuse namespace names made too long by entities; see ``tags`` for what they cost."""
-        for found in _NAMESPACE_DECLARATION.finditer(text, start):
-            value = found[1] or found[2] or ""
+        for match in _NAMESPACE_DECLARATION.finditer(text, start):
+            value = match[1] or match[2] or ""
             if "&" in value:
                 weight = _find_uses(value).weight(entity_weights, {})
                 if weight > self.limits.name_length:
-                    raise self._exceeded("name_length", found.start() if offset is None else offset)
+                    raise self._exceeded("name_length", match.start() if offset is None else offset)
 
     def _exceeded(self, name: LimitName, offset: int) -> DocumentError:
-        return limit_exceeded(self.limits, name, *self._place(offset))
+        return limit_exceeded(self.limits, name, *self._position(offset))
 
-    def _place(self, offset: int) -> tuple[int, int]:
-        return place(self.text, offset)
+    def _position(self, offset: int) -> tuple[int, int]:
+        return position_of(self.text, offset)
 
-    def _place_of_entity(self, name: str) -> tuple[int, int]:
-        return self._place(self.doctype.entities[name].offset)
+    def _position_of_entity(self, name: str) -> tuple[int, int]:
+        return self._position(self.doctype.entities[name].offset)

@@ -11,10 +11,12 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from twigcast.errors import DocumentError
+from twigcast.keywords import exact_keywords
 
 LimitName = Literal["size", "depth", "attributes", "name_length", "entity_expansion"]
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class DocumentLimits:
     """The most that one document may have of each thing; each is a positive whole number.

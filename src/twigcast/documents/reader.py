@@ -18,8 +18,8 @@ from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 from twigcast.documents.encoding import Source, to_parsable
 from twigcast.documents.entities import check_entities, has_document_type
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, LimitName, limit_exceeded
+from twigcast.documents.parser_errors import event_position, malformed, missing_entity
 from twigcast.documents.tree import Document, Element, ExpandedName
-from twigcast.documents.verdicts import event_place, malformed, missing_entity
 
 SEPARATOR: Final = "\x1f"
 """Stands between namespace name and local part in expat's names.
@@ -64,7 +64,7 @@ def _set_handlers(
     names: dict[str, ExpandedName] = {}
 
     def refuse(limit: LimitName) -> NoReturn:
-        at = event_place(parser.CurrentLineNumber, parser.CurrentColumnNumber, parsable)
+        at = event_position(parser.CurrentLineNumber, parser.CurrentColumnNumber, parsable)
         raise limit_exceeded(limits, limit, *at)
 
     def expand(raw: str) -> ExpandedName:

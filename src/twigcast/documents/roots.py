@@ -25,9 +25,9 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from twigcast.documents.encoding import Source, to_parsable
 from twigcast.documents.entities import check_entities, has_document_type
 from twigcast.documents.limits import DEFAULT_LIMITS, DocumentLimits, LimitName, limit_exceeded
+from twigcast.documents.parser_errors import event_position, malformed
 from twigcast.documents.reader import SEPARATOR
 from twigcast.documents.tree import ExpandedName
-from twigcast.documents.verdicts import event_place, malformed
 
 _FIRST_PIECE: Final = 1024
 
@@ -38,10 +38,10 @@ def root_of(content: Source, limits: DocumentLimits = DEFAULT_LIMITS) -> Expande
     if has_document_type(parsable):
         check_entities(parsable, encoding, limits)
     parser = ParserCreate(encoding, SEPARATOR)
-    found: list[ExpandedName] = []
+    roots: list[ExpandedName] = []
 
     def refuse(limit: LimitName) -> NoReturn:
-        at = event_place(parser.CurrentLineNumber, parser.CurrentColumnNumber, parsable)
+        at = event_position(parser.CurrentLineNumber, parser.CurrentColumnNumber, parsable)
         raise limit_exceeded(limits, limit, *at)
 
     def on_start(raw: str, attributes: dict[str, str]) -> None:
@@ -52,18 +52,18 @@ def root_of(content: Source, limits: DocumentLimits = DEFAULT_LIMITS) -> Expande
             if len(name) - (SEPARATOR in name) > limits.name_length:
                 refuse("name_length")
         namespace, _, local = raw.rpartition(SEPARATOR)
-        found.append((namespace, local))
+        roots.append((namespace, local))
 
     parser.StartElementHandler = on_start
     start, size = 0, _FIRST_PIECE
     try:
-        while not found:
+        while not roots:
             end = start + size
             parser.Parse(parsable[start:end], end >= len(parsable))
             start, size = end, 2 * size
     except ExpatError as error:
-        if not found:  # otherwise it is about what follows in the same piece
+        if not roots:  # otherwise it is about what follows in the same piece
             raise malformed(error.code, error.lineno, error.offset, parsable, encoding) from None
     finally:
         parser.StartElementHandler = None  # the handler and the parser hold each other
-    return found[0]
+    return roots[0]

@@ -7,8 +7,8 @@ on names are applied to long tags before expat sees them.
 
 Only tags of ``LONG_TAG`` bytes and more are looked at; a shorter one cannot hold enough attributes
 to do harm (a thousand of them times a namespace name of 8 KiB is 8 MiB).  No ``<`` occurs inside
-a tag, so a long tag shows as a stretch without ``<``, and stretches are found by jumping from the
-last ``<`` of one window to that of the next: a few thousand steps for a document of 64 MiB.
+a tag, so a long tag shows as a stretch without ``<``.  The search for stretches jumps from the last
+``<`` of one window to that of the next: a few thousand steps for a document of 64 MiB.
 
 A text that looks like such a tag inside a comment or a CDATA section is refused as well; telling
 it apart would mean reading the whole document here.
@@ -20,7 +20,7 @@ import re
 from typing import Final
 
 from twigcast.documents.limits import DocumentLimits, LimitName, limit_exceeded
-from twigcast.documents.places import place
+from twigcast.documents.positions import position_of
 
 LONG_TAG: Final = 8 * 1024
 
@@ -35,7 +35,7 @@ def check_long_tags(data: bytes, codec: str, limits: DocumentLimits) -> None:
     if excess := find_long_tag_excess(data, codec, limits):
         name, position = excess
         before = str(memoryview(data)[:position], codec, "replace")
-        raise limit_exceeded(limits, name, *place(before, len(before)))
+        raise limit_exceeded(limits, name, *position_of(before, len(before)))
 
 
 def find_long_tag_excess(
@@ -62,11 +62,11 @@ def _exceeded_limit(
     tag = _TAG_NAME.match(data, position)
     attributes = declarations = 0
     position = tag.end() if tag else len(data)
-    while found := _ATTRIBUTE.match(data, position):
-        position = found.end()
-        if found[1] == b"xmlns" or found[1].startswith(b"xmlns:"):
+    while match := _ATTRIBUTE.match(data, position):
+        position = match.end()
+        if match[1] == b"xmlns" or match[1].startswith(b"xmlns:"):
             declarations += 1
-            value = found[2][1:-1]
+            value = match[2][1:-1]
             if len(value) > limits.name_length < len(value.decode(codec, "replace")):
                 return "name_length"
         else:

@@ -47,18 +47,27 @@ from twigcast.language.nodes import (
 )
 from twigcast.language.normal import branch, value_test
 from twigcast.language.numbers import number_text, to_number
-from twigcast.language.parser import XML_NAMESPACE, as_pattern, parse
+from twigcast.language.parser import (
+    XML_NAMESPACE,
+    Reading,
+    as_pattern,
+    parse,
+    read_expression,
+    warn_of,
+)
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
 from twigcast.language.relaxed import decided_by_paths, relaxed
 from twigcast.language.subscription_file import (
     OnBad,
     Subscription,
+    read_binding,
     read_subscriptions,
     subscriptions_of_lines,
     subscriptions_of_rows,
 )
 from twigcast.language.tokens import NAME
 from twigcast.language.visiting import Fold, Question, Rewrite, parts, walk, walk_within
+from twigcast.language.warning import Notices
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -74,10 +83,12 @@ __all__ = [
     "LanguageLimits",
     "Negation",
     "NodeTest",
+    "Notices",
     "OnBad",
     "Pattern",
     "Position",
     "Question",
+    "Reading",
     "Rewrite",
     "Step",
     "Subscription",
@@ -95,6 +106,8 @@ __all__ = [
     "parts",
     "passes",
     "position_implies",
+    "read_binding",
+    "read_expression",
     "read_subscriptions",
     "relaxed",
     "require_pattern",
@@ -106,4 +119,5 @@ __all__ = [
     "value_test",
     "walk",
     "walk_within",
+    "warn_of",
 ]

@@ -1,4 +1,4 @@
-"""From tokens to pattern: recursive descent, building the normal form on the way.
+"""From tokens to pattern: recursive descent, which builds the normal form bottom-up.
 
     expression := path ('|' path)*                      at top level only
     path       := ('/' | '//')? step (('/' | '//') step)*
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from twigcast.errors import SubscriptionError
+from twigcast.errors import SubscriptionError, SubscriptionWarning
 from twigcast.language import normal
 from twigcast.language.limits import LanguageLimits
 from twigcast.language.nodes import (
@@ -40,7 +40,7 @@ from twigcast.language.pattern import Pattern
 from twigcast.language.tokens import TokenReader
 
 _COMPARISONS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Each comparison, and what it becomes when its sides change places."""
+"""Each comparison, and what it becomes when its sides are exchanged."""
 
 _AXES = {"/": CHILD, "//": DESCENDANT}
 _AXIS_HINTS = {
@@ -63,7 +63,11 @@ _Path = list[_RawStep]
 
 
 class Descent(TokenReader):
-    """One reading of an expression; ``deepest`` tells afterwards how far it was nested."""
+    """One reading of an expression.
+
+    Afterwards ``deepest`` is how far it was nested, ``prefixes`` are the bound prefixes that it
+    used, and ``warnings`` say what can never hold.
+    """
 
     def __init__(self, text: str, namespaces: Mapping[str, str], limits: LanguageLimits) -> None:
         if len(text) > limits.length:
@@ -71,7 +75,10 @@ class Descent(TokenReader):
             raise SubscriptionError(reason, text, limits.length)
         super().__init__(text)
         self._namespaces = namespaces
+        self._default = namespaces.get("", "")
         self._limits = limits
+        self.prefixes: set[str] = set()
+        self.warnings: list[SubscriptionWarning] = []
         self._steps = 0
         self._depth = 0
         self.deepest = 0
@@ -184,11 +191,13 @@ class Descent(TokenReader):
         position = None
         conditions: list[Condition] = []
         if self.kind == "[":
-            if self._at_position(self.at + 1):
+            opening = self.at
+            if self._at_position(opening + 1):
                 asked = self._parse_position(test)
                 if isinstance(asked, Position):
                     position = asked
                 elif not asked:
+                    self._warn("no sibling has this position; positions are 1, 2, 3, …", opening)
                     conditions.append(NEVER)
             while self.kind == "[":
                 conditions.append(self._parse_predicate(test))
@@ -198,7 +207,7 @@ class Descent(TokenReader):
         if self.kind == "name":
             following = self.ahead()
             if following not in (":", "::", "("):
-                return element_test(self.next())
+                return self._unprefixed_element(self.next())
             if following == "::":
                 hint = _AXIS_HINTS.get(self.word)
                 reason = f"the axis {self.word}:: is not supported" + (f"; {hint}" if hint else "")
@@ -206,7 +215,7 @@ class Descent(TokenReader):
             if following == "(":
                 return self._parse_text_test()
         if not self.take("@"):
-            return node_test(ELEMENT, *self._parse_name())
+            return node_test(ELEMENT, *self._parse_name(self._default))
         if self.kind not in ("name", "braced", "*"):
             raise self.error("the name of an attribute was expected here", self.at)
         return node_test(ATTRIBUTE, *self._parse_name())
@@ -220,8 +229,17 @@ class Descent(TokenReader):
         self.expect(")", ") behind text(")
         return node_test(TEXT)
 
-    def _parse_name(self) -> tuple[str | None, str | None]:
-        """The namespace and local part of a name test, None where anything will do."""
+    def _unprefixed_element(self, name: str) -> NodeTest:
+        if not self._default:
+            return element_test(name)
+        self.prefixes.add("")
+        return node_test(ELEMENT, self._default, name)
+
+    def _parse_name(self, default: str = "") -> tuple[str | None, str | None]:
+        """The namespace and local part of a name test, None where anything will do.
+
+        ``default`` is the namespace of a name without a prefix.
+        """
         at, kind = self.at, self.kind
         word = self.next()
         if kind == "braced":
@@ -234,7 +252,11 @@ class Descent(TokenReader):
             or not self.joined(at)
             or not self.joined(at + 1)
         ):
-            return (None, None) if kind == "*" else ("", word)
+            if kind == "*":
+                return None, None
+            if default:
+                self.prefixes.add("")
+            return default, word
         self.next()
         local = _name_or_any(self.next())
         if kind == "*":
@@ -243,6 +265,7 @@ class Descent(TokenReader):
         if namespace is None:
             remedy = f"bind it (namespaces={{{word!r}: …}}; xmlns:{word} = … in a file)"
             raise self.error(f"the prefix {word} is not bound; {remedy} or write Q{{…}}name", at)
+        self.prefixes.add(word)
         return namespace, local
 
     # --- predicates -------------------------------------------------------------------------
@@ -425,9 +448,20 @@ class Descent(TokenReader):
 
     def _compared(self, path: _Path, operator: str, operand: str | float, at: int) -> Condition:
         try:
-            return _exists(path, normal.value_test(operator, operand))
+            test = normal.value_test(operator, operand)
         except ValueError as error:
             raise self.error("this number is too large", at) from error
+        if test is NEVER:
+            reason = (
+                f"this comparison never holds: {operator} compares numbers, as in XPath 1.0, and "
+                f"{operand!r} is no number; =, !=, contains() and starts-with() compare text"
+            )
+            self._warn(reason, at)
+        return _exists(path, test)
+
+    def _warn(self, reason: str, at: int) -> None:
+        """Note what looks like a mistake at a token."""
+        self.warnings.append(SubscriptionWarning(reason, self.text, self.starts[at]))
 
 
 def _exists(path: _Path, last: Condition) -> Condition:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from twigcast.keywords import exact_keywords
+
 _DEEPEST = 200
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class LanguageLimits:
     """Bounds on one expression, so that a hostile one is refused at once.

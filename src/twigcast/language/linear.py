@@ -1,4 +1,4 @@
-"""The quick way for linear expressions: names, ``*``, ``/`` and ``//`` alone.
+"""The short cut for linear expressions: names, ``*``, ``/`` and ``//`` alone.
 
 Most subscriptions are such paths, and their normal form is a matter of text: at the start, no
 slash means ``//``, and every run of ``*`` moves its descendant edge, if any, to its lower end.

@@ -1,18 +1,37 @@
-"""From text to pattern: the quick way for linear expressions, recursive descent for all others."""
+"""From text to pattern: a short cut for linear expressions, recursive descent for all others.
+
+:func:`parse` is for callers: what looks like a mistake, but is none by the language, is a Python
+warning.  :func:`read_expression` gives the same warnings as values, for programs that read
+expressions of others (a broker) or very many (a Spark worker).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from typing import Final, NamedTuple
 
-from twigcast.errors import SubscriptionError
+from twigcast.errors import SubscriptionError, SubscriptionWarning
 from twigcast.language.descent import Descent
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
 from twigcast.language.linear import linear_normal_form
 from twigcast.language.pattern import Pattern, linear_pattern
+from twigcast.language.warning import Notices, issue, unused_binding
 
-XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 
-_XML_ALONE = {"xml": XML_NAMESPACE}
+_XML_ALONE: Final = {"xml": XML_NAMESPACE}
+_MOST_READ_TWICE: Final = 1_000
+
+
+class Reading(NamedTuple):
+    """A pattern, and what was noticed while it was read."""
+
+    pattern: Pattern
+    warnings: Sequence[SubscriptionWarning] = ()
+    prefixes: AbstractSet[str] = frozenset()
+    """The prefixes that the expression uses; an empty one is the default namespace."""
 
 
 def parse(
@@ -23,32 +42,79 @@ def parse(
 ) -> Pattern:
     """The pattern of a subscription.
 
-    ``namespaces`` binds the prefixes that the expression uses.  Raises
-    :class:`~twigcast.errors.SubscriptionError`, which shows the place, for anything outside the
-    language of ``docs/language.md``.
+    ``namespaces`` binds the prefixes that the expression uses; an empty prefix stands for element
+    names without one.  Raises :class:`~twigcast.errors.SubscriptionError`, which shows the
+    position, for anything outside the language of ``docs/language.md``.  A comparison that never
+    holds and a binding that the expression does not use are a
+    :class:`~twigcast.errors.SubscriptionWarning`.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a subscription is a str, not {type(text).__name__}")
-    bound = _bound(namespaces) if namespaces else _XML_ALONE
-    if limits is DEFAULT_LIMITS or _surely_within(limits, text):
-        normal_form = linear_normal_form(text)
+    if not namespaces and limits is DEFAULT_LIMITS and isinstance(text, str):
+        normal_form = linear_normal_form(text)  # here too, since most expressions are linear
         if normal_form is not None:
             return linear_pattern(normal_form)
-    return parse_by_descent(text, bound, limits)
+    reading = read_expression(text, namespaces, limits=limits)
+    if reading.warnings:
+        issue(reading.warnings)
+    if namespaces:
+        for prefix, uri in namespaces.items():
+            if uri and prefix != "xml" and prefix not in reading.prefixes:
+                issue((unused_binding(prefix, uri, text),))
+    return reading.pattern
+
+
+def read_expression(
+    text: str,
+    namespaces: Mapping[str, str] | None = None,
+    *,
+    limits: LanguageLimits = DEFAULT_LIMITS,
+) -> Reading:
+    """What :func:`parse` does, with its warnings in the result."""
+    bound = _bound(namespaces) if namespaces else _XML_ALONE
+    pattern = _linear(text, bound, limits)
+    return _read_by_descent(text, bound, limits) if pattern is None else Reading(pattern)
+
+
+def _linear(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Pattern | None:
+    """The pattern of a linear expression whose names are in no namespace; None for others."""
+    if not isinstance(text, str):
+        raise TypeError(f"a subscription is a str, not {type(text).__name__}")
+    if bound.get("") or not (limits is DEFAULT_LIMITS or _surely_within(limits, text)):
+        return None
+    normal_form = linear_normal_form(text)
+    return None if normal_form is None else linear_pattern(normal_form)
 
 
 def parse_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Pattern:
     """The pattern of any expression, with prefixes already checked."""
+    return _read_by_descent(text, bound, limits).pattern
+
+
+def _read_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Reading:
     descent = Descent(text, bound, limits)
     pattern = descent.parse()
     normal_form = str(pattern)
     # It may be longer and up to three times as deep (brackets for slashes, `not` at each leaf).
     if len(normal_form) > limits.length or 3 * descent.deepest > limits.depth:
         try:
-            Descent(normal_form, bound, limits).parse()
+            Descent(normal_form, _XML_ALONE, limits).parse()
         except SubscriptionError as error:
             raise SubscriptionError(f"in normal form, {error.reason}", text, 0) from error
-    return pattern
+    return Reading(pattern, descent.warnings, descent.prefixes)
+
+
+def warn_of(expressions: Collection[str], namespaces: Mapping[str, str] | None) -> None:
+    """Issue the warnings of expressions that others parse; their errors are left to the others.
+
+    Where expressions are so many that reading them twice takes long, they are not read.
+    """
+    if len(expressions) > _MOST_READ_TWICE:
+        return
+    notices = Notices()
+    notices.bind(namespaces or {})
+    for text in expressions:
+        with suppress(ValueError, TypeError):
+            notices.add(read_expression(text, namespaces), namespaces or {})
+    notices.issue()
 
 
 def as_pattern(subscription: str | Pattern, namespaces: Mapping[str, str] | None) -> Pattern:
@@ -71,10 +137,11 @@ def _surely_within(limits: LanguageLimits, text: str) -> bool:
 def _bound(namespaces: Mapping[str, str]) -> dict[str, str]:
     bound = {**_XML_ALONE, **namespaces}
     for prefix, uri in bound.items():
+        whose = f"the namespace of {prefix}" if prefix else "the default namespace"
         if not isinstance(uri, str):
-            raise TypeError(f"the namespace of {prefix} is a str, not {type(uri).__name__}")
+            raise TypeError(f"{whose} is a str, not {type(uri).__name__}")
         if "{" in uri or "}" in uri:
-            raise ValueError(f"the namespace of {prefix} must not have braces: {uri}")
+            raise ValueError(f"{whose} must not have braces: {uri}")
         if (prefix == "xml") != (uri == XML_NAMESPACE):
-            raise ValueError(f"xml and {XML_NAMESPACE} belong together; {prefix} is bound to {uri}")
+            raise ValueError(f"xml and {XML_NAMESPACE} belong together; {whose} is {uri}")
     return bound

@@ -1,4 +1,4 @@
-"""What the label paths of a document tell about a pattern.
+"""What the label paths of a document say about a pattern.
 
     //Stock[Price > 15][not(Halted)]   relaxed:  //Stock[Price]
     /feed[not(ad)]/item/@id            relaxed:  the same, and that decides it

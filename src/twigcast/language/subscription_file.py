@@ -1,14 +1,16 @@
 """Files of subscriptions: one a line, or a table.
 
 Text (UTF-8): ``key<TAB>xpath``; a line without a tab is an expression whose key is the line's
-number; ``#`` starts a comment line; ``xmlns:cap = urn:…`` binds a prefix for the lines below.
+number; ``#`` starts a comment line; ``xmlns:cap = urn:…`` binds a prefix for the lines below, and
+``xmlns = urn:…`` is the namespace of element names without a prefix (``xmlns = ""`` ends that).
 Files named ``.csv`` or ``.parquet`` have the columns ``key`` and ``xpath`` and may have
 ``subscriber`` and ``namespaces`` (prefixes and their names, as a JSON object or a Parquet map).
 
 Reading is lazy, a line at a time; only the keys are kept, since one that stands twice is a
 mistake.  That, like an expression that does not parse, is a
-:class:`~twigcast.errors.SubscriptionFileError` that names file and line and shows the place.
-Whoever would rather go on without such a line passes ``on_bad``, which is told of each instead.
+:class:`~twigcast.errors.SubscriptionFileError` that names file and line and shows the position.
+With ``on_bad`` such a line is left out, and ``on_bad`` is called with the error.  At the end of the
+file, comparisons that never hold and bindings that no line uses are warnings.
 """
 
 from __future__ import annotations
@@ -23,11 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from twigcast.errors import SubscriptionFileError
-from twigcast.language.parser import parse
+from twigcast.language.parser import read_expression
 from twigcast.language.pattern import Pattern
 from twigcast.language.tokens import NAME
+from twigcast.language.warning import Notices
 
-_BINDING = re.compile(rf"""xmlns:({NAME})[ \t]*=[ \t]*(["']?)([^\s"']+)\2""")
+_BINDING = re.compile(rf"""xmlns(?::({NAME}))?[ \t]*=[ \t]*(?:(["'])([^\s"']*)\2|([^\s"']+))""")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -52,25 +55,32 @@ def read_subscriptions(path: str | Path, on_bad: OnBad | None = None) -> Iterato
     if name == "-":
         yield from subscriptions_of_lines(sys.stdin.buffer, "standard input", on_bad)
     elif ending == "parquet":
-        yield from _distinct(_from_rows(_parquet_rows(name), name), name, on_bad)
+        yield from _distinct(_Reader(name).rows(_parquet_rows(name)), name, on_bad)
     else:
-        read = _from_csv if ending == "csv" else _from_text
         with Path(path).open("rb") as file:
-            yield from _distinct(read(file, name), name, on_bad)
+            reader = _Reader(name)
+            rows = reader.rows(_csv_rows(file, name)) if ending == "csv" else reader.text(file)
+            yield from _distinct(rows, name, on_bad)
 
 
 def subscriptions_of_lines(
     lines: Iterable[bytes], name: str, on_bad: OnBad | None = None
 ) -> Iterator[Subscription]:
     """The subscriptions of a text, wherever it comes from; ``name`` says where, for errors."""
-    return _distinct(_from_text(lines, name), name, on_bad)
+    return _distinct(_Reader(name).text(lines), name, on_bad)
 
 
 def subscriptions_of_rows(
     rows: Iterable[Mapping[str, Any]], name: str, on_bad: OnBad | None = None
 ) -> Iterator[Subscription]:
     """The subscriptions of a table's rows, with the columns that such a file would have."""
-    return _distinct(_from_rows(enumerate(rows, start=1), name), name, on_bad)
+    return _distinct(_Reader(name).rows(enumerate(rows, start=1)), name, on_bad)
+
+
+def read_binding(line: str) -> tuple[str, str] | None:
+    """The prefix and the namespace of a line of a text that binds one; None for other lines."""
+    binding = _BINDING.fullmatch(line)
+    return None if binding is None else (binding[1] or "", binding[3] or binding[4] or "")
 
 
 _Numbered = Iterator[tuple[int, Subscription | SubscriptionFileError]]
@@ -79,17 +89,17 @@ _Numbered = Iterator[tuple[int, Subscription | SubscriptionFileError]]
 def _distinct(subscriptions: _Numbered, name: str, on_bad: OnBad | None) -> Iterator[Subscription]:
     """The subscriptions, each of which must be good and have a key of its own."""
     keys: set[str] = set()
-    for number, found in subscriptions:
-        if isinstance(found, SubscriptionFileError):
-            error = found
-        elif not found.key:
+    for number, each in subscriptions:
+        if isinstance(each, SubscriptionFileError):
+            error = each
+        elif not each.key:
             error = SubscriptionFileError("the key is empty", name, number)
-        elif found.key in keys:
-            reason = f"the key {found.key!r} stands for another subscription already"
+        elif each.key in keys:
+            reason = f"the key {each.key!r} stands for another subscription already"
             error = SubscriptionFileError(reason, name, number)
         else:
-            keys.add(found.key)
-            yield found
+            keys.add(each.key)
+            yield each
             continue
         if on_bad is None:
             raise error
@@ -106,26 +116,6 @@ def _lines(file: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             reason = f"this is not UTF-8 text ({error.reason})"
             raise SubscriptionFileError(reason, name, number) from error
-
-
-def _from_text(file: Iterable[bytes], name: str) -> _Numbered:
-    namespaces: dict[str, str] = {}
-    for number, line in _lines(file, name):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        binding = _BINDING.fullmatch(stripped)
-        if binding is not None:
-            namespaces[binding[1]] = binding[3]
-            continue
-        key, tab, xpath = line.rstrip("\r\n").partition("\t")
-        if not tab:
-            key, xpath = str(number), stripped
-        yield number, _parsed(key.strip(), xpath, namespaces, None, name, number)
-
-
-def _from_csv(file: Iterable[bytes], name: str) -> _Numbered:
-    return _from_rows(_csv_rows(file, name), name)
 
 
 def _csv_rows(file: Iterable[bytes], name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -164,20 +154,6 @@ def _require_columns(columns: Iterable[str], name: str) -> None:
             raise SubscriptionFileError(f"the column {column} is missing", name, 1)
 
 
-def _from_rows(rows: Iterable[tuple[int, Mapping[str, Any]]], name: str) -> _Numbered:
-    for number, row in rows:
-        key, xpath, subscriber = map(_cell, (row["key"], row["xpath"], row.get("subscriber")))
-        if key is None or xpath is None:
-            yield number, SubscriptionFileError("the key or the xpath is empty", name, number)
-            continue
-        try:
-            namespaces = _namespaces(row.get("namespaces"), name, number)
-        except SubscriptionFileError as error:
-            yield number, error
-            continue
-        yield number, _parsed(key, xpath, namespaces, subscriber or None, name, number)
-
-
 def _cell(value: Any) -> str | None:
     if value is None:
         return None
@@ -198,15 +174,64 @@ def _namespaces(value: Any, name: str, number: int) -> dict[str, str]:
     raise SubscriptionFileError(reason, name, number)
 
 
-def _parsed(
-    key: str,
-    xpath: str,
-    namespaces: Mapping[str, str],
-    subscriber: str | None,
-    name: str,
-    number: int,
-) -> Subscription | SubscriptionFileError:
-    try:
-        return Subscription(key, parse(xpath, namespaces), subscriber, xpath.strip())
-    except ValueError as error:  # a SubscriptionError, or a binding that cannot be
-        return SubscriptionFileError(str(error), name, number)
+class _Reader:
+    """Reads the subscriptions of one file, and issues warnings at its end."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._notices = Notices()
+
+    def text(self, file: Iterable[bytes]) -> _Numbered:
+        """The subscriptions of a text."""
+        namespaces: dict[str, str] = {}
+        for number, line in _lines(file, self._name):
+            stripped = line.strip()
+            if not stripped or stripped.startswith("#"):
+                continue
+            binding = read_binding(stripped)
+            if binding is not None:
+                prefix, uri = binding
+                namespaces[prefix] = uri
+                self._notices.bind({prefix: uri}, self._where(number))
+                continue
+            key, tab, xpath = line.rstrip("\r\n").partition("\t")
+            if not tab:
+                key, xpath = str(number), stripped
+            yield number, self._read(key.strip(), xpath, namespaces, None, number)
+        self._notices.issue(self._name)
+
+    def rows(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> _Numbered:
+        """The subscriptions of a table."""
+        for number, row in rows:
+            key, xpath, subscriber = map(_cell, (row["key"], row["xpath"], row.get("subscriber")))
+            if key is None or xpath is None:
+                reason = "the key or the xpath is empty"
+                yield number, SubscriptionFileError(reason, self._name, number)
+                continue
+            try:
+                namespaces = _namespaces(row.get("namespaces"), self._name, number)
+            except SubscriptionFileError as error:
+                yield number, error
+                continue
+            self._notices.bind(namespaces, self._where(number))
+            yield number, self._read(key, xpath, namespaces, subscriber or None, number)
+        self._notices.issue(self._name)
+
+    def _read(
+        self,
+        key: str,
+        xpath: str,
+        namespaces: Mapping[str, str],
+        subscriber: str | None,
+        number: int,
+    ) -> Subscription | SubscriptionFileError:
+        try:
+            reading = read_expression(xpath, namespaces)
+        except ValueError as error:  # a SubscriptionError, or a binding that cannot be
+            return SubscriptionFileError(str(error), self._name, number)
+        if reading.warnings or reading.prefixes:
+            self._notices.add(reading, namespaces, self._where(number))
+        return Subscription(key, reading.pattern, subscriber, xpath.strip())
+
+    def _where(self, number: int) -> str:
+        return f"{self._name}, line {number}"

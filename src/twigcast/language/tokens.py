@@ -124,5 +124,5 @@ def _stray_character(text: str) -> SubscriptionError:
     character = text[position]
     if character in "\"'":
         return SubscriptionError("this string literal is not closed", text, position)
-    reason = f"the character {character!r} has no place in an expression"
+    reason = f"the character {character!r} does not belong into an expression"
     return SubscriptionError(reason, text, position)

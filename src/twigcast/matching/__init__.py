@@ -1,16 +1,16 @@
-"""Meeting documents with subscriptions.
+"""Which subscriptions a document matches.
 
     Pattern ──plan──► units, probes, paths ──► index ──┐
                                                        ├──► numbers of patterns ──► keys
     bytes ──expat──► events ──► session ───────────────┘
 
 :class:`Matcher` asks any number of patterns at once.  The compiled kernel (``_kernel``) keeps all
-their paths in one trie; what documents have in common, their label paths, each thread remembers
-with what the trie makes of them, so nearly every element costs one look-up.  A pattern that is one
-path matches when the path is met.  Any other is laid out by :mod:`~twigcast.matching.plan` as
-branches that must hold together; values are looked up in an index, and what only the whole pattern
-can tell (``not``, positions) is asked of the document at last, and only where everything else fits.
-The invariant: an answer is exact, whatever is remembered, forgotten or changed meanwhile.
+their paths in one trie.  Documents share label paths; each thread keeps the label paths that it met
+and what follows from each, so nearly every element costs one look-up.  A pattern that is one path
+matches when the path is met.  :mod:`~twigcast.matching.plan` splits any other pattern into branches
+that must hold together.  Values are looked up in an index.  Conditions that no index decides
+(``not``, positions) are evaluated last, and only if everything else fits.  The invariant: an answer
+is exact, whatever is kept, dropped or changed meanwhile.
 
 :func:`matches` answers for one pattern.  The kernel reads the document into flat arrays in document
 order and evaluates the pattern bottom-up: for each node of the pattern, the set of document nodes
@@ -19,10 +19,10 @@ recurses along the document.
 
 :func:`reference_matches` is the same question answered straight from the definitions, over the
 tree of :mod:`twigcast.documents`; it exists to be compared with.  :func:`explain` follows those
-definitions and tells why.
+definitions and says why.
 
 :func:`skeletons_of` gives the label paths of documents, each set written as a document that has
-them all: what many have in common, and what tells of all these at once that none matches.
+them all.  Many documents have the same set; if its skeleton does not match, none of them does.
 
 Outside this package, this module is the only door to compiled code.
 """
@@ -34,9 +34,11 @@ from functools import lru_cache
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
+from twigcast.matching.batch_matches import BatchMatches
+from twigcast.matching.by_number import ByNumber
 from twigcast.matching.explain import explain
-from twigcast.matching.explanation import Explanation, Finding, Verdict
-from twigcast.matching.matcher import BatchMatches, Matcher, MatcherStats
+from twigcast.matching.explanation import Explanation, Finding, Outcome
+from twigcast.matching.matcher import Matcher, MatcherStats
 from twigcast.matching.program import make_program
 from twigcast.matching.reference import reference_matches
 from twigcast.matching.skeletons import (
@@ -51,15 +53,16 @@ __all__ = [
     "LARGEST_SKELETON",
     "SKELETON_LIMITS",
     "BatchMatches",
+    "ByNumber",
     "CompactDocument",
     "CompiledPattern",
     "Explanation",
     "Finding",
     "Matcher",
     "MatcherStats",
+    "Outcome",
     "Skeleton",
     "SkeletonBatch",
-    "Verdict",
     "compile_pattern",
     "explain",
     "matches",

@@ -33,6 +33,10 @@ cdef class Answers:
         return self.batch.offsets.size() - 1
 
     @property
+    def generation(self):
+        return self.batch.index.get().generation
+
+    @property
     def pattern_offsets(self):
         return _view(self, self.batch.offsets.data(), self.batch.offsets.size(), 8)
 

@@ -128,7 +128,7 @@ cdef extern from "_index.hpp" namespace "twigcast" nogil:
         bool needs_check
         vector[BranchPlan] branches
     cdef cppclass Index:
-        pass
+        const uint64_t generation
 
 
 cdef extern from "_store.hpp" namespace "twigcast" nogil:

@@ -39,7 +39,7 @@ from twigcast.documents import (
     DEFAULT_LIMITS,
     LONG_TAG,
     check_entities,
-    event_place,
+    event_position,
     has_document_type,
     limit_exceeded,
     malformed,
@@ -313,7 +313,7 @@ cdef class Documents:
             return malformed(failure.code, line, offset, parsable, self.encodings.get(number))
         if failure.trouble == Trouble.entity:
             return missing_entity(line, offset, parsable)
-        at = event_place(line, offset, parsable)
+        at = event_position(line, offset, parsable)
         if failure.trouble == Trouble.depth:
             return limit_exceeded(limits, "depth", *at)
         if failure.trouble == Trouble.attributes:

@@ -1,7 +1,7 @@
 """Why a subscription matches a document, or does not.
 
-The definitions of :mod:`twigcast.matching.reference` decide; this module asks them again along the
-way and keeps what they saw.  A condition that holds is followed at one node to the node that
+The definitions of :mod:`twigcast.matching.reference` decide; this module asks them again along each
+path and keeps what they saw.  A condition that holds is followed at one node to the node that
 fulfils it.  A condition that fails is followed at *all* nodes where it was asked at once:
 
     //Stock[Symbol="GHI"][Price>15]      2 Stock found, none passes
@@ -40,8 +40,8 @@ from twigcast.matching.explanation import (
     ConditionKind,
     Explanation,
     Finding,
+    Outcome,
     Progress,
-    Verdict,
     Witness,
     chain,
     kind_of,
@@ -76,7 +76,7 @@ def explain(
         document = read_document(document, limits or DEFAULT_LIMITS)
     explainer = _Explainer(document)
     alternatives = tuple(map(explainer.alternative, pattern.alternatives))
-    matches = any(finding.verdict is Verdict.HOLDS for finding in alternatives)
+    matches = any(finding.outcome is Outcome.HOLDS for finding in alternatives)
     return Explanation(str(pattern), matches, alternatives)
 
 
@@ -93,12 +93,12 @@ class _Explainer:
         return self._path(step, [self._top], spell_alternative(step))
 
     def _explain(self, condition: Condition, nodes: list[Node]) -> Finding:
-        """The finding on a condition at nodes where it has the same verdict."""
+        """The finding on a condition at nodes where it has the same outcome."""
         if isinstance(condition, Step):
             return self._path(condition, nodes, spell(condition))
         holds = self._definitions.visit(condition, nodes[0])
         nodes = nodes[:1] if holds else nodes
-        finding = Finding(kind_of(condition), spell(condition), _verdict(holds), asked=len(nodes))
+        finding = Finding(kind_of(condition), spell(condition), _outcome(holds), asked=len(nodes))
         if isinstance(condition, ValueTest):
             return self._with_texts(finding, nodes, condition)
         if isinstance(condition, FirstNode):
@@ -117,7 +117,7 @@ class _Explainer:
     def _path(self, step: Step, nodes: list[Node], text: str) -> Finding:
         holds = self._definitions.visit(step, nodes[0])
         nodes = nodes[:1] if holds else nodes
-        finding = Finding(ConditionKind.PATH, text, _verdict(holds), asked=len(nodes))
+        finding = Finding(ConditionKind.PATH, text, _outcome(holds), asked=len(nodes))
         if holds:
             return self._along(finding, nodes[0], chain(step))
         return self._as_far_as_possible(finding, nodes, chain(step))
@@ -145,32 +145,32 @@ class _Explainer:
         last = steps[-1]
         test = lone_test(last)
         for step in steps:
-            found, row = self._reach(step, nodes)
-            progress.append(Progress(spell_step(step), len(found)))
+            reached, row = self._reach(step, nodes)
+            progress.append(Progress(spell_step(step), len(reached)))
             finding = replace(finding, progress=tuple(progress))
-            if not found:
+            if not reached:
                 finding = replace(finding, parts=() if test else _unreached(last.conditions))
                 if row:
                     return self._with_short_row(finding, step, row)
                 return self._with_other_names(finding, step, nodes)
-            nodes = found
+            nodes = reached
         if test is not None:
             return self._with_texts(finding, nodes, test)
         return self._with_nearest(finding, nodes, last)
 
     def _reach(self, step: Step, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
         """The nodes of the step's name and position, and the longest row of its name."""
-        found: list[Node] = []
+        reached: list[Node] = []
         longest: list[Node] = []
         for owner in all_owners(step.axis, nodes):
             row = passing(step.test, owner)
             longest = row if len(row) > len(longest) else longest
-            found.extend(
+            reached.extend(
                 node
                 for index, node in enumerate(row, start=1)
                 if step.position is None or step.position.accepts(index)
             )
-        return sorted(found, key=document_order), longest
+        return sorted(reached, key=document_order), longest
 
     def _nearest(
         self, conditions: Sequence[Condition], nodes: list[Node]
@@ -229,9 +229,9 @@ class _Explainer:
         self, finding: Finding, nodes: list[Node], condition: FirstNode
     ) -> Finding:
         firsts = (self._definitions.first(condition.path, node) for node in nodes)
-        found = [first for first in firsts if first is not None]
-        if found:
-            finding = self._with_texts(finding, found, condition.test)
+        there = [first for first in firsts if first is not None]
+        if there:
+            finding = self._with_texts(finding, there, condition.test)
             return replace(finding, detail=f"the first is {finding.detail}")
         for step in condition.path:
             selected = self._definitions.select_all(step, nodes)
@@ -289,14 +289,14 @@ class _Explainer:
         start = 0
         if test is not None and test.operator == "contains":
             assert isinstance(test.operand, str)
-            # What was found stands in the middle of the part that is shown.
+            # The text that was looked for stands in the middle of the part that is shown.
             start = text.find(test.operand) - max(0, _LONGEST_TEXT - len(test.operand)) // 2
             start = max(0, min(start, len(text) - _LONGEST_TEXT))
         return Witness(location, text[start : start + _LONGEST_TEXT], start, len(text))
 
 
-def _verdict(holds: bool) -> Verdict:
-    return Verdict.HOLDS if holds else Verdict.FAILS
+def _outcome(holds: bool) -> Outcome:
+    return Outcome.HOLDS if holds else Outcome.FAILS
 
 
 def _name_of(nodes: list[Node]) -> str:
@@ -307,13 +307,13 @@ def _name_of(nodes: list[Node]) -> str:
 
 def _unreached(conditions: Iterable[Condition]) -> tuple[Finding, ...]:
     return tuple(
-        Finding(kind_of(condition), spell(condition), Verdict.NOT_REACHED)
+        Finding(kind_of(condition), spell(condition), Outcome.NOT_REACHED)
         for condition in conditions
     )
 
 
 def _is_equality(condition: Condition) -> bool:
-    """Whether this names a value, as a key does: such a condition tells which node is meant."""
+    """Whether this names a value, as a key does: such a condition says which node is meant."""
     if isinstance(condition, Step):
         test = lone_test(chain(condition)[-1])
         return test is not None and test.operator == "="
@@ -323,7 +323,7 @@ def _is_equality(condition: Condition) -> bool:
 def _other_names(step: Step, nodes: list[Node]) -> list[Node]:
     """A node for each name that is there instead, names that are nearly alike first.
 
-    Those are alike but for case, namespace, or being an attribute.  Other names are told only of
+    Those are alike but for case, namespace, or being an attribute.  Other names are given only of
     children, as a whole document has too many.
     """
     wanted = None if step.test.local is None else step.test.local.casefold()

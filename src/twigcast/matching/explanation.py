@@ -5,8 +5,8 @@
            ├─ Witness …             the nodes that decided it
            └─ Finding …             one for each condition below
 
-A path without predicates on its way is one :class:`Finding`, as a reader sees it:
-``/news/story/title = "x"``.  Its ``progress`` tells how far the document went along.
+A path without predicates before its end is one :class:`Finding`, as a reader sees it:
+``/news/story/title = "x"``.  Its ``progress`` says how far the document went along.
 
 Everything is frozen and made of plain values, so ``dataclasses.asdict`` gives what JSON needs.
 The size is that of the pattern: each condition stands in the tree once, with few witnesses and
@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 from typing import Final
 
 from twigcast.language import (
@@ -45,7 +46,7 @@ _LONGEST_NAMESPACE: Final = 16
 _NAMESPACES: Final = re.compile(r"""("[^"]*"|'[^']*')|Q\{([^{}]*)\}""")
 
 
-class Verdict(StrEnum):
+class Outcome(StrEnum):
     """What became of a condition."""
 
     HOLDS = "holds"
@@ -97,10 +98,10 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How many nodes a step of a path found, below all those that the step before found."""
+    """How many nodes a step of a path reached, below all those that the step before reached."""
 
     step: str
-    found: int
+    reached: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Finding:
 
     kind: ConditionKind
     text: str
-    verdict: Verdict
+    outcome: Outcome
     detail: str = ""
     asked: int = 0
     witnesses: tuple[Witness, ...] = ()
@@ -127,21 +128,21 @@ class Finding:
     def sentence(self) -> str:
         """The finding in words, as ``Price > 15 fails: 12 at /Stock[1]/Price[1]``."""
         text, detail = _with_short_names(self.text, self.detail)
-        return f"{shorten(text)} {self.verdict}" + (f": {detail}" if detail else "")
+        return f"{shorten(text)} {self.outcome}" + (f": {detail}" if detail else "")
 
     def reasons(self) -> Iterator[str]:
         """The sentences at the root of a failure."""
         if self.kind is ConditionKind.NEGATION:
             yield f"{self.sentence}, because {self.parts[0].sentence}"
             return
-        failed = [part for part in self.parts if part.verdict is Verdict.FAILS]
+        failed = [part for part in self.parts if part.outcome is Outcome.FAILS]
         if not failed:
             yield self.sentence
         for part in failed:
             yield from part.reasons()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Why a document matches a subscription, or does not; ``str()`` is a tree for people."""
 
@@ -163,9 +164,27 @@ class Explanation:
         waiting = [(1, finding) for finding in reversed(self.alternatives)]
         while waiting:
             depth, finding = waiting.pop()
-            lines.append(f"{'  ' * depth}{finding.verdict.mark} {finding.sentence}")
+            lines.append(f"{'  ' * depth}{finding.outcome.mark} {finding.sentence}")
             waiting.extend((depth + 1, part) for part in reversed(finding.parts))
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        answer = "matches" if self.matches else f"does not match: {'; '.join(self.reasons)}"
+        return f"<Explanation: {shorten(self.pattern)} {shorten(answer)}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the tree of ``str()`` as nested lists."""
+        answer = "matches" if self.matches else "does not match"
+        findings = "".join(map(_html_of, self.alternatives))
+        return f"<p><code>{escape(self.pattern)}</code> {answer}</p><ul>{findings}</ul>"
+
+
+def _html_of(finding: Finding) -> str:
+    colour = {"holds": "green", "fails": "firebrick"}.get(finding.outcome, "gray")
+    mark = f'<span style="color: {colour}">{finding.outcome.mark}</span>'
+    below = "".join(map(_html_of, finding.parts))
+    nested = f"<ul>{below}</ul>" if below else ""
+    return f'<li style="list-style: none">{mark} {escape(finding.sentence)}{nested}</li>'
 
 
 def kind_of(condition: Condition) -> ConditionKind:
@@ -309,9 +328,9 @@ def _visible(text: str) -> str:
 
 
 def _with_short_names(*texts: str) -> tuple[str, ...]:
-    """The texts with long namespace names cut to their ends, where these tell them apart."""
-    found = {match[2] for text in texts for match in _NAMESPACES.finditer(text)} - {None}
-    short = {namespace: _end_of(namespace) for namespace in found}
+    """The texts with long namespace names cut to their ends, where these distinguish them."""
+    names = {match[2] for text in texts for match in _NAMESPACES.finditer(text)} - {None}
+    short = {namespace: _end_of(namespace) for namespace in names}
     if len(set(short.values())) < len(short):
         return texts
     return tuple(

@@ -8,28 +8,44 @@ import operator
 import os
 import secrets
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
+from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, Final, TypeAlias
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.errors import (
-    DocumentError,
     DuplicateKeyError,
     MatcherFileError,
+    SubscriptionError,
     UnknownKeyError,
 )
-from twigcast.language import Pattern, as_pattern, linear_normal_form, restore_pattern
-from twigcast.matching._kernel import Answers, CompiledPattern, Documents, MatchEngine
+from twigcast.keywords import exact_keywords
+from twigcast.language import (
+    Notices,
+    Pattern,
+    as_pattern,
+    linear_normal_form,
+    read_expression,
+    restore_pattern,
+)
+from twigcast.matching._kernel import CompiledPattern, Documents, MatchEngine
+from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import prepare_batch
+from twigcast.matching.explain import explain
+from twigcast.matching.explanation import Explanation
 from twigcast.matching.plan import make_units
 from twigcast.matching.program import encode, make_program
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
 _MOST_CACHE_BYTES = 2**32 - 1
+_MOST_SHOWN: Final = 10
+
+Subscriptions: TypeAlias = Mapping[str, str | Pattern] | Iterable[tuple[str, str | Pattern]]
+"""Expressions or patterns by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,44 +64,56 @@ class MatcherStats:
     cached_bytes: int
 
 
-class Matcher:
-    """A set of subscriptions under keys, and the documents that match them.
+@exact_keywords
+class Matcher(Mapping[str, Pattern]):
+    """A mapping from keys to subscriptions, and the documents that match them.
 
-    >>> matcher = Matcher()
-    >>> matcher.add("alice", "//Stock[Price > 15]")
+    >>> matcher = Matcher({"alice": "//Stock[Price > 15]"})
     >>> matcher.add("bob", "/Stock/Symbol")
     >>> sorted(matcher.match("<Stock><Symbol>GHI</Symbol><Price>17</Price></Stock>"))
     ['alice', 'bob']
+    >>> matcher["alice"]
+    twigcast.parse('//Stock[Price>15]')
 
     Any number of threads may use it at once; matching runs without the interpreter lock.  A
-    document meets the subscriptions as they are before or after an update, never in between.
+    document meets the subscriptions as they are before or after :meth:`add` or :meth:`remove`,
+    never in between.
 
-    ``limits`` bound what a document may be.  ``cache_bytes`` bounds what each thread that matches
-    remembers of the paths that it met in documents; with 0 nothing is kept between documents.
+    ``subscriptions`` are added at once, as by :meth:`update`.  ``namespaces`` are the bindings of
+    all expressions that are given to this matcher.  ``limits`` bound what a document may be.
+    ``cache_bytes`` bounds what each thread that matches remembers of the paths that it met in
+    documents; with 0 nothing is kept between documents.
     """
 
-    __slots__ = ("__weakref__", "_cache_bytes", "_engine", "_limits")
+    __slots__ = ("__weakref__", "_cache_bytes", "_engine", "_limits", "_namespaces")
 
     _engine: MatchEngine
     _limits: DocumentLimits
     _cache_bytes: int
+    _namespaces: dict[str, str]
 
     def __init__(
         self,
+        subscriptions: Subscriptions = (),
         *,
+        namespaces: Mapping[str, str] | None = None,
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
-        self._start(limits, cache_bytes)
+        self._start(limits, cache_bytes, namespaces)
+        if subscriptions:
+            self.update(subscriptions)
 
     def _start(
         self,
         limits: DocumentLimits | None,
         cache_bytes: int,
+        namespaces: Mapping[str, str] | None,
         mapping: mmap.mmap | bytes | None = None,
     ) -> None:
         if operator.index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
+        self._namespaces = dict(namespaces or {})
         self._limits = limits or DEFAULT_LIMITS
         self._cache_bytes = cache_bytes
         self._engine = MatchEngine(min(cache_bytes, _MOST_CACHE_BYTES), mapping)
@@ -101,22 +129,48 @@ class Matcher:
     ) -> None:
         """Add a subscription under a key of its own.
 
-        Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
+        ``namespaces`` are bindings for this expression, beside those of the matcher.  Raises
+        :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
         key_bytes = _key_bytes(key)
-        pattern = as_pattern(subscription, namespaces)
-        path = linear_normal_form(str(pattern))
+        read = self._pattern if self._namespaces else as_pattern
+        pattern = read(subscription, namespaces)
+        path = linear_normal_form(str(pattern))  # here too, since most are linear
         if path is not None:
-            outcome: str = self._engine.add_path(key_bytes, encode(path))
+            is_taken = self._engine.add_path(key_bytes, encode(path)) == "duplicate key"
         else:
-            outcome = self._add_pattern(key_bytes, pattern)
-        if outcome == "duplicate key":
+            is_taken = self._add_pattern(key_bytes, pattern)
+        if is_taken:
             raise DuplicateKeyError(key)
-        assert outcome == "done", outcome
 
-    def _add_pattern(self, key: bytes, pattern: Pattern) -> str:
-        text = encode(str(pattern))
+    def _pattern(
+        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+    ) -> Pattern:
+        """The pattern of an expression, read with the bindings of the matcher too."""
+        if not self._namespaces or isinstance(subscription, Pattern):
+            return as_pattern(subscription, namespaces)
+        given = namespaces or {}
+        bound = {**self._namespaces, **given}
+        reading = read_expression(subscription, bound)
+        notices = Notices()
+        notices.bind(given)
+        notices.add(reading, bound)
+        notices.issue()
+        return reading.pattern
+
+    def _add_pattern(self, key: bytes, pattern: Pattern) -> bool:
+        """Add a pattern under a key; whether the key is taken."""
+        text = str(pattern)
+        path = linear_normal_form(text)
+        if path is not None:
+            outcome: str = self._engine.add_path(key, encode(path))
+        else:
+            outcome = self._add_compound(key, encode(text), pattern)
+        assert outcome in ("done", "duplicate key"), outcome
+        return outcome != "done"
+
+    def _add_compound(self, key: bytes, text: bytes, pattern: Pattern) -> str:
         outcome = self._engine.add_known(key, text)
         if outcome != "unknown pattern":
             return outcome
@@ -130,6 +184,57 @@ class Matcher:
         """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
         if self._engine.remove(_key_bytes(key)) != "done":
             raise UnknownKeyError(key)
+
+    def discard(self, key: str) -> None:
+        """End a subscription if there is one under the key."""
+        self._engine.remove(_key_bytes(key))
+
+    def replace(
+        self,
+        key: str,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Give a key another subscription; raises UnknownKeyError if it has none.
+
+        A document that another thread matches at this moment may meet neither of the two.
+        """
+        pattern = self._pattern(subscription, namespaces)
+        self.remove(key)
+        self._add_pattern(_key_bytes(key), pattern)
+
+    def update(self, subscriptions: Subscriptions) -> None:
+        """Add many subscriptions, or replace those whose keys are taken.
+
+        ``subscriptions`` is a mapping, or pairs of a key and an XPath or Pattern.  All are read
+        before the first is added, so that an error changes nothing.
+        """
+        pairs = subscriptions.items() if isinstance(subscriptions, Mapping) else subscriptions
+        read: dict[bytes, bytes | Pattern] = {}  # a path in normal form needs no pattern
+        namespaces = self._namespaces
+        notices = Notices()
+        for key, subscription in pairs:
+            name = _key_bytes(key)
+            if isinstance(subscription, str) and not namespaces.get(""):
+                path = linear_normal_form(subscription)
+                if path is not None:
+                    read[name] = encode(path)
+                    continue
+            if not isinstance(subscription, Pattern):
+                reading = read_expression(subscription, namespaces)
+                notices.add(reading, namespaces, key)
+                subscription = reading.pattern
+            read[name] = subscription
+        notices.issue()
+        for name, one in read.items():
+            if self._add_read(name, one):
+                self._engine.remove(name)
+                self._add_read(name, one)
+
+    def _add_read(self, key: bytes, one: bytes | Pattern) -> bool:
+        if isinstance(one, Pattern):
+            return self._add_pattern(key, one)
+        return self._engine.add_path(key, one) == "duplicate key"
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -149,6 +254,18 @@ class Matcher:
             raise UnknownKeyError(key)
         return restore_pattern(text)
 
+    def items(self) -> ItemsView[str, Pattern]:
+        """The keys and patterns; what other threads remove meanwhile may be left out."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[Pattern]:
+        """The patterns, one for each key."""
+        return _Values(self)
+
+    # A matcher is itself and no other, whatever subscriptions it has.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     # --- documents ------------------------------------------------------------------------------
 
     def match(self, document: Source) -> list[str]:
@@ -157,12 +274,16 @@ class Matcher:
         Raises :class:`~twigcast.errors.DocumentError` for a document that is not well-formed or
         exceeds a limit.
         """
+        return self.match_numbered(document)[0]
+
+    def match_numbered(self, document: Source) -> BatchMatches:
+        """The answer of :meth:`match` as a batch of one, for programs that go on with numbers."""
         documents = Documents(self._limits)
         documents.add(document)
         answers = self._engine.match(documents)
         if answers.errors:
             raise answers.errors[0]
-        return answers.keys(0)
+        return BatchMatches(answers)
 
     def match_batch(self, documents: Any) -> BatchMatches:
         """Match many documents in one go, without the interpreter lock.
@@ -172,6 +293,27 @@ class Matcher:
         result's ``errors`` and does no harm to the others.
         """
         return BatchMatches(self._engine.match(prepare_batch(documents, self._limits)))
+
+    def explain(self, document: Source, subscription: str | Pattern) -> Explanation:
+        """Which steps, values and texts make a document match a subscription, or fail.
+
+        ``subscription`` is a key of this matcher, an XPath or a Pattern; a text that is a key is
+        taken for the key.
+        """
+        if not isinstance(subscription, Pattern):
+            text = self._engine.text(_key_bytes(subscription))
+            if text is not None:
+                subscription = restore_pattern(text)
+            else:
+                subscription = self._expression(subscription)
+        return explain(subscription, document, self._limits)
+
+    def _expression(self, text: str) -> Pattern:
+        try:
+            return self._pattern(text)
+        except SubscriptionError as error:
+            reason = f"this is no key of the matcher, and as an expression: {error.reason}"
+            raise SubscriptionError(reason, text, error.position) from None
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -204,10 +346,11 @@ class Matcher:
         cls,
         path: str | os.PathLike[str],
         *,
+        namespaces: Mapping[str, str] | None = None,
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> Matcher:
-        """The matcher in a file written by :meth:`save`.
+        """The matcher in a file written by :meth:`save`, with bindings for what is added to it.
 
         The file is mapped, not copied: processes that load the same file share its memory.  It may
         be updated like any other; that copies what it changes.  Raises
@@ -220,7 +363,7 @@ class Matcher:
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         matcher = cls.__new__(cls)
         try:
-            matcher._start(limits, cache_bytes, mapping)
+            matcher._start(limits, cache_bytes, namespaces, mapping)
         except ValueError as error:
             raise MatcherFileError(str(error), str(path)) from None
         return matcher
@@ -229,7 +372,7 @@ class Matcher:
         """A copy, also one in another process, has subscriptions of its own."""
         pieces: list[bytes] = []
         self._engine.write(lambda piece: pieces.append(bytes(piece)))
-        return _restored, (b"".join(pieces), self._limits, self._cache_bytes)
+        return _restored, (b"".join(pieces), self._limits, self._cache_bytes, self._namespaces)
 
     # --- reports --------------------------------------------------------------------------------
 
@@ -244,80 +387,41 @@ class Matcher:
             f"<Matcher: {stats.subscriptions:,} subscription{ending}, {stats.patterns:,} distinct>"
         )
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the size, and the first few subscriptions."""
+        stats = self.stats()
+        rows = "".join(
+            f"<tr><td>{escape(key)}</td><td><code>{escape(str(pattern))}</code></td></tr>"
+            for key, pattern in islice(self.items(), _MOST_SHOWN)
+        )
+        left = stats.subscriptions - _MOST_SHOWN
+        more = f"<p>and {left:,} more</p>" if left > 0 else ""
+        return (
+            f"<p>Matcher: {stats.subscriptions:,} subscriptions, {stats.patterns:,} distinct "
+            f"patterns, {stats.bytes / 1e6:,.1f} MB</p>"
+            f"<table><tr><th>key</th><th>pattern</th></tr>{rows}</table>{more}"
+        )
 
-class BatchMatches(Sequence[list[str]]):
-    """The answers to a batch of documents: for each, the keys of the subscriptions it matches.
 
-    Keys are looked up when asked for, and are those of the moment when the document was matched,
-    whatever has changed since.  For programs that go on with numbers, the arrays of the kernel can
-    be looked at where they are.
-    """
+class _Items(ItemsView[str, Pattern]):
+    """The items of a matcher, for as long as they are there."""
 
-    __slots__ = ("_answers",)
+    _mapping: Matcher
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
+    def __iter__(self) -> Iterator[tuple[str, Pattern]]:
+        for key in self._mapping:
+            pattern = self._mapping.get(key)
+            if pattern is not None:
+                yield key, pattern
 
-    @property
-    def errors(self) -> Mapping[int, DocumentError]:
-        """Why a document could not be matched, by its position in the batch."""
-        return MappingProxyType(self._answers.errors)
 
-    @property
-    def pattern_offsets(self) -> memoryview:
-        """Where each document's part of ``pattern_ids`` begins, and the end of the last."""
-        return self._answers.pattern_offsets
+class _Values(ValuesView[Pattern]):
+    """The values of a matcher, for as long as they are there."""
 
-    @property
-    def pattern_ids(self) -> memoryview:
-        """Numbers of distinct patterns, each once a document."""
-        return self._answers.pattern_ids
+    _mapping: Matcher
 
-    @property
-    def offsets(self) -> memoryview:
-        """Where each document's part of ``ids`` begins, and the end of the last."""
-        return self._answers.offsets
-
-    @property
-    def ids(self) -> memoryview:
-        """Numbers of subscriptions; :meth:`key` tells whose."""
-        return self._answers.ids
-
-    def key(self, number: int) -> str:
-        """The key of a subscription that is among ``ids``."""
-        return self._answers.key(number)
-
-    def to_arrow(self) -> Any:
-        """The keys as an Arrow array of lists; null for a document that could not be matched."""
-        import pyarrow
-
-        data, starts = (pyarrow.py_buffer(part) for part in self._answers.all_keys())
-        keys = pyarrow.LargeStringArray.from_buffers(len(self.ids), starts, data)
-        offsets = pyarrow.array(self.offsets, pyarrow.int32())
-        bad = pyarrow.array([number in self.errors for number in range(len(self))], pyarrow.bool_())
-        return pyarrow.ListArray.from_arrays(offsets, keys.cast(pyarrow.string()), mask=bad)
-
-    def __len__(self) -> int:
-        return len(self._answers)
-
-    @overload
-    def __getitem__(self, index: int) -> list[str]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[list[str]]: ...
-    def __getitem__(self, index: int | slice) -> list[str] | list[list[str]]:
-        if isinstance(index, slice):
-            return [self._answers.keys(number) for number in range(*index.indices(len(self)))]
-        index = operator.index(index)
-        number = index + len(self) if index < 0 else index
-        if not 0 <= number < len(self):
-            raise IndexError(f"there are {len(self)} documents in the batch")
-        return self._answers.keys(number)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a BatchMatches belongs to its matcher; pass on list(batch) or to_arrow()")
-
-    def __repr__(self) -> str:
-        return f"<BatchMatches: {len(self):,} documents, {len(self.errors):,} of them bad>"
+    def __iter__(self) -> Iterator[Pattern]:
+        return (pattern for _, pattern in self._mapping.items())
 
 
 _engines: weakref.WeakSet[MatchEngine] = weakref.WeakSet()
@@ -343,9 +447,11 @@ os.register_at_fork(
 )
 
 
-def _restored(data: bytes, limits: DocumentLimits, cache_bytes: int) -> Matcher:
+def _restored(
+    data: bytes, limits: DocumentLimits, cache_bytes: int, namespaces: Mapping[str, str]
+) -> Matcher:
     matcher = Matcher.__new__(Matcher)
-    matcher._start(limits, cache_bytes, data)
+    matcher._start(limits, cache_bytes, namespaces, data)
     return matcher
 
 

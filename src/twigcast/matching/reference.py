@@ -150,8 +150,8 @@ class Definitions(Question[[Node]]):
         """The first node in document order that the path selects."""
         selected = {node}
         for step in path:
-            selected = {found for start in selected for found in self.select(step, start)}
-        return min(selected, key=lambda found: found.number, default=None)
+            selected = {node for start in selected for node in self.select(step, start)}
+        return min(selected, key=lambda node: node.number, default=None)
 
 
 def compare(value: str, test: ValueTest) -> bool:

@@ -1,9 +1,9 @@
 """The definitions of the reference, asked once for each condition and node.
 
-A condition has the same answer at a node however often the way leads there, and the ways are many:
-``//a//a//a`` reaches the innermost of nested elements along each choice of two outer ones.  What a
-descendant step finds, or not, below one node it finds, or not, from others too: from the nodes
-between the two, or from all below.
+A node can be reached along many paths: ``//a//a//a`` reaches the innermost of nested elements along
+each choice of two outer ones.  A condition has the same answer at the node each time, so the answer
+is kept.  A descendant step that selects a node from above selects it from all nodes in between too;
+a step that selects nothing from a node selects nothing from any node below.
 
 Memory: a byte for each node and condition asked, far less than the nodes themselves.  Time: for
 each condition the size of the document, times its depth at worst.
@@ -50,9 +50,9 @@ class RememberedDefinitions(Definitions):
             answers = self._answers[condition] = bytearray(self._nodes)
         if not answers[node.number]:
             if isinstance(condition, Step):
-                found = next(self.select(condition, node), None)
-                holds = found is not None
-                for other in _alike(condition.axis, node, found):
+                first = next(self.select(condition, node), None)
+                holds = first is not None
+                for other in _alike(condition.axis, node, first):
                     answers[other.number] = self._HOLDS if holds else self._FAILS
             else:
                 holds = super().visit(condition, node)
@@ -67,18 +67,18 @@ class RememberedDefinitions(Definitions):
 
     def select_all(self, step: Step, nodes: list[Node]) -> list[Node]:
         """The nodes that the step leads to from any of several; both in document order."""
-        found = (self.fitting(step, owner) for owner in all_owners(step.axis, nodes))
-        return sorted(chain.from_iterable(found), key=document_order)
+        fitting = (self.fitting(step, owner) for owner in all_owners(step.axis, nodes))
+        return sorted(chain.from_iterable(fitting), key=document_order)
 
 
-def _alike(axis: Axis, node: Node, found: Node | None) -> Iterator[Node]:
+def _alike(axis: Axis, node: Node, first: Node | None) -> Iterator[Node]:
     """Other nodes from which the step has the same answer."""
     if axis is Axis.CHILD:
         return
-    if found is None:
+    if first is None:
         yield from owners(axis, node)
         return
-    above = found.parent
+    above = first.parent
     while above is not None and above is not node:
         yield above
         above = above.parent

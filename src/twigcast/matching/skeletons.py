@@ -74,5 +74,5 @@ def skeletons_of(
     may be there more than once.  Cost: that of parsing.
     """
     prepared = prepare_batch(documents, limits or DEFAULT_LIMITS)
-    numbers, found = read_skeletons(prepared, largest)
-    return SkeletonBatch(numbers, [Skeleton(*parts) for parts in found], prepared.errors)
+    numbers, rows = read_skeletons(prepared, largest)
+    return SkeletonBatch(numbers, [Skeleton(*parts) for parts in rows], prepared.errors)

@@ -21,6 +21,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from twigcast.errors import PipelineError, SparkMissingError
+from twigcast.keywords import exact_keywords
 from twigcast.pipeline.failures import reason_of
 
 DEFAULTS: Mapping[str, str] = {
@@ -47,6 +48,7 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
+@exact_keywords
 def start_session(
     name: str = "twigcast", master: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:

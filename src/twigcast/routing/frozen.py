@@ -24,6 +24,7 @@ import json
 import os
 import secrets
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,15 +102,18 @@ class FrozenNetwork:
     def __init__(self, matcher: Matcher, tables: _Tables) -> None:
         self._matcher = matcher
         self._tables = tables
-        # By key of the matcher: the tables of neighbours, kept once where they are the same, and
-        # those of clients with the ids of their subscriptions.
-        kept: dict[frozenset[int], frozenset[int]] = {}
-        self._wanting: dict[str, tuple[frozenset[int], list[tuple[int, list[str]]]]] = {}
+        # By number of the matcher: which set of neighbours' tables, each set kept once, and the
+        # tables of clients with the ids of their subscriptions.
+        sets: dict[frozenset[int], int] = {}
+        self._set_of: list[int] = []
+        self._own: list[list[tuple[int, list[str]]]] = []
         clients = tables.clients
         for pattern, holders in enumerate(tables.holders):
             channels = frozenset(table for table in holders if table not in clients)
             own = [(table, clients[table][1][pattern]) for table in holders if table in clients]
-            self._wanting[str(pattern)] = (kept.setdefault(channels, channels), own)
+            self._set_of.append(sets.setdefault(channels, len(sets)))
+            self._own.append(own)
+        self._sets = list(sets)
 
     @property
     def brokers(self) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ class FrozenNetwork:
         :class:`~twigcast.errors.NetworkError` where there is no such broker.
         """
         self._require(at)
-        return self._follow(self._matcher.match(document), at)
+        return self._follow(self._matcher.match_numbered(document).numbers(0), at)
 
     def route_batch(
         self, documents: Any, at: str | Sequence[str]
@@ -146,22 +150,20 @@ class FrozenNetwork:
         errors = matches.errors
         for number, broker in enumerate(brokers):
             error = errors.get(number)
-            yield self._follow(matches[number], broker) if error is None else error
+            yield self._follow(matches.numbers(number), broker) if error is None else error
 
     def _require(self, broker: str) -> None:
         if broker not in self._tables.brokers:
             known = ", ".join(list(self._tables.brokers)[:10])
             raise NetworkError(f"the network has no broker {broker!r}; it has: {known}")
 
-    def _follow(self, matched: Iterable[str], at: str) -> Route:
-        sets: set[frozenset[int]] = set()
-        subscriptions: dict[int, list[str]] = {}
-        for key in matched:
-            channels, own = self._wanting[key]
-            sets.add(channels)
+    def _follow(self, matched: list[int], at: str) -> Route:
+        sets = set(map(self._set_of.__getitem__, matched))
+        wanting = frozenset[int]().union(*map(self._sets.__getitem__, sets))
+        subscriptions: dict[int, list[str]] = defaultdict(list)
+        for own in map(self._own.__getitem__, matched):
             for table, ids in own:
-                subscriptions.setdefault(table, []).extend(ids)
-        wanting = frozenset[int]().union(*sets)
+                subscriptions[table] += ids
         tree = at if self._tables.by_origin else SHARED_TREE
         deliveries: list[ClientDelivery] = []
         crossings: list[Crossing] = []
@@ -208,7 +210,8 @@ class FrozenNetwork:
         text = (folder / _TABLES).read_bytes()
         try:
             tables = _read_tables(json.loads(text))
-            if len(matcher) != len(tables.holders):
+            # The numbers of the matcher are positions in the tables.
+            if list(matcher) != [str(number) for number in range(len(tables.holders))]:
                 raise ValueError("the matcher is not of this snapshot")
             return cls(matcher, tables)
         except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -9,13 +9,14 @@ there are::
 
 A document is matched with all patterns in one go; the sources of those that match are where it may
 have to go.  Of a channel it suffices to know that something matches, and many patterns have the
-same channels: such a set is kept once and met once a document, so a pattern that matches costs a
-look-up or two.  The matcher is brought up to date when a document comes; changes that undo each
-other in the meantime cost nothing there.
+same channels: such a set is kept once and met once a document.  The matcher answers with numbers,
+and each number leads to the entry of its pattern.  The matcher is brought up to date when a
+document comes; changes that undo each other in the meantime cost nothing there.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from typing import NamedTuple
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.language import Pattern
-from twigcast.matching import Matcher
+from twigcast.matching import ByNumber, Matcher
 
 
 class Wanting(NamedTuple):
@@ -53,8 +54,11 @@ class Interests:
 
     def __init__(self, limits: DocumentLimits | None = None) -> None:
         self._matcher = Matcher(limits=limits)
-        self._stale: dict[str, None] = {}  # texts of patterns that the matcher may not know of
         self._entries: dict[str, _Entry] = {}  # by the text of the pattern
+        # Entries that the matcher may lack, or have in vain.  A pattern has one entry for as long
+        # as the matcher has it, so that the number of a match leads to it.
+        self._stale: dict[str, _Entry] = {}
+        self._by_number = ByNumber(self._entries.__getitem__)
         self._patterns: dict[int, dict[Pattern, int]] = {}
         self._clients: dict[int, None] = {}
         self._sets: dict[frozenset[int], frozenset[int]] = {}
@@ -89,8 +93,8 @@ class Interests:
         text = str(pattern)
         entry = self._entries.get(text)
         if entry is None:
-            entry = self._entries[text] = _Entry(pattern)
-            self._stale[text] = None
+            entry = self._stale.get(text) or _Entry(pattern)
+            self._entries[text] = self._stale[text] = entry
         if source in self._clients:
             entry.clients[source] = None
         else:
@@ -112,7 +116,7 @@ class Interests:
             entry.channels = self._kept(entry.channels - {source})
         if not entry.clients and not entry.channels:
             del self._entries[text]
-            self._stale[text] = None
+            self._stale[text] = entry
 
     def _kept(self, channels: frozenset[int]) -> frozenset[int]:
         if len(self._sets) > 2 * len(self._entries) + _SPARE_SETS:
@@ -140,14 +144,12 @@ class Interests:
         Raises :class:`~twigcast.errors.DocumentError` for what is not a document.
         """
         self.refresh()
-        entries = self._entries
         sets: set[frozenset[int]] = set()
-        clients: dict[int, list[Pattern]] = {}
-        for text in self._matcher.match(document):
-            entry = entries[text]
+        clients: dict[int, list[Pattern]] = defaultdict(list)
+        for entry in self._by_number.of(self._matcher.match_numbered(document)):
             sets.add(entry.channels)
             for client in entry.clients:
-                clients.setdefault(client, []).append(entry.pattern)
+                clients[client].append(entry.pattern)
         return Wanting(_NONE.union(*sets), clients)
 
     def refresh(self) -> None:

@@ -60,7 +60,7 @@ from twigcast.errors import (
     SchemaError,
     SubscriptionFileError,
 )
-from twigcast.language import Pattern, parse, read_subscriptions
+from twigcast.language import Notices, Pattern, read_expression, read_subscriptions
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING, Promise
 from twigcast.routing.strategy import Strategy
@@ -156,11 +156,17 @@ class _ClientEntry:
         """The subscriptions, parsed."""
         if self.subscriptions_file is None:
             patterns = {}
+            notices = Notices()
+            notices.bind(self.namespaces or {}, f"client {self.name}: namespaces")
             for key, text in (self.subscriptions or {}).items():
                 try:
-                    patterns[key] = parse(text, self.namespaces)
+                    reading = read_expression(text, self.namespaces)
                 except ValueError as error:  # a SubscriptionError, or a binding that cannot be
                     raise ConfigError(str(error), where=f"subscriptions, {key}") from None
+                where = f"client {self.name}: subscriptions, {key}"
+                notices.add(reading, self.namespaces or {}, where)
+                patterns[key] = reading.pattern
+            notices.issue()
             return patterns
         try:
             return {each.key: each.pattern for each in read_subscriptions(self.subscriptions_file)}

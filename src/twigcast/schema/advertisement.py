@@ -64,7 +64,7 @@ class Advertisement:
         return "simple" if len(groups) == 1 else "series"
 
     def overlaps(self, pattern: Pattern) -> bool:
-        """Whether a document may match ``pattern`` by way of one of these paths.
+        """Whether a document may match ``pattern`` along one of these paths.
 
         Exact for linear expressions: True when the expression selects a node on some path.  A tree
         pattern is matched along several paths of a document, promised by several advertisements,

@@ -80,18 +80,18 @@ class PathAutomaton:
             candidates = [entry for entries in self._by_local.values() for entry in entries]
         else:
             candidates = [*self._by_local.get(local, ()), *self._by_local.get(None, ())]
-        found = 0
+        result = 0
         for own, mask in candidates:
             if namespace is None or own is None or own == namespace:
-                found |= mask
-        return found
+                result |= mask
+        return result
 
     def below(self, positions: int) -> int:
         """The positions one step further on."""
-        found = 0
+        result = 0
         for index in bits(positions):
-            found |= self.follow[index]
-        return found
+            result |= self.follow[index]
+        return result
 
     def far_below(self, positions: int) -> int:
         """The positions one step or more further on."""
@@ -99,10 +99,10 @@ class PathAutomaton:
 
     def above(self, positions: int) -> int:
         """The positions one step back."""
-        found = 0
+        result = 0
         for index in bits(positions):
-            found |= self._precede[index]
-        return found
+            result |= self._precede[index]
+        return result
 
     def far_above(self, positions: int) -> int:
         """The positions one step or more back."""
@@ -167,12 +167,12 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def _closure(edges: Sequence[int], start: int) -> int:
-    found = 0
+    result = 0
     frontier = start
     while frontier:
         reached = 0
         for index in bits(frontier):
             reached |= edges[index]
-        frontier = reached & ~found
-        found |= reached
-    return found
+        frontier = reached & ~result
+        result |= reached
+    return result

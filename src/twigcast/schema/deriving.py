@@ -49,7 +49,7 @@ class Advertisements(ABC):
 
     @abstractmethod
     def count(self) -> int:
-        """How many there are, found without making them."""
+        """How many there are, counted without making them."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Advertisement]: ...
@@ -113,8 +113,8 @@ class RecursiveAdvertisements(Advertisements):
         # A stack of its own: a DTD may be nested deeper than Python's calls.
         stack: list[tuple[Row, Iterator[tuple[Row, str | None]]]] = [((), self._ways(self._root))]
         while stack:
-            before, ways = stack[-1]
-            for row, child in ways:
+            before, onward = stack[-1]
+            for row, child in onward:
                 if child is None:
                     yield Advertisement(before + row)
                 else:

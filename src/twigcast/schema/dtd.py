@@ -1,7 +1,7 @@
 """Reading DTDs: libxml2, through lxml, expands entities and sections; here its tree becomes ours.
 
 libxml2 hands over each content model as a binary tree of particles.  What it does not hand over
-is the prefix of a name within a content model; it is found again among the declared names, and
+is the prefix of a name within a content model; it is looked up among the declared names, and
 where several declared names differ in their prefixes only, all of them are taken to be allowed.
 """
 
@@ -167,11 +167,11 @@ def _qualified(declaration: Any) -> str:
 
 def _spellings(declared: Iterable[str]) -> _Spellings:
     """For each local name, the declared names that end in it."""
-    found: dict[str, tuple[str, ...]] = {}
+    result: dict[str, tuple[str, ...]] = {}
     for name in declared:
         local = name.rpartition(":")[2]
-        found[local] = (*found.get(local, ()), name)
-    return found
+        result[local] = (*result.get(local, ()), name)
+    return result
 
 
 def _content(element: Any, spellings: _Spellings) -> Content:
@@ -221,7 +221,7 @@ def _chain(particle: _Particle) -> Iterable[_Particle]:
 
 
 def _attributes(element: Any, entities: Mapping[str, str]) -> tuple[Attribute, ...]:
-    found = (
+    result = (
         Attribute(
             _qualified(attribute),
             attribute.type,
@@ -231,7 +231,7 @@ def _attributes(element: Any, entities: Mapping[str, str]) -> tuple[Attribute, .
         )
         for attribute in element.iterattributes()
     )
-    return tuple(sorted(found, key=lambda attribute: attribute.name))
+    return tuple(sorted(result, key=lambda attribute: attribute.name))
 
 
 def _expanded(value: str | None, entities: Mapping[str, str]) -> str | None:

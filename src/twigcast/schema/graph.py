@@ -64,14 +64,14 @@ def _productive(elements: Mapping[str, ElementDeclaration], undeclared: Iterable
 
 def reachable(graph: Graph, start: str) -> frozenset[str]:
     """The nodes on walks from ``start``, itself included."""
-    found = {start}
+    reached = {start}
     waiting = [start]
     while waiting:
         for child in graph[waiting.pop()]:
-            if child not in found:
-                found.add(child)
+            if child not in reached:
+                reached.add(child)
                 waiting.append(child)
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def strong_components(graph: Graph, nodes: Iterable[str]) -> list[tuple[str, ...]]:
@@ -107,9 +107,9 @@ def strong_components(graph: Graph, nodes: Iterable[str]) -> list[tuple[str, ...
                     above = walk[-1][0]
                     lowest[above] = min(lowest[above], lowest[node])
                 if lowest[node] == order[node]:
-                    place = open_nodes.index(node)
-                    component = tuple(open_nodes[place:])
-                    del open_nodes[place:]
+                    first = open_nodes.index(node)
+                    component = tuple(open_nodes[first:])
+                    del open_nodes[first:]
                     closed.update(component)
                     components.append(component)
     return components

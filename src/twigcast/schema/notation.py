@@ -101,16 +101,16 @@ class _Reader:
 
     def _read_name(self) -> NodeTest:
         self._skip_space()
-        found = _LABEL.match(self._text, self._position)
-        if found is None:
+        match = _LABEL.match(self._text, self._position)
+        if match is None:
             raise self._error("a name or '*' must follow '/'")
-        anywhere, namespace, local = found.group("anywhere", "namespace", "local")
+        anywhere, namespace, local = match.group("anywhere", "namespace", "local")
         if anywhere and (namespace is not None or local == "*"):
             raise self._error("only a local name can follow '*:'")
         if self._names == MOST_NAMES:
             raise self._error(f"more than {MOST_NAMES} names, the most in an advertisement")
         self._names += 1
-        self._position = found.end()
+        self._position = match.end()
         if self._next() == ":":
             raise self._error(
                 "prefixes are not bound in advertisements: write Q{uri}name or *:name"
@@ -130,9 +130,9 @@ class _Reader:
         return True
 
     def _skip_space(self) -> None:
-        found = _SPACE.match(self._text, self._position)
-        assert found is not None
-        self._position = found.end()
+        match = _SPACE.match(self._text, self._position)
+        assert match is not None
+        self._position = match.end()
 
     def _error(self, reason: str) -> AdvertisementError:
         return AdvertisementError(reason, self._text, self._position)

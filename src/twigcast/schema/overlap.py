@@ -147,34 +147,34 @@ class SchemaOverlap:
     def _at_document(self, step: Step, where: _Where) -> bool:
         if step.axis is Axis.CHILD and step.test.kind is not Kind.ELEMENT:
             return False
-        found = self.find(step, where)
-        return bool(found & self.automaton.first if step.axis is Axis.CHILD else found)
+        result = self.find(step, where)
+        return bool(result & self.automaton.first if step.axis is Axis.CHILD else result)
 
     def find(self, step: Step, where: _Where) -> int:
         """The elements that the step may find, or those with such an attribute or text in them."""
         if step.test.kind is Kind.ATTRIBUTE:
             return self._find_attribute(step)
         if step.test.kind is Kind.TEXT:
-            found = 0
+            result = 0
             if all(may_hold(each, may_be_anything) for each in step.conditions):
-                found |= self._texts
+                result |= self._texts
             if all(may_hold(each, may_be_blank) for each in step.conditions):
-                found |= self.automaton.everywhere & ~self.empty
-            return found
+                result |= self.automaton.everywhere & ~self.empty
+            return result
         named = self.automaton.positions(step.test.namespace, step.test.local)
         return self.all_of(named, step.conditions, where)
 
     def _find_attribute(self, step: Step) -> int:
-        found = 0
+        result = 0
         if all(may_hold(each, may_be_anything) for each in step.conditions):
-            found |= self._undeclared
+            result |= self._undeclared
         local = step.test.local
         named = self._attributes if local is None else {local: self._attributes.get(local, [])}
         for candidates in named.values():
             for index, attribute in candidates:
                 if may_pass(attribute, step):
-                    found |= 1 << index
-        return found
+                    result |= 1 << index
+        return result
 
     def all_of(self, elements: int, conditions: Sequence[Condition], where: _Where) -> int:
         """Those of ``elements`` at which all the conditions may hold together."""
@@ -193,19 +193,19 @@ class SchemaOverlap:
 
     def _children_asked(self, step: Step, where: _Where) -> int:
         """The elements one of which must be a child for the branch to be there."""
-        found = self.find(step, where)
-        return found if step.axis is Axis.CHILD else found | self.automaton.far_above(found)
+        result = self.find(step, where)
+        return result if step.axis is Axis.CHILD else result | self.automaton.far_above(result)
 
     def _go_together(self, index: int, asked: Sequence[int]) -> bool:
         """Whether, for any two of the sets, children from both can stand side by side."""
         beside = self._beside(index)
         if beside is None:
             return True
-        for place, one in enumerate(asked):
+        for number, one in enumerate(asked):
             reached = 0
             for child in bits(one & self.automaton.follow[index]):
                 reached |= beside[child]
-            if not all(reached & other for other in asked[:place]):
+            if not all(reached & other for other in asked[:number]):
                 return False
         return True
 
@@ -213,14 +213,14 @@ class SchemaOverlap:
         """For each child of an element, the set of those that can stand beside it; None: all."""
         if index not in self._companions:
             declaration = self._declarations[index]
-            found = None
+            result = None
             if declaration is not None:
-                found = companions(declaration.content, self._index)
+                result = companions(declaration.content, self._index)
             self._companions[index] = None
-            if found is not None:
+            if result is not None:
                 self._companions[index] = {
                     self._index[child]: sum(1 << self._index[other] for other in others)
-                    for child, others in found.items()
+                    for child, others in result.items()
                 }
         return self._companions[index]
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from twigcast.errors import SchemaError
+from twigcast.keywords import exact_keywords
 from twigcast.language import Kind, NodeTest, Pattern, node_test, require_pattern
 from twigcast.schema.automaton import PathAutomaton
 from twigcast.schema.content import nullable
@@ -24,6 +25,7 @@ from twigcast.schema.overlap import SchemaOverlap
 _SHOWN_CANDIDATES = 20
 
 
+@exact_keywords
 class Schema:
     """The documents that a DTD allows below one root element.
 
@@ -49,6 +51,7 @@ class Schema:
         self._qualified = _uses_namespaces(self._elements.values())
 
     @classmethod
+    @exact_keywords
     def from_dtd(cls, path_or_text: str | os.PathLike[str], root: str | None = None) -> Schema:
         """The schema of a DTD: a path, or the text itself (a string that contains ``<!``).
 

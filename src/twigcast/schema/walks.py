@@ -67,21 +67,21 @@ def _eliminate(
 ) -> tuple[Row, ...] | None:
     """The exact expressions, by Kleene's elimination; None where they grow too large.
 
-    ``ways[one][other]`` holds the rows that lead from one element to another through eliminated
-    ones only, without the name of the first.  Removing an element joins the ways into it and out
-    of it, with its loops repeated in between or left out.
+    ``rows_between[one][other]`` holds the rows that lead from one element to another through
+    eliminated ones only, without the name of the first.  Removing an element joins the rows into it
+    and out of it, with its loops repeated in between or left out.
     """
-    ways: dict[str, dict[str, tuple[Row, ...]]] = {
+    rows_between: dict[str, dict[str, tuple[Row, ...]]] = {
         name: {child: ((label(child),),) for child in children} for name, children in edges.items()
     }
-    ways[_START] = {entry: ((label(entry),),)}
+    rows_between[_START] = {entry: ((label(entry),),)}
     remaining = [name for name in edges if name != end]
     while remaining:
-        name = min(remaining, key=lambda each: _degree(ways, each))
+        name = min(remaining, key=lambda each: _degree(rows_between, each))
         remaining.remove(name)
-        outward = ways.pop(name)
+        outward = rows_between.pop(name)
         loops = outward.pop(name, ())
-        for towards in ways.values():
+        for towards in rows_between.values():
             inward = towards.pop(name, ())
             if not inward:
                 continue
@@ -91,7 +91,7 @@ def _eliminate(
                 towards[other] = tuple(dict.fromkeys(towards.get(other, ()) + joined))
                 if _is_large(towards[other]):
                     return None
-    rows = _repeated(ways[_START].get(end, ()), ways[end].get(end, ()))
+    rows = _repeated(rows_between[_START].get(end, ()), rows_between[end].get(end, ()))
     return None if _is_large(rows) else rows
 
 
@@ -100,18 +100,18 @@ def _repeated(rows: tuple[Row, ...], loops: tuple[Row, ...]) -> tuple[Row, ...]:
     if not loops:
         return rows
     group = Group(loops)
-    found: list[Row] = []
+    result: list[Row] = []
     for row in rows:
         if len(loops) == 1 and row[-len(loops[0]) :] == loops[0]:
-            found.append((*row[: -len(loops[0])], group))
+            result.append((*row[: -len(loops[0])], group))
         else:
-            found += [row, (*row, group)]
-    return tuple(found)
+            result += [row, (*row, group)]
+    return tuple(result)
 
 
-def _degree(ways: Mapping[str, Mapping[str, tuple[Row, ...]]], name: str) -> int:
-    outward = sum(len(rows) for other, rows in ways[name].items() if other != name)
-    inward = sum(len(each.get(name, ())) for other, each in ways.items() if other != name)
+def _degree(rows_between: Mapping[str, Mapping[str, tuple[Row, ...]]], name: str) -> int:
+    outward = sum(len(rows) for other, rows in rows_between[name].items() if other != name)
+    inward = sum(len(each.get(name, ())) for other, each in rows_between.items() if other != name)
     return outward * inward
 
 

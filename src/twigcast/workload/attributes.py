@@ -101,7 +101,7 @@ class Identifiers:
             self._chunks.append("")
 
     def refer(self, attribute: AttributeModel) -> None:
-        """Reserve the place of a reference."""
+        """Reserve the slot of a reference."""
         self._waiting.append((len(self._chunks), attribute))
         self._chunks.append("")
 
@@ -111,11 +111,11 @@ class Identifiers:
         if required and not self._count:
             if self._spare is None:
                 return False
-            place, name = self._spare
+            slot, name = self._spare
             self._count = 1
-            self._chunks[place] = f' {name}="i1"'
-        for place, attribute in self._waiting if self._count else ():
+            self._chunks[slot] = f' {name}="i1"'
+        for slot, attribute in self._waiting if self._count else ():
             many = between(draw, 1, _MOST_REFERENCES) if attribute.kind == "idrefs" else 1
             targets: Sequence[str] = [f"i{1 + below(draw, self._count)}" for _ in range(many)]
-            self._chunks[place] = f' {attribute.name}="{" ".join(targets)}"'
+            self._chunks[slot] = f' {attribute.name}="{" ".join(targets)}"'
         return True

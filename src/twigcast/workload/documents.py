@@ -6,7 +6,7 @@ levels it needs (:mod:`twigcast.workload.sizes`), so whatever does not fit the l
 begun, and no document is deeper than asked.
 
 With a target ``size`` every element gets a share of it.  The expected size of the element at its
-level tells the density at which it is drawn:
+level says the density at which it is drawn:
 
 * share above expectation: the repetitions of this element take up the difference;
 * share below: repetitions and options are thinned out, a little at each level below rather than
@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 from twigcast.schema import Schema
 from twigcast.workload.attributes import Identifiers
 from twigcast.workload.chance import Draw, stream
@@ -44,6 +45,7 @@ _STRETCH = 4.0
 _TOLERANCE = 0.1
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class DocumentParameters:
     """How documents are drawn.
@@ -202,6 +204,7 @@ class DocumentPlan:
         return _restored, (self._schema, self._parameters, self._seed)
 
 
+@exact_keywords
 def generate_documents(
     schema: Schema, parameters: DocumentParameters, *, seed: int
 ) -> Iterator[bytes]:

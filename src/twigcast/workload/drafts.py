@@ -36,7 +36,7 @@ _BRANCH_TRIES = 8
 _WILDCARD = node_test(Kind.ELEMENT)
 
 
-class Place:
+class Site:
     """An element that walks come to; ``below`` are its possible children by their ranks."""
 
     __slots__ = ("_toward", "below", "bounds", "element", "levels", "test", "text")
@@ -46,11 +46,11 @@ class Place:
         self.test = test
         self.text = f"/{test.text}"
         self.levels = levels
-        self.below: tuple[Place, ...] = ()
+        self.below: tuple[Site, ...] = ()
         self.bounds: list[float] = []
-        self._toward: dict[int, tuple[tuple[Place, ...], list[float]]] = {}
+        self._toward: dict[int, tuple[tuple[Site, ...], list[float]]] = {}
 
-    def hop(self, draw: Draw, levels: int) -> Place:
+    def hop(self, draw: Draw, levels: int) -> Site:
         """A child by its rank, among those from which a walk can take that many levels."""
         if levels <= 1:
             return self.below[bisect_right(self.bounds, draw())]
@@ -60,9 +60,9 @@ class Place:
         below, bounds = known
         return below[bisect_right(bounds, draw())]
 
-    def _choose(self, levels: int) -> tuple[tuple[Place, ...], list[float]]:
+    def _choose(self, levels: int) -> tuple[tuple[Site, ...], list[float]]:
         shares = [upper - lower for lower, upper in pairwise((0.0, *self.bounds, 1.0))]
-        kept = [rank for rank, place in enumerate(self.below) if place.levels >= levels]
+        kept = [rank for rank, site in enumerate(self.below) if site.levels >= levels]
         if not kept:
             return self.below, self.bounds
         bounds = list(accumulate(shares[rank] for rank in kept))
@@ -70,14 +70,14 @@ class Place:
 
 
 class Draft:
-    """A node of a pattern that is being drawn, and the place of the witness it stands for."""
+    """A node of a pattern that is being drawn, and the site of the witness it stands for."""
 
-    __slots__ = ("axis", "branches", "is_named", "place", "predicate")
+    __slots__ = ("axis", "branches", "is_named", "predicate", "site")
 
-    def __init__(self, axis: Axis, is_named: bool, place: Place) -> None:
+    def __init__(self, axis: Axis, is_named: bool, site: Site) -> None:
         self.axis = axis
         self.is_named = is_named
-        self.place = place
+        self.site = site
         self.branches: list[Draft] = []
         self.predicate: Condition | None = None
 
@@ -100,7 +100,7 @@ class Draft:
         while True:
             if draft.axis is Axis.DESCENDANT:
                 parts.append("/")
-            parts.append(draft.place.text if draft.is_named else "/*")
+            parts.append(draft.site.text if draft.is_named else "/*")
             if draft.predicate is not None:
                 parts.append(f"[{draft.predicate.text}]")
             branches = draft.branches
@@ -114,7 +114,7 @@ class Draft:
         conditions = [below.build() for below in self.branches]
         if self.predicate is not None:
             conditions.append(self.predicate)
-        test = self.place.test if self.is_named else _WILDCARD
+        test = self.site.test if self.is_named else _WILDCARD
         return branch(self.axis, test, None, conditions)
 
 
@@ -138,53 +138,53 @@ class Walker:
         self._descendant = descendant
         self._branching = branching
         tallest = elements.tallest(height)
-        places = {name: Place(name, tests[name], tallest[name]) for name in elements.children}
+        sites = {name: Site(name, tests[name], tallest[name]) for name in elements.children}
         bounds: dict[int, list[float]] = {0: []}
         for name, children in elements.children.items():
             width = len(children)
             if width not in bounds:
                 bounds[width] = zipf_bounds(width, skew)
-            places[name].bounds = bounds[width]
-            places[name].below = shuffled(ranks, [places[child] for child in children])
-        self._root = places[elements.root]
+            sites[name].bounds = bounds[width]
+            sites[name].below = shuffled(ranks, [sites[child] for child in children])
+        self._root = sites[elements.root]
 
     def draw(self, draw: Draw, height: int, goal: int = 0) -> Draft:
         """A draft of at most ``height`` levels, and of ``goal`` levels where the DTD allows."""
         # The first hop leads from the document node to the root.
         return self._draw_branch(draw, self._root, 1, height, goal)
 
-    def _draw_branch(self, draw: Draw, place: Place, level: int, height: int, goal: int) -> Draft:
-        """The branch whose first hop leads to ``place`` at ``level``."""
+    def _draw_branch(self, draw: Draw, site: Site, level: int, height: int, goal: int) -> Draft:
+        """The branch whose first hop leads to ``site`` at ``level``."""
         wildcard, descendant, branching = self._wildcard, self._descendant, self._branching
-        found: list[Draft] = []
-        siblings = found
+        result: list[Draft] = []
+        siblings = result
         while True:
             axis = Axis.CHILD
             if descendant and draw() < descendant:
                 axis = Axis.DESCENDANT
-                while level < height and place.below and draw() < _FURTHER_HOP:
-                    place = place.hop(draw, goal - level)
+                while level < height and site.below and draw() < _FURTHER_HOP:
+                    site = site.hop(draw, goal - level)
                     level += 1
-            draft = Draft(axis, not wildcard or draw() >= wildcard, place)
+            draft = Draft(axis, not wildcard or draw() >= wildcard, site)
             siblings.append(draft)
-            if level >= height or not place.below:
-                return found[0]
+            if level >= height or not site.below:
+                return result[0]
             siblings = draft.branches
-            child = place.hop(draw, goal - level)
+            child = site.hop(draw, goal - level)
             level += 1
             if branching and draw() < branching:
-                for other in self._others(draw, place, child):
+                for other in self._others(draw, site, child):
                     siblings.append(self._draw_branch(draw, other, level, height, 0))
-            place = child
+            site = child
 
-    def _others(self, draw: Draw, place: Place, child: Place) -> list[Place]:
-        """Further children that ``place`` can have beside ``child``."""
+    def _others(self, draw: Draw, site: Site, child: Site) -> list[Site]:
+        """Further children that ``site`` can have beside ``child``."""
         chosen = [child]
         while True:
             for _ in range(_BRANCH_TRIES):
-                other = place.hop(draw, 0)
+                other = site.hop(draw, 0)
                 if other not in chosen and self._elements.together(
-                    place.element, frozenset(one.element for one in (*chosen, other))
+                    site.element, frozenset(one.element for one in (*chosen, other))
                 ):
                     chosen.append(other)
                     break

@@ -78,13 +78,13 @@ class UsableElements:
         """The most levels that each element can take, at most ``limit``."""
         tallest = dict.fromkeys(self.children, 1)
         for _ in range(limit - 1):
-            found = {
+            result = {
                 name: 1 + max((tallest[child] for child in below), default=0)
                 for name, below in self.children.items()
             }
-            if found == tallest:
+            if result == tallest:
                 break
-            tallest = found
+            tallest = result
         return tallest
 
 
@@ -93,14 +93,14 @@ def minimal_levels(elements: Mapping[str, ElementDeclaration]) -> dict[str, int]
     levels: dict[str, int] = {}
     # Elements of n levels are known after n rounds, and a round without news is the last.
     while True:
-        found = {
+        result = {
             name: 1 + int(least)
             for name, declaration in elements.items()
             if (least := levels_of(declaration.content, levels)) < math.inf
         }
-        if found == levels:
+        if result == levels:
             return {name: levels[name] for name in elements if name in levels}
-        levels = found
+        levels = result
 
 
 def levels_of(content: Content, levels: Mapping[str, int]) -> float:
@@ -141,18 +141,18 @@ def _gathered(
     if isinstance(content, Name):
         return {wanted & {content.name}} if content.name in usable else set()
     if isinstance(content, Sequence):
-        found = {frozenset[str]()}
+        result = {frozenset[str]()}
         for part in content.parts:
             more = _gathered(part, wanted, usable)
-            found = _largest({some | other for some in found for other in more})
-        return found
+            result = _largest({some | other for some in result for other in more})
+        return result
     if isinstance(content, Choice):
         return _largest(set().union(*(_gathered(part, wanted, usable) for part in content.parts)))
     if isinstance(content, Repeat):
-        found = _gathered(content.part, wanted, usable)
-        if content.unbounded and found:
-            return {frozenset().union(*found)}
-        return found or ({frozenset()} if content.minimum == 0 else set())
+        result = _gathered(content.part, wanted, usable)
+        if content.unbounded and result:
+            return {frozenset().union(*result)}
+        return result or ({frozenset()} if content.minimum == 0 else set())
     return {frozenset()}
 
 

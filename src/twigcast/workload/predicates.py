@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 from twigcast.language import XML_NAMESPACE, Axis, Condition, Kind, NodeTest, branch, node_test
 from twigcast.schema import Any, Attribute, Mixed, Text
 from twigcast.workload.chance import Draw, below
@@ -22,6 +23,7 @@ from twigcast.workload.vocabulary import DEFAULT_VOCABULARY, Vocabulary
 _OPERATORS = (*EQUAL, *NUMERIC, *STRINGS)
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class ValueParameters:
     """Which subscriptions compare values, and how.
@@ -67,34 +69,34 @@ class PredicatePlan:
                 operators = _suitable(domain, parameters)
                 if operators:
                     self._texts[name] = (domain, operators)
-            found = []
+            result = []
             for attribute in declaration.attributes:
                 test = attribute_test(attribute)
                 value = domains.attribute(name, attribute)
                 if test is not None and value is not None and _suitable(value, parameters):
-                    found.append((test, value, _suitable(value, parameters)))
-            if found:
-                self._attributes[name] = found
+                    result.append((test, value, _suitable(value, parameters)))
+            if result:
+                self._attributes[name] = result
 
     def attach(self, draw: Draw, draft: Draft, on_attribute: bool) -> bool:
         """Give one node of the pattern a predicate; False where none of them can carry one."""
-        places = self._attributes if on_attribute else self._texts
-        nodes = [node for node in draft.nodes() if node.place.element in places]
+        sites = self._attributes if on_attribute else self._texts
+        nodes = [node for node in draft.nodes() if node.site.element in sites]
         if not nodes:
             return False
         node = nodes[below(draw, len(nodes))]
         if on_attribute:
-            choices = self._attributes[node.place.element]
+            choices = self._attributes[node.site.element]
             test, domain, operators = choices[below(draw, len(choices))]
             comparison = _compare(draw, domain, operators)
             node.predicate = branch(Axis.CHILD, test, None, (comparison,))
         else:
-            node.predicate = _compare(draw, *self._texts[node.place.element])
+            node.predicate = _compare(draw, *self._texts[node.site.element])
         return True
 
 
 def attribute_test(attribute: Attribute) -> NodeTest | None:
-    """How a subscription names the attribute; None where a DTD cannot tell its namespace."""
+    """How a subscription names the attribute; None where a DTD does not say its namespace."""
     prefix, _, local = attribute.name.rpartition(":")
     if attribute.is_namespace_declaration or prefix not in ("", "xml"):
         return None

@@ -7,11 +7,13 @@ from enum import StrEnum
 from typing import Final
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 
 _HIGHEST = 100
 """Patterns are walked by recursion, and the language refuses deeper ones by default."""
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class TreeParameters:
     """Tree patterns as Chand and Felber generate them for XNET; their settings by default.
@@ -37,6 +39,7 @@ class TreeParameters:
         _check_skew(self.skew)
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class PathParameters:
     """Linear expressions as Li, Hou and Jacobsen use them (the generator of Diao et al.).

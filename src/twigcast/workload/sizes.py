@@ -29,7 +29,7 @@ from twigcast.workload.elements import UsableElements, levels_of
 from twigcast.workload.values import Domain, Domains, Prose
 
 _LARGEST = 1e12
-"""Expectations of recursive schemas grow with the power of the levels; more need not be told."""
+"""Expectations of recursive schemas grow with the power of the levels; more need not be known."""
 
 
 class ElementModel:
@@ -247,13 +247,13 @@ class Blend(Part):
         fitting = self._fitting[room]
         count = repetitions(draw, 0, self._most, density) if fitting else 0
         words = self._prose.words(draw)
-        for place in range(count + 1):
+        for number in range(count + 1):
             # A blank at the seam keeps the words of a document apart when its tags are removed.
-            start, end = (len(words) * edge // (count + 1) for edge in (place, place + 1))
+            start, end = (len(words) * edge // (count + 1) for edge in (number, number + 1))
             if start < end:
                 text = escape(" ".join(words[start:end]))
-                out.append(f"{' ' if place else ''}{text}{' ' if place < count else ''}")
-            if place < count:
+                out.append(f"{' ' if number else ''}{text}{' ' if number < count else ''}")
+            if number < count:
                 out.append(fitting[below(draw, len(fitting))])
 
 
@@ -276,7 +276,7 @@ def element_models(
 
     ``optional`` is the chance of a part that may be left out, ``extra`` that of an attribute.
     """
-    found = {
+    by_name = {
         name: ElementModel(
             name, elements.levels[name], attribute_models(declaration, domains), extra
         )
@@ -288,20 +288,20 @@ def element_models(
         if isinstance(content, models.Text):
             part = Characters(domains.text(name))
         elif isinstance(content, (models.Mixed, models.Any)):
-            below_it = [found[child] for child in elements.children[name]]
+            below_it = [by_name[child] for child in elements.children[name]]
             part = Blend(below_it, repeats, domains.prose(name))
         elif isinstance(content, models.Empty):
             part = Part()
         else:
-            part = _compile(content, found, elements, repeats, optional)
-        found[name].content = part
-    _prepare(found, elements, levels)
-    return found
+            part = _compile(content, by_name, elements, repeats, optional)
+        by_name[name].content = part
+    _prepare(by_name, elements, levels)
+    return by_name
 
 
 def _compile(
     content: models.Expression,
-    found: dict[str, ElementModel],
+    by_name: dict[str, ElementModel],
     elements: UsableElements,
     repeats: int,
     optional: float,
@@ -310,7 +310,7 @@ def _compile(
 
     def compile_part(expression: models.Expression) -> Part:
         if isinstance(expression, models.Name):
-            return One(found[expression.name])
+            return One(by_name[expression.name])
         if isinstance(expression, models.Sequence):
             return InOrder([compile_part(each) for each in expression.parts])
         if isinstance(expression, models.Choice):
@@ -328,19 +328,19 @@ def _compile(
     return compile_part(content)
 
 
-def _prepare(found: dict[str, ElementModel], elements: UsableElements, levels: int) -> None:
+def _prepare(by_name: dict[str, ElementModel], elements: UsableElements, levels: int) -> None:
     for room in range(levels + 1):
-        for element in found.values():
+        for element in by_name.values():
             content = element.content.expected[room - 1] if room else 0.0
             fits = element.need <= room
             element.expected.append(min(element.written + content, _LARGEST) if fits else 0.0)
-        for element in found.values():
+        for element in by_name.values():
             element.content.prepare(room)
     for name, tallest in elements.tallest(levels).items():
-        found[name].tallest = tallest
+        by_name[name].tallest = tallest
     # What holds for a child holds one level further up; after as many rounds all is known.
     for _ in range(levels):
-        for name, element in found.items():
+        for name, element in by_name.items():
             element.grows = element.content.flexible[-1] > 0 or any(
-                found[child].grows for child in elements.children[name]
+                by_name[child].grows for child in elements.children[name]
             )

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from itertools import accumulate, count
 
 from twigcast.errors import WorkloadError
+from twigcast.keywords import exact_keywords
 from twigcast.language import Pattern, Step
 from twigcast.schema import Schema
 from twigcast.workload.chance import Draw, between, digest, stream
@@ -84,7 +85,7 @@ class SubscriptionPlan:
         """
         seen: set[int] = set()
         goals = _Goals(self._highest, stream("goals", self._seed))
-        goal = found = repeated = 0
+        goal = drawn = repeated = 0
         for index in count():
             draft = self._draft(index, goal)
             spelling = digest(draft.spelling())
@@ -95,7 +96,7 @@ class SubscriptionPlan:
                 seen.add(spelling)
                 if fresh:
                     seen.add(normal)
-                    found += 1
+                    drawn += 1
                     repeated = 0
                     goal = goals.next(goal, success=True)
                     yield pattern
@@ -104,7 +105,7 @@ class SubscriptionPlan:
             repeated += 1
             if repeated == _DISTINCT_TRIES:
                 raise WorkloadError(
-                    f"these parameters give {found:,} distinct subscriptions, or hardly more: "
+                    f"these parameters give {drawn:,} distinct subscriptions, or hardly more: "
                     f"the last {repeated:,} drawn were all among them"
                 )
 
@@ -127,12 +128,12 @@ class SubscriptionPlan:
 
 
 class _Goals:
-    """How deep the next walk must come, so that something new is found; 0 leaves it to chance.
+    """How deep the next walk must come, so that something new comes; 0 leaves it to chance.
 
     Patterns near the root are soon used up, and drawing them again and again until a deep one comes
     by chance would take nearly all the time: four million draws for 100,000 distinct paths of a
     recursive DTD of a hundred elements.  So once fewer than one in four walks that are left to
-    chance find something new, others must come to a level, which is drawn in proportion to the
+    chance give something new, others must come to a level, which is drawn in proportion to the
     recent successes with it.
     """
 
@@ -143,7 +144,7 @@ class _Goals:
         self._draw = draw
 
     def next(self, goal: int, *, success: bool) -> int:
-        """The goal after a walk with ``goal`` that has, or has not, found something new."""
+        """The goal after a walk with ``goal`` that has, or has not, given something new."""
         rates, draw = self._rates, self._draw
         rates[goal] = max(_LEAST_RATE, rates[goal] + _LEARNING * (success - rates[goal]))
         if draw() * _ENOUGH < rates[0]:
@@ -152,6 +153,7 @@ class _Goals:
         return 1 + bisect_right(bounds, draw() * bounds[-1], 0, len(bounds) - 1)
 
 
+@exact_keywords
 def generate_subscriptions(
     schema: Schema,
     parameters: TreeParameters | PathParameters,

@@ -205,16 +205,16 @@ class Domains:
             return Listed(attribute.choices)
         if attribute.kind not in ("cdata", "nmtoken", "nmtokens"):
             return None
-        place = f"{element}/@{attribute.name}"
-        return self._short(place, attribute.name, self._tokens, self._token_bounds)
+        owner = f"{element}/@{attribute.name}"
+        return self._short(owner, attribute.name, self._tokens, self._token_bounds)
 
-    def _short(self, place: str, name: str, words: tuple[str, ...], bounds: list[float]) -> Domain:
+    def _short(self, owner: str, name: str, words: tuple[str, ...], bounds: list[float]) -> Domain:
         """The domain of a value that is one number, date or word."""
         vocabulary = self._vocabulary
         parts = {part.lower() for part in _WORD_IN_NAME.findall(name)}
         if not parts.isdisjoint(_DATE_NAMES):
             return Dates()
-        chance = 0.0 if not parts.isdisjoint(_NUMBER_NAMES) else fraction(f"number {place}")
+        chance = 0.0 if not parts.isdisjoint(_NUMBER_NAMES) else fraction(f"number {owner}")
         if chance < vocabulary.numbers:
             return Range(vocabulary.lowest, vocabulary.highest)
-        return Terms(words, bounds, digest(place))
+        return Terms(words, bounds, digest(owner))

@@ -59,9 +59,9 @@ class Vocabulary:
     """The words and numbers of a workload.
 
     ``words`` are drawn by a Zipf distribution of that ``skew``, whose first word is another one
-    for each element and attribute.  Of the elements and attributes whose names do not tell, a share
-    of about ``numbers`` hold a whole number from ``lowest`` to ``highest``, each as likely; so do
-    those whose names tell, unless ``numbers`` is 0.  Running text has ``shortest`` to ``longest``
+    for each element and attribute.  Of the elements and attributes whose names do not say it, about
+    a share of ``numbers`` hold a whole number from ``lowest`` to ``highest``, each as likely; so do
+    those whose names say it, unless ``numbers`` is 0.  Running text has ``shortest`` to ``longest``
     words.
     """
 

@@ -23,7 +23,7 @@ from twigcast.broker.client_session import LONGEST_NAME, ClientSession, ClientSe
 from twigcast.broker.http.gauges import Gauges
 from twigcast.broker.http.publishers import Publishers
 from twigcast.errors import AccessError, RefusedError
-from twigcast.language import parse
+from twigcast.language import read_expression
 
 CERTIFICATE: Final = "twigcast.certificate"
 """Where the scope of a request has the names of a certificate."""
@@ -138,16 +138,17 @@ def only(*names: str, namespaces: bool = False) -> Any:
 
 
 def namespaces_of(request: Request) -> dict[str, str]:
-    """The prefixes that parameters ``ns.PREFIX=URI`` bind; RefusedError where they cannot be."""
+    """The prefixes that parameters ``ns.PREFIX=URI`` bind; ``ns.=URI`` is the default namespace.
+
+    Raises RefusedError for what cannot be bound.
+    """
     bound = {
         name.removeprefix(NAMESPACE): uri
         for name, uri in request.query_params.items()
         if name.startswith(NAMESPACE)
     }
-    if "" in bound:
-        raise RefusedError("names without a prefix have no namespace; write ns.PREFIX", "invalid")
     try:
-        parse("*", bound)
+        read_expression("*", bound)
     except ValueError as error:
         raise RefusedError(str(error), "invalid") from None
     return bound

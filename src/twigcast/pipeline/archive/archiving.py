@@ -20,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import PipelineError
+from twigcast.keywords import exact_keywords
 from twigcast.pipeline.archive.clustering import FILE_BYTES, write_documents, write_shapes
 from twigcast.pipeline.archive.describing import DESCRIBED, Describe
 from twigcast.pipeline.archive.folder import ArchiveFolder, Part, PartFacts
@@ -78,6 +79,7 @@ class ArchiveReport:
         return asdict(self)
 
 
+@exact_keywords
 def archive(
     spark: SparkSession,
     documents: DataFrame,

@@ -16,6 +16,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
+from twigcast.keywords import exact_keywords
 from twigcast.pipeline.archive.clustering import FILE_BYTES, write_documents, write_shapes
 from twigcast.pipeline.archive.folder import ArchiveFolder, Part, PartFacts
 from twigcast.pipeline.archive.tables import (
@@ -50,6 +51,7 @@ class CompactReport:
         return asdict(self)
 
 
+@exact_keywords
 def compact(spark: SparkSession, folder: str, *, file_bytes: int = FILE_BYTES) -> CompactReport:
     """Join the small parts of an archive.
 

@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from twigcast.errors import PipelineError
+from twigcast.keywords import exact_keywords
 from twigcast.language import Pattern, as_pattern
 from twigcast.pipeline.archive.evaluating import Evaluate
 from twigcast.pipeline.archive.folder import ArchiveFolder, Part
@@ -105,6 +106,11 @@ class QueryResult:
         self._parts: list[Part] = [part for part in folder.parts() if part.facts.documents]
         self._total = sum(part.facts.documents for part in self._parts)
         self._report: QueryReport | None = None
+
+    def __repr__(self) -> str:
+        state = "not run yet" if self._report is None else f"{self._report.matched:,} matched"
+        asked = f"{self._pattern} of {self._folder.url}"
+        return f"<QueryResult: {asked}, {self._total:,} documents, {state}>"
 
     @cached_property
     def _choice(self) -> ShapeChoice | None:
@@ -268,6 +274,7 @@ def _in_one_of(ranges: list[tuple[int, int]]) -> Any:
     return F.expr(" or ".join(f"shape >= {first} and shape <= {last}" for first, last in ranges))
 
 
+@exact_keywords
 def query(
     spark: SparkSession,
     folder: str,

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from twigcast.errors import PipelineError, TwigcastError
-from twigcast.language import parse
+from twigcast.language import read_expression
 from twigcast.schema import Advertisement, Schema
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def stream_options(options: Mapping[str, str]) -> QueueOptions:
     namespaces = _as_spelled(reading.under("namespaces."), expressions.values())
     for key, text in expressions.items():
         try:
-            parse(text, namespaces)
+            read_expression(text, namespaces)
         except TwigcastError as error:
             reading.refuse(f"xpath{'' if key == text else f'.{key}'}: {error}")
     queue = QueueOptions(

@@ -17,7 +17,6 @@ but bindings.
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError, SubscriptionFileError
-from twigcast.language import NAME, parse
+from twigcast.language import read_binding, read_expression
 from twigcast.pipeline.locations import Location
 
 SCHEMA: Final = "position bigint, key string, text string, xpath string, problem string"
@@ -42,7 +41,6 @@ _ARROW: Final = pa.schema(
         ("problem", pa.string()),
     ]
 )
-_BINDING: Final = re.compile(rf"""xmlns:({NAME})[ \t]*=[ \t]*(["']?)([^\s"']+)\2""")
 _MARK: Final = b"\xef\xbb\xbf"
 _PART: Final = 33
 """Spark's increasing numbers have that of the part above this many bits for the row in it."""
@@ -95,10 +93,10 @@ def _of_text(spark: SparkSession, path: str) -> Expressions:
     )
     offsets = _offsets(lines, 1)
     bound = []
-    for row in lines.filter(F.col("line").cast("string").contains("xmlns:")).collect():
-        binding = _BINDING.fullmatch(bytes(row.line).decode(errors="replace").strip("\ufeff \t\r"))
+    for row in lines.filter(F.col("line").cast("string").contains("xmlns")).collect():
+        binding = read_binding(bytes(row.line).decode(errors="replace").strip("\ufeff \t\r"))
         if binding is not None:
-            bound.append((_number(row.id, offsets), binding[1], binding[3]))
+            bound.append((_number(row.id, offsets), *binding))
     parse_lines = ParseLines(offsets, tuple(sorted(bound)))
     return Expressions(_spread(lines, offsets).mapInArrow(parse_lines, SCHEMA), path)
 
@@ -173,7 +171,7 @@ def _parsed_line(number: int, line: bytes, namespaces: Mapping[str, str]) -> _Ro
 
 
 def _is_binding(line: str) -> bool:
-    return line.startswith("xmlns:") and _BINDING.fullmatch(line) is not None
+    return line.startswith("xmlns") and read_binding(line) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +219,7 @@ def _parsed(number: int, key: str, xpath: str, namespaces: Mapping[str, str]) ->
     if not key:
         return number, key, None, xpath, "the key is empty"
     try:
-        return number, key, str(parse(xpath, namespaces)), None, None
+        return number, key, str(read_expression(xpath, namespaces).pattern), None, None
     except ValueError as error:  # a SubscriptionError, or a binding that cannot be
         return number, key, None, xpath, str(error)
 

@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.covering import untie_circles
+from twigcast.keywords import exact_keywords
 from twigcast.pipeline.cover.expressions import Expressions, read_expressions
 from twigcast.pipeline.cover.groups import (
     FIRST_LOOK,
@@ -54,6 +55,7 @@ class CoverResult:
     skipped: int
 
 
+@exact_keywords
 def cover(
     spark: SparkSession,
     subscriptions: str | DataFrame,

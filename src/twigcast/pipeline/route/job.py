@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Required, TypedDict, Unpack
 
 from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError, SubscriptionFileError
+from twigcast.keywords import refuse_unknown, require
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.progress import describe
 from twigcast.pipeline.route.decisions import Decision, decide
@@ -150,12 +152,21 @@ class RouteSettings(TypedDict, total=False):
     """The most subscriptions of one index; a larger set is cut into several."""
 
 
+def check_settings(given: Mapping[str, Any], known: type, what: str) -> None:
+    """Refuse settings that are not among the keys of a TypedDict, and the lack of an output."""
+    fields = [field.name for field in dataclasses.fields(SourceOptions)]
+    remedies = {name: f"options=SourceOptions({name}=…)" for name in fields if name != "format"}
+    refuse_unknown(given, known.__annotations__, what, remedies)
+    require(given, {"output": 'output="deliveries"'}, what)
+
+
 def prepare_route(
     spark: SparkSession,
     documents: str | Sequence[str] | DataFrame,
     **settings: Unpack[RouteSettings],
 ) -> RouteJob:
     """Check the settings and compile the subscriptions, as :func:`route` does before it runs."""
+    check_settings(settings, RouteSettings, "route()")
     format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
     if format not in FORMATS:
         raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")

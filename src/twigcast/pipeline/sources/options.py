@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from twigcast.errors import PipelineError
+from twigcast.keywords import exact_keywords
 
 FILES: Final = "files"
 PARQUET: Final = "parquet"
@@ -20,6 +21,7 @@ TABLES: Final = (PARQUET, JSON_LINES, CSV)
 _NAME: Final = re.compile(r"(?:[^\W\d][\w.-]*:)?[^\W\d][\w.-]*")
 
 
+@exact_keywords
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
     """How to read documents; every option may be left out.

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 from pyspark.sql.types import StringType
 
 from twigcast.errors import PipelineError
+from twigcast.keywords import exact_keywords
 from twigcast.pipeline.sources.cells import (
     NO_CELL,
     content_of,
@@ -33,6 +34,7 @@ from twigcast.pipeline.sources.rows import read_rows
 from twigcast.pipeline.sources.tables import read_table_documents
 
 
+@exact_keywords
 def read_documents(
     spark: SparkSession, inputs: str | Sequence[str], options: SourceOptions = DEFAULT_OPTIONS
 ) -> DataFrame:

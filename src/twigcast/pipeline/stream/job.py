@@ -13,6 +13,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from twigcast.errors import PipelineError
 from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Location
+from twigcast.pipeline.route.job import check_settings
 from twigcast.pipeline.route.results import FORMATS, Format
 from twigcast.pipeline.sources import SourceOptions, as_documents, stream_documents
 from twigcast.pipeline.sources.documents import Documents
@@ -30,6 +31,10 @@ class Stream:
         self.query = query
         """Spark's own handle."""
         self._batches = batches
+
+    def __repr__(self) -> str:
+        state = "runs" if self.is_active else "has ended"
+        return f"<Stream to {self.output}: {self.version.subscriptions:,} subscriptions, {state}>"
 
     @property
     def output(self) -> str:
@@ -120,6 +125,7 @@ def stream(
     least ``output``, and ``subscriptions`` or a ``network``.  Where these are files that change,
     each batch goes by the newest version.  Settings that cannot work are an error before any work.
     """
+    check_settings(settings, StreamSettings, "stream()")
     format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
     if format not in FORMATS:
         raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")

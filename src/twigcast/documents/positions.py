@@ -11,7 +11,7 @@ from typing import Final
 BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-def place(text: str, offset: int) -> tuple[int, int]:
+def position_of(text: str, offset: int) -> tuple[int, int]:
     """The line and the column of ``text[offset]``."""
     ends = text.count("\n", 0, offset) + text.count("\r", 0, offset)
     ends -= text.count("\r\n", 0, offset)

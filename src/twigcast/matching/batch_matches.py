@@ -1,0 +1,96 @@
+"""The answers to a batch of documents: numbers first, keys for whoever asks."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, overload
+
+from twigcast.errors import DocumentError
+from twigcast.matching._kernel import Answers
+
+
+class BatchMatches(Sequence[list[str]]):
+    """The answers to a batch of documents: for each, the keys of the subscriptions it matches.
+
+    Keys are looked up when asked for, and are those of the moment when the document was matched,
+    whatever has changed since.  For programs that go on with numbers, the arrays of the kernel can
+    be looked at where they are.
+    """
+
+    __slots__ = ("_answers",)
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    @property
+    def errors(self) -> Mapping[int, DocumentError]:
+        """Why a document could not be matched, by its position in the batch."""
+        return MappingProxyType(self._answers.errors)
+
+    @property
+    def pattern_offsets(self) -> memoryview:
+        """Where each document's part of ``pattern_ids`` begins, and the end of the last."""
+        return self._answers.pattern_offsets
+
+    @property
+    def pattern_ids(self) -> memoryview:
+        """Numbers of distinct patterns, each once a document."""
+        return self._answers.pattern_ids
+
+    @property
+    def offsets(self) -> memoryview:
+        """Where each document's part of ``ids`` begins, and the end of the last."""
+        return self._answers.offsets
+
+    @property
+    def ids(self) -> memoryview:
+        """Numbers of subscriptions; :meth:`key` says whose."""
+        return self._answers.ids
+
+    @property
+    def generation(self) -> int:
+        """Which index the numbers are of: in it, a number means one subscription."""
+        return self._answers.generation
+
+    def numbers(self, document: int) -> list[int]:
+        """The part of ``ids`` that is a document's."""
+        offsets = self._answers.offsets
+        return self._answers.ids[offsets[document] : offsets[document + 1]].tolist()
+
+    def key(self, number: int) -> str:
+        """The key of a subscription that is among ``ids``."""
+        return self._answers.key(number)
+
+    def to_arrow(self) -> Any:
+        """The keys as an Arrow array of lists; null for a document that could not be matched."""
+        import pyarrow
+
+        data, starts = (pyarrow.py_buffer(part) for part in self._answers.all_keys())
+        keys = pyarrow.LargeStringArray.from_buffers(len(self.ids), starts, data)
+        offsets = pyarrow.array(self.offsets, pyarrow.int32())
+        bad = pyarrow.array([number in self.errors for number in range(len(self))], pyarrow.bool_())
+        return pyarrow.ListArray.from_arrays(offsets, keys.cast(pyarrow.string()), mask=bad)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @overload
+    def __getitem__(self, index: int) -> list[str]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[list[str]]: ...
+    def __getitem__(self, index: int | slice) -> list[str] | list[list[str]]:
+        if isinstance(index, slice):
+            return [self._answers.keys(number) for number in range(*index.indices(len(self)))]
+        index = operator.index(index)
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self)} documents in the batch")
+        return self._answers.keys(number)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a BatchMatches belongs to its matcher; pass on list(batch) or to_arrow()")
+
+    def __repr__(self) -> str:
+        return f"<BatchMatches: {len(self):,} documents, {len(self.errors):,} of them bad>"
