@@ -1,7 +1,8 @@
 # Everything a developer runs. Each target sets up what it needs first.
 
 VENV := .venv/bin
-KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi cpp hpp,$(wildcard src/twigcast/*/*.$(suffix)))
+KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp)
+KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS)
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 # A DTD of the world outside, where the folder of real data is beside this checkout.
@@ -29,10 +30,11 @@ demo: setup ## route a small news feed through seven brokers, on Spark
 test: lint ## lint, then run the tests
 	$(VENV)/pytest -n 2 --dist loadgroup -m "not slow"
 
-lint: setup ## ruff, ruff format, mypy strict
+lint: setup ## ruff, ruff format, mypy strict, clang-format
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
+	$(VENV)/clang-format --dry-run -Werror $(KERNEL_HEADERS)
 
 nightly: lint ## all tests, the long ones too, with many more random cases
 	$(VENV)/pytest -n 2 --dist loadgroup --hypothesis-profile=nightly

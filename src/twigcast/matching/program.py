@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Operation(IntEnum):
-    """What an instruction asks; the numbers are those of ``_program.hpp``."""
+    """What an instruction asks; the numbers are those of ``program/program.hpp``."""
 
     STEP = 0
     VALUE = 1
