@@ -2,7 +2,8 @@
 
 VENV := .venv/bin
 KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp)
-KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS)
+KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS) \
+	$(wildcard src/twigcast/language/operators.py)
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 # A DTD of the world outside, where the folder of real data is beside this checkout.

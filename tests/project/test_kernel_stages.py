@@ -20,6 +20,9 @@ ALLOWED: dict[str, set[str]] = {
 }
 """A stage may include the headers of the stages in its row, and its own."""
 
+GENERATED = {"base/operators.hpp"}
+"""Headers that the build makes."""
+
 LONGEST_LINE = 100
 LONGEST_HEADER = 500
 
@@ -44,7 +47,7 @@ def test_a_stage_includes_only_what_it_stands_on(path: Path) -> None:
         target, slash, header = name.rpartition("/")
         assert slash, f"{name} is included without its stage"
         assert target in ALLOWED[stage] | {stage}, f"{stage} includes {name}"
-        assert (KERNEL / target / header).is_file(), f"{name} is not there"
+        assert (KERNEL / target / header).is_file() or name in GENERATED, f"{name} is not there"
 
 
 @every_header

@@ -311,7 +311,7 @@ private:
         const Atom& wanted = terms_.atom(asked);
         for (const std::uint32_t trie_node : from_) {
             if (is_hidden_below(trie_node, hits)) continue;
-            if (wanted.is_text && wanted.operation == EQUAL) {
+            if (wanted.comparison == Comparison::equal_text) {
                 const std::uint32_t child = trie_.child(trie_node, asked, ATOM);
                 if (child != NONE) hits.trie_nodes.push_back(child);
                 continue;

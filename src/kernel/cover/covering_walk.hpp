@@ -179,7 +179,7 @@ private:
         for (const std::uint32_t atom : known) {
             const std::uint32_t child = trie_.child(trie_node, atom, ATOM);
             const Atom& one = terms_.atom(atom);
-            if (child == NONE || !one.is_text || one.operation != EQUAL) continue;
+            if (child == NONE || one.comparison != Comparison::equal_text) continue;
             if (std::find(seen.begin(), seen.end(), child) != seen.end()) continue;
             seen.push_back(child);
             trie_.for_asked(child, report);

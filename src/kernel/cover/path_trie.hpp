@@ -373,8 +373,8 @@ private:
     std::uint32_t& head(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) {
         if (edge != ATOM) return trie_nodes_[parent].first_child;
         const Atom& atom = terms_.atom(label);
-        return atom.is_text && atom.operation == EQUAL ? trie_nodes_[parent].first_equal
-                                                       : trie_nodes_[parent].first_atom;
+        return atom.comparison == Comparison::equal_text ? trie_nodes_[parent].first_equal
+                                                         : trie_nodes_[parent].first_atom;
     }
 
     std::uint32_t link(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) {

@@ -8,13 +8,15 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/common.hpp"
+#include "base/comparison.hpp"
 
 namespace twigcast::cover {
 
@@ -23,21 +25,6 @@ using namespace base;
 constexpr std::uint32_t ANY = 0;
 constexpr std::uint32_t ANY_ELEMENT = 0;  // the label of `*`
 
-enum Operator : std::uint8_t {
-    EQUAL,
-    UNEQUAL,
-    LESS,
-    AT_MOST,
-    GREATER,
-    AT_LEAST,
-    CONTAINS,
-    STARTS_WITH,
-    POSITION_IS,
-    POSITION_IS_NOT,
-    POSITION_AT_MOST,
-    POSITION_AT_LEAST,
-};
-
 struct Label {
     Kind kind = Kind::element;
     std::uint32_t space = ANY;
@@ -45,87 +32,49 @@ struct Label {
 };
 
 struct Atom {
-    std::uint8_t operation = EQUAL;
-    bool is_text = false;
+    Comparison comparison = Comparison::equal;
+    bool is_position = false;   // the number is compared with the index among siblings
     bool is_no_number = false;  // only texts that are no numbers pass
     double number = 0;          // what the text is as a number, where the operand is a text
     std::string text;           // the operand, where it is a text
     std::uint32_t test = 0;     // the label that siblings are counted by, for positions
+
+    bool is_text() const { return !is_numeric(comparison); }
 };
 
-inline bool compare(double left, std::uint8_t operation, double right) {
-    switch (operation) {
-        case EQUAL: return left == right;
-        case UNEQUAL: return left != right;
-        case LESS: return left < right;
-        case AT_MOST: return left <= right;
-        case GREATER: return left > right;
-        default: return left >= right;
-    }
-}
-
-inline bool holds(const std::string& whole, const std::string& part) {
-    return whole.find(part) != std::string::npos;
-}
-
-inline bool starts(const std::string& whole, const std::string& part) {
-    return whole.compare(0, part.size(), part) == 0;
+inline bool compare(double left, Comparison comparison, double right) {
+    return compare_numbers(left, number_comparison(comparison), right);
 }
 
 // Whether a text, which is that of `value`, passes a comparison.
 inline bool passes(const Atom& value, const Atom& test) {
-    if (!test.is_text) return compare(value.number, test.operation, test.number);
-    switch (test.operation) {
-        case EQUAL: return value.text == test.text;
-        case UNEQUAL: return value.text != test.text;
-        case CONTAINS: return holds(value.text, test.text);
-        default: return starts(value.text, test.text);
-    }
+    if (!test.is_text()) return compare(value.number, test.comparison, test.number);
+    return compare_text(value.text, text_comparison(test.comparison), test.text);
 }
 
 inline bool number_implies(const Atom& given, const Atom& asked) {
     const double known = given.number, wanted = asked.number;
-    if (given.operation == EQUAL) return compare(known, asked.operation, wanted);
-    if (given.operation == UNEQUAL) return asked.operation == UNEQUAL && known == wanted;
-    if (asked.operation == UNEQUAL) return !compare(wanted, given.operation, known);
-    if (asked.operation == EQUAL) return false;
-    const bool below = given.operation == LESS || given.operation == AT_MOST;
-    if (below != (asked.operation == LESS || asked.operation == AT_MOST)) return false;
-    if (below ? known < wanted : known > wanted) return true;
-    if (given.operation == asked.operation) return known == wanted;
-    // Between a double and the next there is none: `.<5` is `.<=` the one before 5.
-    return (given.operation == LESS || given.operation == GREATER) &&
-           std::nextafter(known, wanted) == wanted;
+    if (given.comparison == Comparison::equal) return compare(known, asked.comparison, wanted);
+    if (asked.comparison == Comparison::unequal) {
+        if (given.comparison == Comparison::unequal) return known == wanted;
+        return !compare(wanted, given.comparison, known);
+    }
+    const int side = bounds_of(given.comparison);
+    if (side == 0 || side != bounds_of(asked.comparison)) return false;
+    // The outermost number that passes.  Between a double and the next there is none: `.<5` is
+    // `.<=` the one before 5.
+    const double inwards = side * std::numeric_limits<double>::infinity();
+    const bool is_included = compare(known, given.comparison, known);
+    const double outermost = is_included ? known : std::nextafter(known, inwards);
+    return compare(outermost, asked.comparison, wanted);
 }
 
 inline bool text_implies(const Atom& given, const Atom& asked) {
-    if (given.operation == STARTS_WITH) {
-        if (asked.operation == UNEQUAL) return !starts(asked.text, given.text);
-        if (asked.operation == CONTAINS) return holds(given.text, asked.text);
-        return asked.operation == STARTS_WITH && starts(given.text, asked.text);
+    if (asked.comparison == Comparison::unequal_text) {
+        if (given.comparison == Comparison::unequal_text) return given.text == asked.text;
+        return !passes(asked, given);
     }
-    if (given.operation == CONTAINS) {
-        if (asked.operation == UNEQUAL) return !holds(asked.text, given.text);
-        return asked.operation == CONTAINS && holds(given.text, asked.text);
-    }
-    return given.operation == asked.operation && given.text == asked.text;
-}
-
-inline bool position_implies(const Atom& given, const Atom& asked) {
-    const double known = given.number, wanted = asked.number;
-    switch (given.operation) {
-        case POSITION_IS:
-            if (asked.operation == POSITION_IS) return known == wanted;
-            if (asked.operation == POSITION_IS_NOT) return known != wanted;
-            return asked.operation == POSITION_AT_MOST ? known <= wanted : known >= wanted;
-        case POSITION_AT_MOST:
-            return (asked.operation == POSITION_AT_MOST && known <= wanted) ||
-                   (asked.operation == POSITION_IS_NOT && known < wanted);
-        case POSITION_AT_LEAST:
-            return (asked.operation == POSITION_AT_LEAST && known >= wanted) ||
-                   (asked.operation == POSITION_IS_NOT && known > wanted);
-        default: return asked.operation == POSITION_IS_NOT && known == wanted;
-    }
+    return may_imply(given.comparison, asked.comparison) && passes(given, asked);
 }
 
 class Terms {
@@ -182,20 +131,23 @@ public:
     bool implies(std::uint32_t given, std::uint32_t asked) const {
         if (given == asked) return true;
         const Atom &known = atoms_[given], &wanted = atoms_[asked];
-        if (known.operation >= POSITION_IS || wanted.operation >= POSITION_IS) {
-            if (known.operation < POSITION_IS || wanted.operation < POSITION_IS) return false;
-            if (known.test == wanted.test) return position_implies(known, wanted);
+        if (known.is_position != wanted.is_position) return false;
+        if (known.is_position) {
+            if (known.test == wanted.test) return number_implies(known, wanted);
             // The third b is the third element at least.
-            return wanted.operation == POSITION_AT_LEAST && known.number >= wanted.number &&
-                   (known.operation == POSITION_IS || known.operation == POSITION_AT_LEAST) &&
+            return wanted.comparison == Comparison::at_least && known.number >= wanted.number &&
+                   (known.comparison == Comparison::equal ||
+                    known.comparison == Comparison::at_least) &&
                    accepts(wanted.test, known.test);
         }
-        if (known.operation == EQUAL && known.is_text) return passes(known, wanted);
-        if (known.is_text) {
-            if (wanted.is_text) return text_implies(known, wanted);
-            return known.is_no_number && wanted.operation == UNEQUAL;
+        if (known.comparison == Comparison::equal_text) return passes(known, wanted);
+        if (known.is_text()) {
+            if (wanted.is_text()) return text_implies(known, wanted);
+            return known.is_no_number && wanted.comparison == Comparison::unequal;
         }
-        if (wanted.is_text) return wanted.operation == UNEQUAL && !passes(wanted, known);
+        if (wanted.is_text()) {
+            return wanted.comparison == Comparison::unequal_text && !passes(wanted, known);
+        }
         return number_implies(known, wanted);
     }
 

@@ -12,14 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "base/operators.hpp"
 #include "index/soundness.hpp"
 
 namespace twigcast::index {
 
 using namespace base;
 
-// To be raised with every change of what the arrays mean.
-constexpr std::uint32_t INDEX_FILE_VERSION = 1;
+// To be raised with every change of what the arrays mean.  The codes of operators are part of it.
+constexpr std::uint32_t FORMAT = 2;
+constexpr std::uint32_t INDEX_FILE_VERSION = FORMAT << 24 | (OPERATORS_CHECKSUM & 0xFFFFFF);
 
 struct FileHeader {
     char magic[8];

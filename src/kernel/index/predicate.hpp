@@ -51,18 +51,13 @@ struct ComparisonView {
     double number;
     std::string_view text;
 
-    bool is_numeric() const { return comparison >= Comparison::equal; }
+    bool is_numeric() const { return base::is_numeric(comparison); }
 
     bool holds(Value& value) const {
-        switch (comparison) {
-            case Comparison::equal_text: return value.text == text;
-            case Comparison::unequal_text: return value.text != text;
-            case Comparison::starts_with: return value.text.substr(0, text.size()) == text;
-            case Comparison::contains:
-                return memmem(value.text.data(), value.text.size(), text.data(), text.size()) !=
-                       nullptr;
-            default: return compare_number(value.number(), comparison, number);
+        if (is_numeric()) {
+            return compare_numbers(value.number(), number_comparison(comparison), number);
         }
+        return compare_text(value.text, text_comparison(comparison), text);
     }
 };
 
@@ -72,7 +67,7 @@ public:
 
     // Go on to the next comparison; false at the end, or where the bytes are none.
     bool next(ComparisonView& view) {
-        if (rest_.empty() || static_cast<unsigned char>(rest_[0]) > 9) return false;
+        if (rest_.empty() || static_cast<unsigned char>(rest_[0]) >= COMPARISON_COUNT) return false;
         view.comparison = static_cast<Comparison>(rest_[0]);
         rest_.remove_prefix(1);
         if (view.is_numeric()) return take(&view.number, sizeof view.number);
@@ -121,13 +116,13 @@ struct Range {
     void narrow(const ComparisonView& view) {
         constexpr double END = std::numeric_limits<double>::infinity();
         const double number = view.number;
-        switch (view.comparison) {
-            case Comparison::equal: return limit(number, number);
-            case Comparison::less: return limit(-END, std::nextafter(number, -END));
-            case Comparison::at_most: return limit(-END, number);
-            case Comparison::greater: return limit(std::nextafter(number, END), END);
-            case Comparison::at_least: return limit(number, END);
-            default: return;
+        switch (number_comparison(view.comparison)) {
+            case NumberComparison::unequal: return;
+            case NumberComparison::equal: return limit(number, number);
+            case NumberComparison::less: return limit(-END, std::nextafter(number, -END));
+            case NumberComparison::at_most: return limit(-END, number);
+            case NumberComparison::greater: return limit(std::nextafter(number, END), END);
+            case NumberComparison::at_least: return limit(number, END);
         }
     }
 

@@ -87,11 +87,18 @@ public:
         ++groups_.edit(group).count;
         bool complete = true;  // the range says all
         for (PredicateReader reader(predicate); reader.next(view);) {
-            if (view.comparison == Comparison::equal_text) equality = view;
-            if (view.comparison == Comparison::starts_with) prefix = view;
-            if (view.comparison == Comparison::contains) part = view;
-            if (view.is_numeric()) range.narrow(view);
-            complete = complete && view.is_numeric() && view.comparison != Comparison::unequal;
+            if (view.is_numeric()) {
+                range.narrow(view);
+                complete = complete && view.comparison != Comparison::unequal;
+                continue;
+            }
+            complete = false;
+            switch (text_comparison(view.comparison)) {
+                case TextComparison::equal_text: equality = view; break;
+                case TextComparison::starts_with: prefix = view; break;
+                case TextComparison::contains: part = view; break;
+                case TextComparison::unequal_text: break;  // nearly all texts pass
+            }
         }
         if (equality.text.data() != nullptr) {
             PredicateGroup& here = groups_.edit(group);

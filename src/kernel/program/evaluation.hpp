@@ -95,7 +95,9 @@ private:
                 case Operation::step: asked = reach(instruction, asked); break;
                 case Operation::both: break;
                 case Operation::either: return exists_either(instruction, std::move(asked));
-                default: keep(number, asked); return !asked.empty();
+                case Operation::value:
+                case Operation::first_node:
+                case Operation::negation: keep(number, asked); return !asked.empty();
             }
             if (instruction.children_begin == instruction.children_end) return !asked.empty();
             keep_all(instruction.children_begin, instruction.children_end - 1, asked);
@@ -164,29 +166,23 @@ private:
     }
 
     void keep_valued(const Instruction& test, NodeSet& asked) const {
-        const std::string_view operand = test.operand;
-        switch (test.comparison) {
-            case Comparison::equal_text:
-                return keep_where(asked,
-                                  [&](auto node) { return document_.value_of(node) == operand; });
-            case Comparison::unequal_text:
-                return keep_where(asked,
-                                  [&](auto node) { return document_.value_of(node) != operand; });
-            case Comparison::starts_with:
-                return keep_where(asked, [&](auto node) {
-                    return document_.value_of(node).substr(0, operand.size()) == operand;
-                });
-            case Comparison::contains: {
-                Occurrences occurrences(operand);
-                return keep_where(
-                    asked, [&](auto node) { return occurrences.is_in(document_.value_of(node)); });
-            }
-            default:
-                return keep_where(asked, [&](auto node) {
-                    return compare_number(to_number(document_.value_of(node)), test.comparison,
-                                          test.number);
-                });
+        if (is_numeric(test.comparison)) {
+            const NumberComparison comparison = number_comparison(test.comparison);
+            return keep_where(asked, [&](auto node) {
+                const double number = to_number(document_.value_of(node));
+                return compare_numbers(number, comparison, test.number);
+            });
         }
+        const std::string_view operand = test.operand;
+        if (test.comparison == Comparison::contains) {
+            Occurrences occurrences(operand);
+            return keep_where(
+                asked, [&](auto node) { return occurrences.is_in(document_.value_of(node)); });
+        }
+        const TextComparison comparison = text_comparison(test.comparison);
+        return keep_where(asked, [&](auto node) {
+            return compare_text(document_.value_of(node), comparison, operand);
+        });
     }
 
     // --- steps ----------------------------------------------------------------------------
@@ -223,7 +219,7 @@ private:
 
     void reach_descendants(const Instruction& step, const LabelTest& test, const NodeSet& from,
                            NodeSet& reached) {
-        const bool counted = step.ordinal != Ordinal::any;
+        const bool counted = step.position != 0;
         if (counted) counts_.assign(document_.nodes.size(), 0);
         std::uint32_t done = 0;
         for (const std::uint32_t above : from) {
@@ -238,13 +234,8 @@ private:
     }
 
     static bool is_asked(const Instruction& step, std::uint32_t index) {
-        switch (step.ordinal) {
-            case Ordinal::any: return true;
-            case Ordinal::equal: return index == step.position;
-            case Ordinal::unequal: return index != step.position;
-            case Ordinal::at_most: return index <= step.position;
-            default: return index >= step.position;
-        }
+        return step.position == 0 ||
+               compare_numbers(index, number_comparison(step.comparison), step.position);
     }
 
     // Keep those of `asked` from which the step leads to one of `fit`.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ namespace twigcast::program {
 using namespace base;
 
 enum class Operation : int { step, value, first_node, either, both, negation };
-enum class Ordinal : int { any, equal, unequal, at_most, at_least };
+constexpr std::size_t OPERATION_COUNT = 6;
 
 // What a node must be: its kind and the parts of its name, where they matter.
 struct NodeTest {
@@ -34,9 +35,10 @@ struct Instruction {
     Operation operation;
     bool descendant;     // step: `//` rather than `/`
     std::uint32_t test;  // step
-    Ordinal ordinal;     // step: which of the siblings that pass the same test
-    std::uint32_t position;
-    Comparison comparison;  // value, first-node
+    // Of a value, of the first node of a path, or of a step's index among the siblings that pass
+    // the same test.
+    Comparison comparison;
+    std::uint32_t position;  // step: what that index is compared with; 0 where any fits
     double number;
     std::string operand;
     std::uint32_t children_begin, children_end;  // in Program::children
@@ -55,6 +57,9 @@ struct Program {
             const Instruction& instruction = instructions[number];
             const bool is_step = instruction.operation == Operation::step;
             if (is_step && instruction.test >= tests.size()) return false;
+            if (is_step && instruction.position != 0 && !is_numeric(instruction.comparison)) {
+                return false;
+            }
             std::uint32_t arity = 0;
             for (std::uint32_t at = instruction.children_begin; at < instruction.children_end;
                  ++at) {

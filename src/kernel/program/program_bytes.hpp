@@ -30,7 +30,6 @@ public:
             writer.put(static_cast<std::size_t>(instruction.operation));
             writer.put(instruction.descendant);
             writer.put(instruction.test);
-            writer.put(static_cast<std::size_t>(instruction.ordinal));
             writer.put(instruction.position);
             writer.put(static_cast<std::size_t>(instruction.comparison));
             writer.bytes_.append(reinterpret_cast<const char*>(&instruction.number),
@@ -132,12 +131,11 @@ private:
 
     Instruction instruction() {
         Instruction instruction;
-        instruction.operation = static_cast<Operation>(number(5));
+        instruction.operation = static_cast<Operation>(number(OPERATION_COUNT - 1));
         instruction.descendant = number(1) != 0;
         instruction.test = small();
-        instruction.ordinal = static_cast<Ordinal>(number(4));
         instruction.position = small();
-        instruction.comparison = static_cast<Comparison>(number(9));
+        instruction.comparison = static_cast<Comparison>(number(COMPARISON_COUNT - 1));
         instruction.number = 0;
         if (rest_.size() >= sizeof(double)) {
             std::memcpy(&instruction.number, rest_.data(), sizeof(double));

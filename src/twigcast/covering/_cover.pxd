@@ -18,11 +18,16 @@ cdef extern from "base/common.hpp" namespace "twigcast::base" nogil:
         pass
 
 
+cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:
+    cdef cppclass Comparison:
+        pass
+
+
 cdef extern from "cover/terms.hpp" namespace "twigcast::cover" nogil:
     cdef cppclass Atom:
         Atom()
-        uint8_t operation
-        boolean is_text
+        Comparison comparison
+        boolean is_position
         boolean is_no_number
         double number
         string text

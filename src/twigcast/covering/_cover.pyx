@@ -9,12 +9,13 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cython.operator cimport dereference
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 from twigcast.covering.values import with_consequences
 from twigcast.language import (
+    NUMBER_OPERATORS,
     Axis,
     FirstNode,
     Kind,
@@ -28,10 +29,6 @@ from twigcast.language import (
 cdef object CHILD = Axis.CHILD
 cdef object ELEMENT_KIND = Kind.ELEMENT
 cdef dict KINDS = {Kind.ELEMENT: 1, Kind.ATTRIBUTE: 2, Kind.TEXT: 3}
-cdef dict OPERATORS = {
-    "=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5, "contains": 6, "starts-with": 7,
-}
-cdef dict POSITIONS = {"=": 8, "!=": 9, "<=": 10, ">=": 11}
 cdef object NOT_ZERO = ValueTest("!=", 0.0)
 
 # Twigs are walked by recursion.  What is parsed is far below this; a pattern built by hand may not.
@@ -73,10 +70,9 @@ cdef class _Encoder:
         cdef Atom atom
         cdef object number = self.atoms.get(test)
         if number is None:
-            atom.operation = OPERATORS[test.operator]
+            atom.comparison = <Comparison> <uint8_t> test.comparison.code
             operand = test.operand
             if isinstance(operand, str):
-                atom.is_text = True
                 atom.text = operand.encode("utf-8", "surrogatepass")
                 atom.number = to_number(operand)
                 atom.is_no_number = test.is_function and value_implies(test, NOT_ZERO)
@@ -90,7 +86,8 @@ cdef class _Encoder:
         cdef object key = (position, test)
         cdef object number = self.atoms.get(key)
         if number is None:
-            atom.operation = POSITIONS[position.operator]
+            atom.comparison = <Comparison> <uint8_t> NUMBER_OPERATORS[position.operator].code
+            atom.is_position = True
             atom.number = position.value
             atom.test = self.label(test)
             number = self.atoms[key] = self.terms.atom(atom)

@@ -46,6 +46,7 @@ from twigcast.language.nodes import (
     node_test,
 )
 from twigcast.language.numbers import number_text, to_number
+from twigcast.language.operators import NUMBER_OPERATORS, Anchor
 from twigcast.language.parser import XML_NAMESPACE, as_pattern, parse
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
 from twigcast.language.relaxed import decided_by_paths, relaxed
@@ -62,7 +63,9 @@ from twigcast.language.visiting import Fold, Question, Rewrite, parts, walk, wal
 __all__ = [
     "DEFAULT_LIMITS",
     "NAME",
+    "NUMBER_OPERATORS",
     "XML_NAMESPACE",
+    "Anchor",
     "Axis",
     "Both",
     "Condition",

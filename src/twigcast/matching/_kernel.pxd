@@ -89,16 +89,16 @@ cdef extern from "xml/prologue.hpp" namespace "twigcast::xml" nogil:
     bool has_short_tags(string_view data, size_t window)
 
 
-cdef extern from "base/comparison.hpp" namespace "twigcast::base" nogil:
-    cdef enum class Comparison(int):
-        equal_text
+cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:
+    cdef cppclass Comparison:
+        pass
+    const int COMPARISON_COUNT
 
 
 cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
     cdef enum class Operation(int):
         step
-    cdef enum class Ordinal(int):
-        any
+    const int OPERATION_COUNT
     cdef cppclass NodeTest:
         Kind kind
         bool any_namespace, any_local
@@ -107,9 +107,8 @@ cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
         Operation operation
         bool descendant
         uint32_t test
-        Ordinal ordinal
-        uint32_t position
         Comparison comparison
+        uint32_t position
         double number
         string operand
         uint32_t children_begin, children_end

@@ -24,7 +24,7 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
 from cpython.pycapsule cimport PyCapsule_Import
 from cpython.buffer cimport PyBUF_WRITABLE
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
@@ -88,15 +88,15 @@ cdef class CompiledPattern:
             test.name = namespace + b"\1" + local if namespace and local else local or b""
             self.program.tests.push_back(test)
         for step in source.instructions:
-            for number, most in ((step.operation, 5), (step.ordinal, 4), (step.comparison, 9)):
-                if not 0 <= number <= most:
-                    raise ValueError(f"an instruction that is none: {step}")
+            if not (
+                0 <= step.operation < OPERATION_COUNT and 0 <= step.comparison < COMPARISON_COUNT
+            ):
+                raise ValueError(f"an instruction that is none: {step}")
             instruction.operation = <Operation> <int> step.operation
             instruction.descendant = step.descendant
             instruction.test = step.test
-            instruction.ordinal = <Ordinal> <int> step.ordinal
             instruction.position = step.position
-            instruction.comparison = <Comparison> <int> step.comparison
+            instruction.comparison = <Comparison> <uint8_t> step.comparison
             instruction.number = step.operand if isinstance(step.operand, float) else 0.0
             instruction.operand = step.operand if isinstance(step.operand, bytes) else b""
             instruction.children_begin = <uint32_t> self.program.children.size()
