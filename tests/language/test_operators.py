@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from itertools import product
 
 import pytest
 from folders import ROOT
+from oracle import parse_tree, xpath_matches
 
-from twigcast.language import ValueTest, passes, value_implies
+from twigcast.language import ValueTest, parse, passes, value_implies
 from twigcast.language.normal import value_test
 from twigcast.language.operators import FUNCTIONS, MIRRORED, OPERATORS, Operator, operator_of
 
@@ -79,6 +81,26 @@ def test_what_an_operator_implies_holds(given: Operator, asked: Operator) -> Non
             assert holds
         elif given.is_function and asked.is_function:
             assert not holds, f"{first} implies {second}, which the table does not say"
+
+
+@pytest.mark.parametrize(
+    ("expression", "document", "matches"),
+    [
+        ("//a[ends-with(b[ends-with(c, ')')], 'y,')]", "<a><b><c>x)</c>y,</b></a>", True),
+        ("//a[ends-with(b[ends-with(c, ')')], 'y,')]", "<a><b><c>x</c>y,</b></a>", False),
+        ("//a[not(ends-with(., 'xyz')) or b]", "<a>yz</a>", True),
+        ("//a[not(ends-with(., 'xyz')) or b]", "<a>wxyz</a>", False),
+        ("""//a[ends-with(., "ends-with(b,'c')")]""", "<a>ends-with(b,'c')</a>", True),
+    ],
+)
+def test_functions_that_xpath_1_lacks_are_said_in_its_words(
+    expression: str, document: str, matches: bool
+) -> None:
+    pattern = parse(expression)
+    text, prefixes = pattern.to_xpath()
+    assert re.search(r"ends-with\((?!b,'c')", text) is None
+    assert xpath_matches(parse_tree(document), text, prefixes) is matches
+    assert pattern.matches(document) is matches
 
 
 def test_only_the_table_knows_the_functions() -> None:

@@ -124,7 +124,7 @@ def conditions(draw: st.DrawFn, depth: int) -> str:
         comparison = draw(st.sampled_from(["= '1'", "!= ''", "= 2", "> 1", "<= 12", "!= 1"]))
         return f"{draw(st.just('.') | paths(0))} {comparison}"
     if kind == "first":
-        function = draw(st.sampled_from(["contains", "starts-with"]))
+        function = draw(st.sampled_from(["contains", "starts-with", "ends-with"]))
         literal = draw(st.sampled_from(["'1'", "'2'", "'12'", "'3'"]))
         return f"{function}({draw(st.just('.') | paths(depth))}, {literal})"
     if kind == "not":

@@ -60,6 +60,9 @@ inline bool compare_text(std::string_view value, TextComparison comparison,
         case TextComparison::contains:
             return memmem(value.data(), value.size(), operand.data(), operand.size()) != nullptr;
         case TextComparison::starts_with: return value.substr(0, operand.size()) == operand;
+        case TextComparison::ends_with:
+            return value.size() >= operand.size() &&
+                   value.substr(value.size() - operand.size()) == operand;
     }
     __builtin_unreachable();
 }

@@ -2,6 +2,7 @@
 //
 //     equality       one look-up of the text's hash
 //     starts-with    one look-up for each length of prefix (up to 8 bytes) that occurs
+//     ends-with      the same for suffixes
 //     contains       one look-up at each byte of the text, of the next 4 bytes (or fewer, for
 //                    each shorter length that occurs); what is sought is filed under the 4 bytes
 //                    of it that the fewest others are filed under
@@ -37,6 +38,7 @@ struct PredicateGroup {
     std::uint32_t node;        // of the trie
     std::uint32_t longest;     // text that an equality asks for, in bytes
     std::uint32_t prefixes;    // bit n: a starts-with is filed under n bytes
+    std::uint32_t suffixes;    // bit n: an ends-with is filed under n bytes
     std::uint32_t grams;       // bit n: a contains is filed under n bytes
     std::uint32_t others;      // a list of probes in `links_` that are asked one by one
     std::uint32_t blocks;      // a list of blocks of intervals, or NONE
@@ -44,7 +46,9 @@ struct PredicateGroup {
     std::uint32_t count;       // of predicates
 
     // Whether its few equalities and intervals are better copied to where they are met.
-    bool is_small() const { return count <= FEW && prefixes == 0 && grams == 0 && others == NONE; }
+    bool is_small() const {
+        return count <= FEW && (prefixes | suffixes | grams) == 0 && others == NONE;
+    }
 
 private:
     static constexpr std::uint32_t FEW = 64;
@@ -75,14 +79,14 @@ private:
 class ValueIndex {
 public:
     std::uint32_t add_group(std::uint32_t node) {
-        return groups_.add({node, 0, 0, 0, NONE, NONE, NONE, 0});
+        return groups_.add({node, 0, 0, 0, 0, NONE, NONE, NONE, 0});
     }
     const PredicateGroup& group(std::uint32_t number) const { return groups_[number]; }
     std::uint32_t group_count() const { return groups_.count(); }
 
     void add(std::uint32_t group, std::uint32_t probe, std::string_view predicate,
              const HashSecret& secret) {
-        ComparisonView equality{}, prefix{}, part{}, view{};
+        ComparisonView equality{}, prefix{}, suffix{}, part{}, view{};
         Range range;
         ++groups_.edit(group).count;
         bool complete = true;  // the range says all
@@ -96,6 +100,7 @@ public:
             switch (text_comparison(view.comparison)) {
                 case TextComparison::equal_text: equality = view; break;
                 case TextComparison::starts_with: prefix = view; break;
+                case TextComparison::ends_with: suffix = view; break;
                 case TextComparison::contains: part = view; break;
                 case TextComparison::unequal_text: break;  // nearly all texts pass
             }
@@ -108,9 +113,13 @@ public:
         } else if (range.bounded) {
             add_interval(group, {range.low, range.high, range.high, probe, complete});
         } else if (!prefix.text.empty()) {
-            const std::size_t length = std::min(prefix.text.size(), LONGEST_PREFIX);
+            const std::size_t length = std::min(prefix.text.size(), LONGEST_END);
             groups_.edit(group).prefixes |= 1u << length;
-            file(hash_of(prefix.text.substr(0, length), secret), group, PREFIX, probe, secret);
+            file(hash_of(first_bytes(prefix.text, length), secret), group, PREFIX, probe, secret);
+        } else if (!suffix.text.empty()) {
+            const std::size_t length = std::min(suffix.text.size(), LONGEST_END);
+            groups_.edit(group).suffixes |= 1u << length;
+            file(hash_of(last_bytes(suffix.text, length), secret), group, SUFFIX, probe, secret);
         } else if (!part.text.empty()) {
             const std::size_t length = std::min(part.text.size(), LONGEST_GRAM);
             groups_.edit(group).grams |= 1u << length;
@@ -188,7 +197,8 @@ public:
     bool is_sound(std::uint32_t nodes, std::uint32_t probes) {
         for (std::uint32_t at = 0; at < groups_.count(); ++at) {
             const PredicateGroup& group = groups_[at];
-            if (group.node >= nodes || (group.prefixes | group.grams) >= 1u << 9) return false;
+            if (group.node >= nodes || (group.prefixes | group.suffixes | group.grams) >= 1u << 9)
+                return false;
             if (group.others != NONE && group.others >= links_.size()) return false;
             if (group.equalities != NONE && group.equalities >= links_.size()) return false;
             if (group.blocks != NONE && group.blocks >= blocks_.size()) return false;
@@ -214,9 +224,9 @@ public:
     }
 
 private:
-    static constexpr std::size_t LONGEST_PREFIX = 8;
+    static constexpr std::size_t LONGEST_END = 8;
     static constexpr std::size_t LONGEST_GRAM = 4;
-    static constexpr std::uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2;
+    static constexpr std::uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2, SUFFIX = 3;
 
     struct Head {
         std::uint64_t hash;
@@ -272,7 +282,7 @@ private:
         return rarest;
     }
 
-    // The hashes under which equalities and prefixes that fit a text are filed.
+    // The hashes under which equalities, prefixes and suffixes that fit a text are filed.
     template <class Visit>
     void each_filed_hash(std::uint32_t number, Value& value, const HashSecret& secret,
                          Visit visit) const {
@@ -281,11 +291,28 @@ private:
         if (group.equalities != NONE && text.size() <= group.longest) {
             visit(filed_hash(value.hash(secret), number, EQUAL, secret));
         }
-        for (std::uint32_t left = group.prefixes; left != 0; left &= left - 1) {
-            const std::size_t length = static_cast<std::size_t>(__builtin_ctz(left));
-            if (length > text.size()) break;
-            visit(filed_hash(hash_of(text.substr(0, length), secret), number, PREFIX, secret));
+        each_length(group.prefixes, text.size(), [&](std::size_t length) {
+            visit(filed_hash(hash_of(first_bytes(text, length), secret), number, PREFIX, secret));
+        });
+        each_length(group.suffixes, text.size(), [&](std::size_t length) {
+            visit(filed_hash(hash_of(last_bytes(text, length), secret), number, SUFFIX, secret));
+        });
+    }
+
+    // The lengths that bits stand for, up to the longest that fits.
+    template <class Visit>
+    static void each_length(std::uint32_t bits, std::size_t longest, Visit visit) {
+        for (; bits != 0; bits &= bits - 1) {
+            const std::size_t length = static_cast<std::size_t>(__builtin_ctz(bits));
+            if (length > longest) return;
+            visit(length);
         }
+    }
+    static std::string_view first_bytes(std::string_view text, std::size_t length) {
+        return text.substr(0, length);
+    }
+    static std::string_view last_bytes(std::string_view text, std::size_t length) {
+        return text.substr(text.size() - length);
     }
 
     // In blocks, so that memory is fetched before it is used.

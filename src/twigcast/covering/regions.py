@@ -72,7 +72,7 @@ def _other_spelling(text: str, more: str, constants: set[str]) -> str:
 
 def _with_parts(tests: Sequence[ValueTest], unknown: str) -> Iterator[str]:
     """Texts that have, or just miss, what string functions ask for."""
-    start = ""
+    start = end = ""
     parts: list[str] = []
     for test in tests:
         anchor = test.comparison.anchor
@@ -87,7 +87,9 @@ def _with_parts(tests: Sequence[ValueTest], unknown: str) -> Iterator[str]:
                 parts.append(part)
             case "start":
                 start = max(start, part, key=len)
+            case "end":
+                end = max(end, part, key=len)
             case _:
                 assert_never(anchor)
-    if start or parts:
-        yield start + "".join(parts)
+    if start or parts or end:
+        yield start + "".join(parts) + end

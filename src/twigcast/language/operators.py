@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-Anchor: TypeAlias = Literal["", "start", "anywhere"]
+Anchor: TypeAlias = Literal["", "start", "anywhere", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,9 @@ class Operator:
 
     anchor: Anchor = ""
     """Of a function: where in the value the operand stands."""
+
+    xpath_1: str = ""
+    """How XPath 1.0 says a function that it lacks, of the subject {0} and the operand {1}."""
 
     code: int = field(init=False, default=-1)
 
@@ -90,6 +93,15 @@ OPERATORS: Final = (
         str.startswith,
         implies=frozenset({"starts-with", "contains"}),
         anchor="start",
+    ),
+    Operator(
+        "ends_with",
+        "ends-with",
+        str,
+        str.endswith,
+        implies=frozenset({"ends-with", "contains"}),
+        anchor="end",
+        xpath_1="substring({0},string-length({0})-string-length({1})+1)={1}",
     ),
 )
 """Numbers before texts, and each kind together: the kernel tells them apart by one comparison."""

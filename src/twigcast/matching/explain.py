@@ -301,6 +301,8 @@ def _shown_from(text: str, anchor: Anchor, operand: str) -> int:
         case "anywhere":
             middle = text.find(operand) - max(0, _LONGEST_TEXT - len(operand)) // 2
             return max(0, min(middle, len(text) - _LONGEST_TEXT))
+        case "end":
+            return max(0, len(text) - _LONGEST_TEXT)
         case _:
             assert_never(anchor)
 
