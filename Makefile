@@ -1,7 +1,9 @@
 # Everything a developer runs. Each target sets up what it needs first.
 
 VENV := .venv/bin
-KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi cpp hpp,$(wildcard src/twigcast/*/*.$(suffix)))
+KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp)
+KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS) \
+	$(wildcard src/twigcast/language/operators.py)
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 SPARK_CLASSES := .venv/spark-classes.jsa
@@ -34,10 +36,11 @@ demo: setup ## route a small news feed through seven brokers, on Spark
 test: lint $(SPARK_CLASSES) ## lint, then run the tests
 	$(VENV)/pytest -n 2 --dist loadgroup -m "not slow"
 
-lint: setup ## ruff, ruff format, mypy strict, the schema of workflow files
+lint: setup ## ruff, ruff format, mypy strict, clang-format, the schema of workflow files
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
+	$(VENV)/clang-format --dry-run -Werror $(KERNEL_HEADERS)
 	$(VENV)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 nightly: lint $(SPARK_CLASSES) ## all tests, the long ones too, with many more random cases

@@ -3,7 +3,7 @@
     python tools/forge_matcher_file.py --count 20000 --seed 1
 
 A checksum refuses accidents, so damage at random never gets past it.  Here it is computed anew, and
-nothing but the checks of ``_soundness.hpp`` stands between the forged words and the kernel.  Each
+nothing but the checks of ``soundness.hpp`` stands between the forged words and the kernel.  Each
 forgery is loaded in a process of its own, and if it loads, everything that a matcher can do is done
 with it.  Whoever writes a file can write any subscriptions, so wrong answers are no failure; a
 signal, a hang, memory without bound, or an error that does not belong to the operation is one.
@@ -69,7 +69,7 @@ WIDE = {"words", "heads", "intervals", "subscribers", "compounds", "probes"}
 
 
 def checksum(data: bytes | bytearray) -> int:
-    """As ``Checksum`` in ``_store.hpp``, of a whole number of blocks of 32 bytes."""
+    """As ``Checksum`` in ``index_file.hpp``, of a whole number of blocks of 32 bytes."""
     mask = 2**64 - 1
     lanes = [1, 2, 3, 4]
     for words in struct.iter_unpack("<4Q", data):

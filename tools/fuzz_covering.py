@@ -31,6 +31,7 @@ from lab.published import LinearSearch, PublishedSearch
 from twigcast.covering import CoveringTable, PatternSearch, Prepared, Search
 from twigcast.errors import SubscriptionError
 from twigcast.language import LanguageLimits, Pattern, parse
+from twigcast.language.operators import FUNCTIONS
 
 NAMESPACES = {"p": "urn:p"}
 LIMITS = LanguageLimits(depth=200)
@@ -119,7 +120,7 @@ def _branch(random: Random, size: int) -> str:
 def _comparison(random: Random) -> str:
     if random.random() < 0.2:
         text = random.choice(("a", "ab", "b", "1", "", "é", "1e", "-"))
-        return f"{random.choice(('contains', 'starts-with'))}(., '{text}')"
+        return f"{random.choice(sorted(FUNCTIONS))}(., '{text}')"
     return f". {random.choice(_OPERATORS)} {random.choice(_CONSTANTS)}"
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple, TypeAlias
 
+from twigcast.language.operators import FUNCTIONS
+
 CACHES = (256 * 2**20, 20_000, 2_000, 0)
 NAMESPACES = {"p": "urn:p"}
 _NAMES = ("a", "b", "c", "p:a", "*", "*:b")
@@ -84,7 +86,7 @@ def _condition(random: Random, depth: int) -> str:
         return f"{node} {random.choice(('=', '!=', '<', '<=', '>', '>='))} {constant}"
     if kind == 3:
         text = random.choice(_TEXTS)
-        return f"{random.choice(('contains', 'starts-with'))}({node}, '{text}')"
+        return f"{random.choice(sorted(FUNCTIONS))}({node}, '{text}')"
     if kind == 4:
         return f"not({_condition(random, max(depth - 1, 0))})"
     left, right = (_condition(random, max(depth - 1, 0)) for _ in range(2))

@@ -345,7 +345,10 @@ TEXTS = (
 )
 TESTS = [
     *(ValueTest(*each) for each in product(("=", "!=", "<", "<=", ">", ">="), NUMBERS)),
-    *(ValueTest(*each) for each in product(("=", "!=", "contains", "starts-with"), TEXTS)),
+    *(
+        ValueTest(*each)
+        for each in product(("=", "!=", "contains", "starts-with", "ends-with"), TEXTS)
+    ),
 ]
 
 
@@ -376,7 +379,8 @@ def test_what_comparisons_say_together_is_known_to_the_search() -> None:
         "!='x'",
         "='7'",
     )
-    functions = ("contains(.,'5')", "starts-with(.,'x')", "contains(.,'x')", "starts-with(.,'5')")
+    names = ("contains", "starts-with", "ends-with")
+    functions = (f"{name}(.,'{text}')" for name in names for text in "5x")
     conditions = [*(f".{each}" for each in few), *functions]
     patterns = [
         parse("/a/b" + "".join(f"[{each}]" for each in rng.sample(conditions, rng.randint(1, 3))))

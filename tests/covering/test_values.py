@@ -32,7 +32,7 @@ COMPARISONS = [
 ]
 FUNCTIONS = [
     ValueTest(operator, text)
-    for operator in ("contains", "starts-with")
+    for operator in ("contains", "starts-with", "ends-with")
     for text in ("a", "ab", "b", "5", " ", "-", "e", "7.", "+")
 ]
 TEXTS = [
@@ -133,6 +133,8 @@ def test_what_follows_from_several(tests: str, expected: str) -> None:
         "[.=5][.!=5]",
         "[.>=5][.<=5][.!=5]",
         "[starts-with(.,'ab')][starts-with(.,'b')]",
+        "[ends-with(.,'ab')][ends-with(.,'a')]",
+        "[ends-with(.,'ab')][.<5]",
         "[starts-with(.,'ab')][.>5]",
         "[contains(.,'x')][.<5]",
         "[.='ab'][contains(.,'x')]",
@@ -150,6 +152,9 @@ def test_what_never_holds_together(tests: str) -> None:
         "[.>5][contains(.,'e')]",  # 1e9
         "[.<5][starts-with(.,'-')]",
         "[starts-with(.,'ab')][starts-with(.,'a')]",
+        "[ends-with(.,'ab')][ends-with(.,'b')]",
+        "[starts-with(.,'ab')][ends-with(.,'c')]",
+        "[ends-with(.,'5')][.>5]",
         "[starts-with(.,'ab')][contains(.,'x')]",
         "[.>5][.<5.000000000000002]",
     ],

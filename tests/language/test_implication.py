@@ -23,7 +23,7 @@ VALUE_TESTS = [
     *(ValueTest(operator, text) for operator in ("=", "!=") for text in STRINGS),
     *(
         ValueTest(operator, text)
-        for operator in ("contains", "starts-with")
+        for operator in ("contains", "starts-with", "ends-with")
         for text in STRINGS
         if text
     ),
@@ -52,6 +52,10 @@ def test_implied_values_follow() -> None:
         (".<=3", ".<4"),
         (".<=3", ".!='4'"),
         ("starts-with(.,'abc')", "contains(.,'bc')"),
+        ("ends-with(.,'abc')", "contains(.,'ab')"),
+        ("ends-with(.,'abc')", "ends-with(.,'bc')"),
+        ("ends-with(.,'abc')", ".!='ab'"),
+        (".='abc'", "ends-with(.,'bc')"),
         ("starts-with(.,'abc')", "starts-with(.,'ab')"),
         ("contains(.,'abc')", "contains(.,'b')"),
         ("starts-with(.,'abc')", ".!='x'"),

@@ -101,7 +101,9 @@ def check_text(tree: etree._ElementTree, finding: Finding, witness: Witness, who
     assert whole[witness.start : witness.start + len(witness.text)] == witness.text
     assert witness.length == len(whole)
     assert witness.text == whole or len(witness.text) == 60
-    function = re.search(r"""(contains|starts-with)\(.*, ("[^"]*"|'[^']*')\)]?$""", finding.text)
+    function = re.search(
+        r"""(contains|starts-with|ends-with)\(.*, ("[^"]*"|'[^']*')\)]?$""", finding.text
+    )
     if function is not None:
         predicate = f"{function[1]}(., {function[2]})"
     else:

@@ -19,6 +19,7 @@ from oracle import parse_tree
 
 from twigcast.documents import DocumentLimits
 from twigcast.language import compare_numbers, number_text, parse, to_number
+from twigcast.language.operators import OPERATORS
 from twigcast.matching import CompactDocument, CompiledPattern, compile_pattern
 from twigcast.matching.program import Instruction, KindAndName, Operation, Program, make_program
 
@@ -123,7 +124,7 @@ def conditions(draw: st.DrawFn, depth: int) -> str:
         comparison = draw(st.sampled_from(["= '1'", "!= ''", "= 2", "> 1", "<= 12", "!= 1"]))
         return f"{draw(st.just('.') | paths(0))} {comparison}"
     if kind == "first":
-        function = draw(st.sampled_from(["contains", "starts-with"]))
+        function = draw(st.sampled_from(["contains", "starts-with", "ends-with"]))
         literal = draw(st.sampled_from(["'1'", "'2'", "'12'", "'3'"]))
         return f"{function}({draw(st.just('.') | paths(depth))}, {literal})"
     if kind == "not":
@@ -220,8 +221,8 @@ STEP = Instruction(Operation.STEP)
         Program((KindAndName(1, b"", b"a"),), (STEP,), (1,)),
         Program((KindAndName(1, b"", b"a"),), (STEP._replace(children=(0,)),), (0,)),
         Program((KindAndName(0, b"", b"a"),), (STEP,), (0,)),
-        Program((KindAndName(1, b"", b"a"),), (STEP._replace(ordinal=5),), (0,)),
-        Program((), (Instruction(Operation.VALUE, comparison=10),), (0,)),
+        Program((KindAndName(1, b"", b"a"),), (STEP._replace(position=1, comparison=6),), (0,)),
+        Program((), (Instruction(Operation.VALUE, comparison=len(OPERATORS)),), (0,)),
         Program((), (Instruction(Operation.NEGATION),), (0,)),
         Program((), (Instruction(Operation.FIRST_NODE),), (0,)),
         Program((), (Instruction(Operation.BOTH), Instruction(Operation.FIRST_NODE, (0,))), (1,)),

@@ -215,6 +215,7 @@ VALUES: dict[str, tuple[int, Callable[[int], str]]] = {
     "number": (5_000, lambda number: f"//quote[@id={number}]"),
     "two values": (5_000, lambda number: f"//quote[symbol='S{number}'][price>{number % 100}]"),
     "prefix": (5_000, lambda number: f"//quote/symbol[starts-with(., 'S{number}')]"),
+    "suffix": (5_000, lambda number: f"//quote/symbol[ends-with(., 'S{number}')]"),
 }
 
 
@@ -254,7 +255,7 @@ def test_thresholds_on_one_path() -> None:
     assert found == {str(number) for number in (*range(5_001), *range(15_001, 20_000))}
 
 
-@pytest.mark.parametrize("function", ["contains", "starts-with"])
+@pytest.mark.parametrize("function", ["contains", "starts-with", "ends-with"])
 def test_literals_with_long_common_prefixes(function: str) -> None:
     for length, count, seconds in ((2_000, 200, 0.2), (20_000, 1_000, 5)):
         expressions = [f"//p[{function}(., '{'a' * size}b')]" for size in range(1, count)]

@@ -156,12 +156,19 @@ def test_a_changed_requirement_installs_again(finished: Path, changed: str) -> N
 
 
 @pytest.mark.parametrize(
-    "changed", ["_kernel.pyx", "_kernel.pxd", "parts.pxi", "tables.cpp", "tables.hpp"]
+    "changed",
+    [
+        "twigcast/matching/_kernel.pyx",
+        "twigcast/matching/_kernel.pxd",
+        "twigcast/matching/parts.pxi",
+        "kernel/base/tables.hpp",
+    ],
 )
 def test_a_changed_kernel_is_built_again_and_nothing_installed(
     finished: Path, changed: str
 ) -> None:
-    path = finished / "src/twigcast/matching" / changed
+    path = finished / "src" / changed
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (3000, 3000))
     planned = run_make(finished, "--dry-run", "setup")

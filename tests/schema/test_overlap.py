@@ -147,6 +147,8 @@ SHOP = """
         ("//item[@size='medium']", False),
         ("//item[@size!='small']", True),
         ("//item[starts-with(@size, 'la')]", True),
+        ("//item[ends-with(@size, 'rge')]", True),
+        ("//item[ends-with(@size, 'la')]", False),
         ("//item/@size[starts-with(., 'la')][contains(., 'm')]", False),
         ("//item/@size[not(contains(., 'l')) and not(contains(., 's'))]", False),
         # A document may write size=" large", and be read without its DTD.

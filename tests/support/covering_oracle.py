@@ -31,6 +31,7 @@ from twigcast.language import (
     node_test,
 )
 from twigcast.language.normal import branch, either, value_test
+from twigcast.language.operators import FUNCTIONS
 
 # --- Paths -------------------------------------------------------------------------------------
 
@@ -235,7 +236,7 @@ def _random_predicate(rng: random.Random, depth: int) -> str:
         return _random_comparison(rng, target)
     if kind < 0.83:
         target = rng.choice((".", "@x", "b", ".//c"))
-        return f"{rng.choice(('contains', 'starts-with'))}({target}, {rng.choice(LITERALS)})"
+        return f"{rng.choice(sorted(FUNCTIONS))}({target}, {rng.choice(LITERALS)})"
     if kind < 0.9:
         return f"not({_random_predicate(rng, depth - 1)})" if depth > 0 else "not(c)"
     parts = [_random_predicate(rng, depth - 1) if depth > 0 else "b" for _ in range(2)]
@@ -326,8 +327,12 @@ def _weaker_test_of_value(rng: random.Random, test: ValueTest) -> Condition:
             return value_test(*rng.choice(((">=", operand), ("<", operand + 1), ("!=", 99.0))))
         return test
     if operator == "=":
-        return value_test(*rng.choice((("starts-with", operand[:1]), ("!=", operand + "?"))))
-    if operator in ("starts-with", "contains"):
+        return value_test(
+            *rng.choice(
+                (("starts-with", operand[:1]), ("ends-with", operand[-1:]), ("!=", operand + "?"))
+            )
+        )
+    if test.is_function:
         return value_test("contains", operand[1:])
     return test
 

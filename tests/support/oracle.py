@@ -7,6 +7,17 @@ from collections.abc import Mapping
 from lxml import etree
 
 
+def _ends_with(context: object, subject: object, end: str) -> bool:
+    """XPath 2.0's function, with the subject turned into a string as XPath 1.0 does it."""
+    if isinstance(subject, list):
+        first = subject[0] if subject else ""
+        subject = first.xpath("string()") if isinstance(first, etree._Element) else first
+    return str(subject).endswith(end)
+
+
+etree.FunctionNamespace(None)["ends-with"] = _ends_with
+
+
 def parse_tree(document: bytes | str) -> etree._ElementTree:
     """The document as libxml2 reads it: entities of its own expanded, nothing fetched."""
     data = document.encode() if isinstance(document, str) else document

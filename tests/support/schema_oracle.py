@@ -279,6 +279,7 @@ def _string_value(element: etree._Element) -> str:
 def _true_tests(value: str) -> list[str]:
     """Comparisons that hold at a node of that string-value."""
     tests = [f".='{value}'", ".!='zoo'", ".!=77", f"starts-with(.,'{value[:1]}')"]
+    tests.append(f"ends-with(.,'{value[-1:]}')")
     if value.strip().isdigit():
         tests += [f".={int(value)}", f".<{int(value) + 1}", ".>-99"]
     return tests

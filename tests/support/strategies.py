@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from twigcast.language.operators import FUNCTIONS
+
 NAMESPACES = {"p": "urn:p", "q": "urn:q"}
 NAMES = ("a", "b", "c")
 ATTRIBUTES = ("x", "y")
@@ -30,7 +32,7 @@ def _predicate(draw: st.DrawFn, depth: int) -> str:
         sides = (path, constant) if draw(st.booleans()) else (constant, path)
         return f" {operator} ".join(sides)
     if kind == 7:
-        function = draw(st.sampled_from(("contains", "starts-with")))
+        function = draw(st.sampled_from(sorted(FUNCTIONS)))
         path = draw(st.one_of(st.just("."), relative_paths(1)))
         return f"{function}({path}, {draw(st.sampled_from(LITERALS))})"
     if kind == 8:

@@ -1,4 +1,4 @@
-# What the C++ of this folder offers; see the headers for what it means.
+# What the kernel offers for covering; see src/kernel/cover for what it means.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp cimport bool as boolean
@@ -13,24 +13,34 @@ cdef extern from *:
     void prefetch(const void*) nogil
 
 
-cdef extern from "_terms.hpp" namespace "twigcast" nogil:
+cdef extern from "base/common.hpp" namespace "twigcast::base" nogil:
+    cdef cppclass NodeKind "twigcast::base::Kind":
+        pass
+
+
+cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:
+    cdef cppclass Comparison:
+        pass
+
+
+cdef extern from "cover/terms.hpp" namespace "twigcast::cover" nogil:
     cdef cppclass Atom:
         Atom()
-        uint8_t operation
-        boolean is_text
+        Comparison comparison
+        boolean is_position
         boolean is_no_number
         double number
         string text
         uint32_t test
 
     cdef cppclass Terms:
-        uint32_t label(uint8_t, uint32_t, uint32_t) except +
+        uint32_t label(NodeKind, uint32_t, uint32_t) except +
         uint32_t atom(Atom) except +
         boolean implies(uint32_t, uint32_t)
         size_t size()
 
 
-cdef extern from "_twig.hpp" namespace "twigcast" nogil:
+cdef extern from "cover/twig.hpp" namespace "twigcast::cover" nogil:
     cdef cppclass GivenNode:
         GivenNode()
         uint32_t parent
@@ -50,30 +60,30 @@ cdef extern from "_twig.hpp" namespace "twigcast" nogil:
         void finish(const Terms&) except +
 
 
-cdef extern from "_coverindex.hpp" namespace "twigcast" nogil:
-    cdef cppclass Found:
-        Found()
+cdef extern from "cover/cover_index.hpp" namespace "twigcast::cover" nogil:
+    cdef cppclass SearchResult:
+        SearchResult()
         vector[uint32_t] certain
         vector[uint32_t] possible
 
     cdef cppclass CoverIndex:
         CoverIndex() except +
         Terms& terms()
-        size_t places()
+        size_t trie_size()
         size_t entries()
         uint32_t add(vector[Twig]&) except +
         void remove(uint32_t) except +
-        void covered(const vector[Twig]&, Found&) except +
-        void covering(const vector[Twig]&, Found&) except +
-        void linear_covered(const vector[Twig]&, Found&) except +
-        void linear_covering(const vector[Twig]&, Found&) except +
+        void covered(const vector[Twig]&, SearchResult&) except +
+        void covering(const vector[Twig]&, SearchResult&) except +
+        void linear_covered(const vector[Twig]&, SearchResult&) except +
+        void linear_covering(const vector[Twig]&, SearchResult&) except +
 
 
-cdef extern from "_published.hpp" namespace "twigcast" nogil:
+cdef extern from "cover/published.hpp" namespace "twigcast::cover" nogil:
     cdef cppclass PublishedSearch:
         PublishedSearch(const Terms&) except +
         void add(uint32_t, const Twig&) except +
         void remove(uint32_t) except +
-        size_t places()
+        size_t trie_size()
         vector[uint32_t] covered(const Twig&) except +
         vector[uint32_t] covering(const Twig&) except +

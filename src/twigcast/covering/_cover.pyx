@@ -9,12 +9,13 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cython.operator cimport dereference
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 from twigcast.covering.values import with_consequences
 from twigcast.language import (
+    NUMBER_OPERATORS,
     Axis,
     FirstNode,
     Kind,
@@ -27,11 +28,7 @@ from twigcast.language import (
 
 cdef object CHILD = Axis.CHILD
 cdef object ELEMENT_KIND = Kind.ELEMENT
-cdef dict KINDS = {Kind.ELEMENT: 0, Kind.ATTRIBUTE: 1, Kind.TEXT: 2}
-cdef dict OPERATORS = {
-    "=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5, "contains": 6, "starts-with": 7,
-}
-cdef dict POSITIONS = {"=": 8, "!=": 9, "<=": 10, ">=": 11}
+cdef dict KINDS = {Kind.ELEMENT: 1, Kind.ATTRIBUTE: 2, Kind.TEXT: 3}
 cdef object NOT_ZERO = ValueTest("!=", 0.0)
 
 # Twigs are walked by recursion.  What is parsed is far below this; a pattern built by hand may not.
@@ -56,45 +53,45 @@ cdef class _Encoder:
         self.atoms = {}
 
     cdef uint32_t name(self, object text):
-        cdef object found = self.names.get(text)
-        if found is None:
-            found = self.names[text] = len(self.names)
-        return found
+        cdef object number = self.names.get(text)
+        if number is None:
+            number = self.names[text] = len(self.names)
+        return number
 
     cdef uint32_t label(self, object test) except? 0:
-        cdef object found = self.labels.get(test)
-        if found is None:
-            found = self.labels[test] = self.terms.label(
-                KINDS[test.kind], self.name(test.namespace), self.name(test.local)
+        cdef object number = self.labels.get(test)
+        if number is None:
+            number = self.labels[test] = self.terms.label(
+                <NodeKind> <uint32_t> KINDS[test.kind], self.name(test.namespace), self.name(test.local)
             )
-        return found
+        return number
 
     cdef uint32_t value(self, object test) except? 0:
         cdef Atom atom
-        cdef object found = self.atoms.get(test)
-        if found is None:
-            atom.operation = OPERATORS[test.operator]
+        cdef object number = self.atoms.get(test)
+        if number is None:
+            atom.comparison = <Comparison> <uint8_t> test.comparison.code
             operand = test.operand
             if isinstance(operand, str):
-                atom.is_text = True
                 atom.text = operand.encode("utf-8", "surrogatepass")
                 atom.number = to_number(operand)
                 atom.is_no_number = test.is_function and value_implies(test, NOT_ZERO)
             else:
                 atom.number = operand
-            found = self.atoms[test] = self.terms.atom(atom)
-        return found
+            number = self.atoms[test] = self.terms.atom(atom)
+        return number
 
     cdef uint32_t position(self, object position, object test) except? 0:
         cdef Atom atom
         cdef object key = (position, test)
-        cdef object found = self.atoms.get(key)
-        if found is None:
-            atom.operation = POSITIONS[position.operator]
+        cdef object number = self.atoms.get(key)
+        if number is None:
+            atom.comparison = <Comparison> <uint8_t> NUMBER_OPERATORS[position.operator].code
+            atom.is_position = True
             atom.number = position.value
             atom.test = self.label(test)
-            found = self.atoms[key] = self.terms.atom(atom)
-        return found
+            number = self.atoms[key] = self.terms.atom(atom)
+        return number
 
     cdef int twigs(self, object steps, vector[Twig]& twigs) except -1:
         """Encode twigs, less those that no document holds."""
@@ -137,7 +134,7 @@ cdef class _Encoder:
     ) except -1:
         """Append a branch; False where its comparisons contradict each other."""
         cdef GivenNode node
-        cdef uint32_t place
+        cdef uint32_t own
         cdef object values = None
         cdef object test = step.test
         cdef tuple conditions = step.conditions
@@ -176,27 +173,27 @@ cdef class _Encoder:
             raise ValueError(f"one step can have {MOST_ATOMS} comparisons at most to be searched")
         node.atom_count = <uint16_t>(twig.atoms.size() - node.atoms)
         twig.nodes.push_back(node)
-        place = <uint32_t>(twig.nodes.size() - 1)
+        own = <uint32_t>(twig.nodes.size() - 1)
         for condition in conditions:
             kind = type(condition)
             if kind is Step:
-                if not self.step(condition, place, depth + 1, only_given, twig):
+                if not self.step(condition, own, depth + 1, only_given, twig):
                     return False
             elif kind is FirstNode:
-                if not self.step(condition.as_branch(), place, depth + 1, True, twig):
+                if not self.step(condition.as_branch(), own, depth + 1, True, twig):
                     return False
         return True
 
 
-cdef list _numbers(vector[uint32_t]& found):
+cdef list _numbers(vector[uint32_t]& result):
     cdef list numbers = []
-    for one in found:
+    for one in result:
         numbers.append(one)
     return numbers
 
 
 cdef class SearchKernel(_Encoder):
-    """The set of CoverIndex; see _coverindex.hpp."""
+    """The set of CoverIndex; see ``cover/cover_index.hpp`` of the kernel."""
 
     cdef CoverIndex* index
     cdef list items
@@ -212,7 +209,7 @@ cdef class SearchKernel(_Encoder):
 
     @property
     def places(self):
-        return self.index.places()
+        return self.index.trie_size()
 
     @property
     def terms_known(self):
@@ -222,7 +219,7 @@ cdef class SearchKernel(_Encoder):
         cdef vector[Twig] twigs
         cdef uint32_t number
         self.twigs(steps, twigs)
-        # Room for the item first: every number that a search may find has its place in the list.
+        # Room for the item first: the list has an entry for every number that a search may report.
         if <size_t>len(self.items) <= self.index.entries():
             self.items.append(None)
         try:
@@ -249,27 +246,27 @@ cdef class SearchKernel(_Encoder):
 
     def covered(self, steps, bint linear=False):
         cdef vector[Twig] twigs
-        cdef Found found
+        cdef SearchResult result
         self.twigs(steps, twigs)
         if linear:
-            self.index.linear_covered(twigs, found)
+            self.index.linear_covered(twigs, result)
         else:
-            self.index.covered(twigs, found)
-        return self.items_of(found.certain), _numbers(found.possible)
+            self.index.covered(twigs, result)
+        return self.items_of(result.certain), _numbers(result.possible)
 
     def covering(self, steps, bint linear=False):
         cdef vector[Twig] twigs
-        cdef Found found
+        cdef SearchResult result
         self.twigs(steps, twigs)
         if linear:
-            self.index.linear_covering(twigs, found)
+            self.index.linear_covering(twigs, result)
         else:
-            self.index.covering(twigs, found)
-        return self.items_of(found.certain), _numbers(found.possible)
+            self.index.covering(twigs, result)
+        return self.items_of(result.certain), _numbers(result.possible)
 
     cdef list items_of(self, vector[uint32_t]& numbers):
         """The items of those numbers, which lie scattered: they are fetched ahead."""
-        cdef list found = []
+        cdef list items = []
         cdef PyObject* item
         for number in numbers:
             prefetch(PyList_GET_ITEM(self.items, number))
@@ -277,15 +274,15 @@ cdef class SearchKernel(_Encoder):
             item = <PyObject*>PyList_GET_ITEM(self.items, number)
             if PyTuple_CheckExact(<object>item) and PyTuple_GET_SIZE(<object>item) > 0:
                 prefetch(PyTuple_GET_ITEM(<object>item, 0))
-            found.append(<object>item)
-        return found
+            items.append(<object>item)
+        return items
 
     def value_implies(self, given, asked):
         return self.terms.implies(self.value(given), self.value(asked))
 
 
 cdef class PublishedKernel(_Encoder):
-    """The set of PublishedIndex; see _published.hpp.  A pattern is one twig here."""
+    """The set of PublishedIndex; see ``cover/published.hpp``.  A pattern is one twig here."""
 
     cdef Terms own
     cdef PublishedSearch* search
@@ -299,7 +296,7 @@ cdef class PublishedKernel(_Encoder):
 
     @property
     def places(self):
-        return self.search.places()
+        return self.search.trie_size()
 
     cdef int tree(self, object step, Twig& twig) except -1:
         """Encode a tree; what the published algorithm has no word for would be lost."""
@@ -322,11 +319,11 @@ cdef class PublishedKernel(_Encoder):
     def covered(self, step):
         cdef Twig twig
         self.tree(step, twig)
-        cdef vector[uint32_t] found = self.search.covered(twig)
-        return _numbers(found)
+        cdef vector[uint32_t] result = self.search.covered(twig)
+        return _numbers(result)
 
     def covering(self, step):
         cdef Twig twig
         self.tree(step, twig)
-        cdef vector[uint32_t] found = self.search.covering(twig)
-        return _numbers(found)
+        cdef vector[uint32_t] result = self.search.covering(twig)
+        return _numbers(result)

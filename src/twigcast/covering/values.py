@@ -9,7 +9,7 @@ it is enough to look at one at a time (:func:`twigcast.language.value_implies`):
 Among comparisons with ``=``, ``!=``, ``<``, ``<=``, ``>`` and ``>=`` this is complete: what all of
 them imply, one of those returned implies, and None comes back exactly where no text passes them
 all.  Numbers are IEEE doubles, as in XPath 1.0, so every bound can be read as one that is included,
-and nothing lies between a double and the next.  With ``contains`` and ``starts-with`` it is sound:
+and nothing lies between a double and the next.  With string functions it is sound:
 what is called impossible is so.
 
 Cost: linear in the tests, and in the holes that lie side by side at a bound.
@@ -32,8 +32,6 @@ from twigcast.language import (
     value_implies,
 )
 
-_LOWER = (">", ">=")
-_UPPER = ("<", "<=")
 _NOT_ZERO = ValueTest("!=", 0.0)
 
 
@@ -47,8 +45,8 @@ def with_consequences(tests: Sequence[ValueTest]) -> tuple[ValueTest, ...] | Non
     numbers = [test for test in tests if isinstance(test.operand, float)]
     texts = tuple(test for test in tests if not isinstance(test.operand, float))
     if all(test.operator == "!=" for test in numbers):
-        return tuple(tests) if _beginnings_agree(texts) else None
-    if not _beginnings_agree(texts) or not all(map(_may_hold_of_a_number, texts)):
+        return tuple(tests) if _ends_agree(texts) else None
+    if not _ends_agree(texts) or not all(map(_may_hold_of_a_number, texts)):
         return None
     interval = _interval(numbers)
     return None if interval is None else (*interval, *texts)
@@ -61,17 +59,18 @@ def _interval(tests: Sequence[ValueTest]) -> tuple[ValueTest, ...] | None:
     upper: ValueTest | None = None
     holes: set[float] = set()
     for test in tests:
-        operator, bound = test.operator, test.operand
+        row, bound = test.comparison, test.operand
         assert isinstance(bound, float)
-        if operator == "!=":
+        if test.operator == "!=":
             holes.add(bound)
             continue
-        if operator == "=" or operator in _LOWER:
-            first = nextafter(bound, inf) if operator == ">" else bound
+        is_included = row.passes(bound, bound)
+        if row.bounds != "below":
+            first = bound if is_included else nextafter(bound, inf)
             if first > low:
                 low, lower = first, test
-        if operator == "=" or operator in _UPPER:
-            last = nextafter(bound, -inf) if operator == "<" else bound
+        if row.bounds != "above":
+            last = bound if is_included else nextafter(bound, -inf)
             if last < high:
                 high, upper = last, test
     while low in holes:
@@ -88,11 +87,20 @@ def _interval(tests: Sequence[ValueTest]) -> tuple[ValueTest, ...] | None:
     return (*(bound for bound in (lower, upper) if bound is not None), *between)
 
 
-def _beginnings_agree(tests: Sequence[ValueTest]) -> bool:
-    """Whether one text can start with all that ``starts-with`` asks for."""
-    beginnings = [str(test.operand) for test in tests if test.operator == "starts-with"]
-    longest = max(beginnings, key=len, default="")
-    return all(longest.startswith(beginning) for beginning in beginnings)
+def _ends_agree(tests: Sequence[ValueTest]) -> bool:
+    """Whether one text can start with all that it is asked to start with, and so on.
+
+    What must stand at one end of a text must stand at that end of the longest that must.
+    """
+    longest: dict[str, ValueTest] = {}
+    for test in tests:
+        if test.comparison.anchor not in ("", "anywhere"):
+            other = longest.setdefault(test.operator, test)
+            short, long = sorted((test, other), key=lambda each: len(str(each.operand)))
+            if not passes(str(long.operand), short):
+                return False
+            longest[test.operator] = long
+    return True
 
 
 def _may_hold_of_a_number(test: ValueTest) -> bool:

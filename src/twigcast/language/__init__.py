@@ -47,6 +47,7 @@ from twigcast.language.nodes import (
 )
 from twigcast.language.normal import branch, value_test
 from twigcast.language.numbers import number_text, to_number
+from twigcast.language.operators import NUMBER_OPERATORS, Anchor
 from twigcast.language.parser import (
     XML_NAMESPACE,
     Reading,
@@ -72,7 +73,9 @@ from twigcast.language.warning import Notices
 __all__ = [
     "DEFAULT_LIMITS",
     "NAME",
+    "NUMBER_OPERATORS",
     "XML_NAMESPACE",
+    "Anchor",
     "Axis",
     "Both",
     "Condition",

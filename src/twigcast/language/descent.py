@@ -6,7 +6,7 @@
     condition  := conjunct ('or' conjunct)*
     conjunct   := test ('and' test)*
     test       := '(' condition ')' | 'not(' condition ')' | operand (operator operand)?
-                | ('contains' | 'starts-with') '(' path ',' string ')'
+                | function '(' path ',' string ')'      function: those of language/operators.py
     operand    := path | string | number
 
 All else of XPath is recognised far enough to be named in the error.
@@ -36,11 +36,9 @@ from twigcast.language.nodes import (
     element_test,
     node_test,
 )
+from twigcast.language.operators import FUNCTIONS, MIRRORED
 from twigcast.language.pattern import Pattern
 from twigcast.language.tokens import TokenReader
-
-_COMPARISONS = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Each comparison, and what it becomes when its sides are exchanged."""
 
 _AXES = {"/": CHILD, "//": DESCENDANT}
 _AXIS_HINTS = {
@@ -51,7 +49,6 @@ _AXIS_HINTS = {
     "self": "write .",
 }
 _STEP_STARTS = ("name", "braced", "*", "@", ".")
-_STRING_FUNCTIONS = ("contains", "starts-with")
 _NODE_TYPES = ("node", "comment", "processing-instruction")
 _ARITHMETIC = ("+", "-", "*", "div", "mod")
 
@@ -274,7 +271,7 @@ class Descent(TokenReader):
         """Whether the tokens from that one on start a position predicate."""
         kinds = self.kinds
         if kinds[at] == "number":
-            if kinds[at + 1] not in _COMPARISONS:
+            if kinds[at + 1] not in MIRRORED:
                 return kinds[at + 1] == "]"
             at += 2
         return kinds[at] == "name" and kinds[at + 1] == "(" and self.words[at] == "position"
@@ -287,11 +284,11 @@ class Descent(TokenReader):
         if self.kind == "number":
             value = self._parse_number("a number")
             if self.kind != "]":
-                operator = _COMPARISONS[self.next()]
+                operator = MIRRORED[self.next()]
                 self._parse_position_call()
         else:
             self._parse_position_call()
-            operator = self.take(*_COMPARISONS)
+            operator = self.take(*MIRRORED)
             if not operator:
                 raise self.error("position() must be compared with a number", self.at)
             value = self._parse_number("a number")
@@ -331,7 +328,7 @@ class Descent(TokenReader):
             return "a union (|) within a predicate is not supported; write or"
         if kind == "[":
             return "a predicate must stand behind a step"
-        if kind in _COMPARISONS:
+        if kind in MIRRORED:
             return "a comparison belongs into a predicate, between a path and one constant"
         return f"{word!r} is not expected behind {what}"
 
@@ -375,12 +372,12 @@ class Descent(TokenReader):
         """A path, a comparison or a function at a node that passes ``test``."""
         at = self.at
         if self.kind == "name" and self.ahead() == "(":
-            if self.word in _STRING_FUNCTIONS:
+            if self.word in FUNCTIONS:
                 return self._parse_string_function(test)
             if self.word == "position":
                 raise self.error("a position must stand in brackets of its own", at)
         left = self._parse_operand(test)
-        if self.kind not in _COMPARISONS:
+        if self.kind not in MIRRORED:
             if isinstance(left, list):
                 return _exists(left, ALWAYS)
             raise self.error("a constant alone is not a condition", at)
@@ -393,7 +390,7 @@ class Descent(TokenReader):
                 raise self.error("a comparison of two paths is not supported", right_at)
             return self._compared(left, operator, right, right_at)
         if isinstance(right, list):
-            return self._compared(right, _COMPARISONS[operator], left, at)
+            return self._compared(right, MIRRORED[operator], left, at)
         raise self.error("a comparison of two constants is not supported", at)
 
     def _parse_enclosed(self, at: int, test: NodeTest, negated: bool) -> Condition:

@@ -11,7 +11,7 @@ Cost: each pair of steps is looked at once in one question, so |given| × |asked
 from __future__ import annotations
 
 import re
-from math import nextafter
+from math import inf, nextafter
 
 from twigcast.language.nodes import (
     CHILD,
@@ -28,6 +28,7 @@ from twigcast.language.nodes import (
     ValueTest,
 )
 from twigcast.language.numbers import to_number
+from twigcast.language.operators import NUMBER_OPERATORS, Operator
 
 # What may stand within a number: every piece of one is some of these in this order.
 _PART_OF_NUMBER = re.compile(r"[ \t\r\n]*-?[0-9]*\.?[0-9]*[eE]?[+-]?[0-9]*[ \t\r\n]*")
@@ -130,7 +131,7 @@ def slide(step: Step) -> Step | None:
 def position_implies(
     given: Position | None, given_test: NodeTest, asked: Position | None, asked_test: NodeTest
 ) -> bool:
-    """Whether a node at a place among siblings of one test is at the asked one of another test."""
+    """Whether a position among siblings of one test implies the asked one of another test."""
     if asked is None:
         return True
     if given is None:
@@ -147,17 +148,8 @@ def position_implies(
 
 
 def _positions_within(given: Position, asked: Position) -> bool:
-    if given.operator == "=":
-        return asked.accepts(given.value)
-    if given.operator == "<=":
-        return (asked.operator == "<=" and given.value <= asked.value) or (
-            asked.operator == "!=" and given.value < asked.value
-        )
-    if given.operator == ">=":
-        return (asked.operator == ">=" and given.value >= asked.value) or (
-            asked.operator == "!=" and given.value > asked.value
-        )
-    return given == asked
+    known, wanted = NUMBER_OPERATORS[given.operator], NUMBER_OPERATORS[asked.operator]
+    return given == asked or _number_implies(known, given.value, wanted, asked.value)
 
 
 def value_implies(given: ValueTest, asked: ValueTest) -> bool:
@@ -172,48 +164,25 @@ def value_implies(given: ValueTest, asked: ValueTest) -> bool:
         return given.is_function and asked.operator == "!=" and not _in_number(given.operand)
     if isinstance(asked.operand, str):
         return _excludes(given, asked)
-    return _number_implies(given.operator, given.operand, asked.operator, asked.operand)
+    return _number_implies(given.comparison, given.operand, asked.comparison, asked.operand)
 
 
 def passes(value: str, test: ValueTest) -> bool:
     """Whether a node with that string-value passes the test: XPath 1.0's comparison."""
-    operator, operand = test.operator, test.operand
-    if isinstance(operand, str):
-        if operator == "=":
-            return value == operand
-        if operator == "!=":
-            return value != operand
-        return operand in value if operator == "contains" else value.startswith(operand)
-    return compare_numbers(to_number(value), operator, operand)
+    row = test.comparison
+    return row.passes(value if row.operand is str else to_number(value), test.operand)
 
 
 def compare_numbers(left: float, operator: str, right: float) -> bool:
     """IEEE comparison: NaN differs from everything and is in no other relation."""
-    if operator == "=":
-        return left == right
-    if operator == "!=":
-        return left != right
-    if operator == "<":
-        return left < right
-    if operator == "<=":
-        return left <= right
-    return left > right if operator == ">" else left >= right
+    return NUMBER_OPERATORS[operator].passes(left, right)
 
 
 def _string_implies(given: ValueTest, asked: ValueTest, known: str) -> bool:
-    wanted = asked.operand
-    assert isinstance(wanted, str)
-    if given.operator == "starts-with":
-        if asked.operator == "!=":
-            return not wanted.startswith(known)
-        if asked.operator == "contains":
-            return wanted in known
-        return asked.operator == "starts-with" and known.startswith(wanted)
-    if given.operator == "contains":
-        if asked.operator == "!=":
-            return known not in wanted
-        return asked.operator == "contains" and wanted in known
-    return False
+    """What a text that passes ``given``, and is not known otherwise, passes as well."""
+    if asked.operator == "!=":
+        return given.operator != "!=" and not passes(str(asked.operand), given)
+    return asked.operator in given.comparison.implies and passes(known, asked)
 
 
 def _in_number(part: str) -> bool:
@@ -226,20 +195,17 @@ def _excludes(given: ValueTest, asked: ValueTest) -> bool:
     return asked.operator == "!=" and not passes(str(asked.operand), given)
 
 
-def _number_implies(given: str, known: float, asked: str, wanted: float) -> bool:
-    if given == "=":
-        return compare_numbers(known, asked, wanted)
-    if given == "!=":
+def _number_implies(given: Operator, known: float, asked: Operator, wanted: float) -> bool:
+    if given.spelling == "=":
+        return asked.passes(known, wanted)
+    if given.spelling == "!=" or asked.spelling == "=":
         return False
-    if asked == "!=":
-        return not compare_numbers(wanted, given, known)
-    if given[0] != asked[0]:
+    if asked.spelling == "!=":
+        return not given.passes(wanted, known)
+    if given.bounds != asked.bounds:
         return False
-    if given == asked or given in ("<", ">"):
-        stricter = (known < wanted) if given[0] == "<" else (known > wanted)
-        if known == wanted or stricter:
-            return True
-        # Between a double and the next there is none: `.<5` is `.<=` the one before 5.
-        return given != asked and nextafter(known, wanted) == wanted
-    # `<=` asked for as `<` (or `>=` as `>`): the bound itself must be left out.
-    return (known < wanted) if given[0] == "<" else (known > wanted)
+    # The outermost number that passes.  Between a double and the next there is none: `.<5` is `.<=`
+    # the one before 5.
+    inwards = -inf if given.bounds == "below" else inf
+    outermost = known if given.passes(known, known) else nextafter(known, inwards)
+    return asked.passes(outermost, wanted)

@@ -38,6 +38,7 @@ from enum import Enum
 from functools import lru_cache
 
 from twigcast.language.numbers import number_text
+from twigcast.language.operators import FUNCTIONS, NUMBER_OPERATORS, Operator, operator_of
 
 _set = object.__setattr__
 
@@ -172,11 +173,7 @@ class Position(_Node):
 
     def accepts(self, index: int) -> bool:
         """Whether the sibling with that 1-based index is asked for."""
-        if self.operator == "=":
-            return index == self.value
-        if self.operator == "!=":
-            return index != self.value
-        return index <= self.value if self.operator == "<=" else index >= self.value
+        return NUMBER_OPERATORS[self.operator].passes(index, self.value)
 
 
 class Condition(_Node):
@@ -189,8 +186,8 @@ class Condition(_Node):
 class ValueTest(Condition):
     """A comparison of a node's string-value with a constant.
 
-    The operators ``=`` and ``!=`` take a string or a number, ``<``, ``<=``, ``>`` and ``>=`` a
-    number, ``contains`` and ``starts-with`` a string.
+    ``operator`` is a spelling of :data:`twigcast.language.operators.OPERATORS`; some take a string
+    and some a number.
     """
 
     operator: str
@@ -207,8 +204,13 @@ class ValueTest(Condition):
 
     @property
     def is_function(self) -> bool:
-        """Whether this is ``contains`` or ``starts-with``."""
-        return self.operator in ("contains", "starts-with")
+        """Whether the operator is a string function, such as ``contains``."""
+        return self.operator in FUNCTIONS
+
+    @property
+    def comparison(self) -> Operator:
+        """What the table of operators says of this test; ValueError where it has no such one."""
+        return operator_of(self.operator, self.operand)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
+from typing import assert_never
 
 from twigcast.language.implication import implies
 from twigcast.language.nodes import (
@@ -42,8 +43,8 @@ from twigcast.language.nodes import (
     ValueTest,
 )
 from twigcast.language.numbers import to_number
+from twigcast.language.operators import NUMBER_OPERATORS, TEXT_OPERATORS, operator_of
 
-_NUMERIC = ("<", "<=", ">", ">=")
 _TEXT = attrgetter("text")
 
 
@@ -116,29 +117,29 @@ def negation(condition: Condition) -> Condition:
         return both(map(negation, condition.members))
     if isinstance(condition, Both):
         return either(map(negation, condition.members))
-    if isinstance(condition, ValueTest) and condition.operator in ("=", "!="):
-        return ValueTest("!=" if condition.operator == "=" else "=", condition.operand)
+    if isinstance(condition, ValueTest) and condition.comparison.negated:
+        return ValueTest(condition.comparison.negated, condition.operand)
     return Negation(condition)
 
 
 def value_test(operator: str, operand: str | float) -> Condition:
     """A comparison of the node's own string-value.
 
-    Raises ValueError where the operand is no finite number and the comparison needs one.
+    Raises ValueError where the operand is no finite number and the comparison needs one, and where
+    the language has no such operator.
     """
-    if operator in _NUMERIC and isinstance(operand, str):
+    if isinstance(operand, str) and operator in NUMBER_OPERATORS and operator not in TEXT_OPERATORS:
         operand = to_number(operand)
         if math.isnan(operand):
             return NEVER
+    row = operator_of(operator, operand)
     if isinstance(operand, float | int):
         return ValueTest(operator, operand + 0.0)  # a negative zero becomes zero
-    if operand == "" and operator in ("contains", "starts-with"):
-        return ALWAYS
-    return ValueTest(operator, operand)
+    return ALWAYS if operand == "" and row.is_function else ValueTest(operator, operand)
 
 
 def first_node(path: Sequence[Step], operator: str, operand: str) -> Condition:
-    """``contains(path, operand)`` or ``starts-with(path, operand)``.
+    """A string function of a path: ``contains(path, operand)`` and its like.
 
     XPath 1.0 takes the first node of the path, and an empty string where there is none.
     """
@@ -155,22 +156,29 @@ def first_node(path: Sequence[Step], operator: str, operand: str) -> Condition:
 
 def position(operator: str, value: float) -> Position | bool:
     """The position predicate; True where every sibling passes, False where none does."""
-    whole = math.floor(value)
-    if operator in ("=", "!="):
-        if whole != value or whole < 1:
-            return operator == "!="
-        if whole == 1 and operator == "!=":
-            return Position(">=", 2)
-        return Position(operator, whole)
-    if operator in ("<", "<="):
-        highest = whole - 1 if operator == "<" and whole == value else whole
-        if highest < 1:
-            return False
-        return Position("=", 1) if highest == 1 else Position("<=", highest)
-    lowest = math.ceil(value)
-    if operator == ">" and lowest == value:
-        lowest += 1
-    return True if lowest <= 1 else Position(">=", lowest)
+    row = NUMBER_OPERATORS[operator]
+    includes_value = row.passes(value, value)
+    match row.bounds:
+        case "below":
+            highest = math.floor(value)
+            if highest == value and not includes_value:
+                highest -= 1
+            if highest < 1:
+                return False
+            return Position("=", 1) if highest == 1 else Position("<=", highest)
+        case "above":
+            lowest = math.ceil(value)
+            if lowest == value and not includes_value:
+                lowest += 1
+            return True if lowest <= 1 else Position(">=", lowest)
+        case "":
+            if math.floor(value) != value or value < 1:
+                return not includes_value
+            if value == 1 and not includes_value:
+                return Position(">=", 2)
+            return Position(operator, math.floor(value))
+        case _:
+            assert_never(row.bounds)
 
 
 def _selects_at_most_one(step: Step) -> bool:

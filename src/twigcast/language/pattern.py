@@ -11,6 +11,7 @@ from twigcast.language import normal
 from twigcast.language.limits import LanguageLimits
 from twigcast.language.linear import linear_branch
 from twigcast.language.nodes import DESCENDANT, ELEMENT, Either, Step
+from twigcast.language.operators import OPERATORS
 from twigcast.language.tokens import NAME
 from twigcast.language.visiting import walk
 
@@ -24,6 +25,8 @@ _NAMES = re.compile(
     """,
     re.VERBOSE,
 )
+
+_LITERALS = re.compile(r"""\"[^\"]*\"|'[^']*'""")
 
 _NEVER_TEXT = "/*[not(.)]"
 _NO_LIMITS = LanguageLimits(length=sys.maxsize, steps=sys.maxsize, depth=200)
@@ -81,7 +84,8 @@ class Pattern:
     def to_xpath(self) -> tuple[str, dict[str, str]]:
         """An XPath 1.0 expression of the same meaning, and the prefixes that it uses.
 
-        The canonical text is XPath 1.0 but for the names in namespaces.
+        The canonical text is XPath 1.0 but for the names in namespaces and for functions of later
+        versions.
         """
         prefixes: dict[str, str] = {}
 
@@ -95,7 +99,7 @@ class Pattern:
                 return '*[namespace-uri()=""]'
             return f"{prefixes.setdefault(namespace, f'n{len(prefixes)}')}:{local}"
 
-        text = _NAMES.sub(spell, self._text)
+        text = _in_xpath_1(_NAMES.sub(spell, self._text))
         return text, {prefix: namespace for namespace, prefix in prefixes.items()}
 
     @property
@@ -175,3 +179,24 @@ def _at_document(step: Step) -> Step:
     ):
         return below
     return step
+
+
+def _in_xpath_1(text: str) -> str:
+    """The expression without the functions that XPath 1.0 lacks, the innermost replaced first."""
+    for row in OPERATORS:
+        call = f"{row.spelling}("
+        while row.xpath_1:
+            # Literals hide nothing that looks like an expression.
+            masked = _LITERALS.sub(lambda match: "~" * len(match[0]), text)
+            start = masked.rfind(call)
+            if start < 0:
+                break
+            inside = start + len(call)
+            end, depth = inside, 1
+            while depth:
+                depth += {"(": 1, ")": -1}.get(masked[end], 0)
+                end += 1
+            comma = masked.rindex(",", inside, end)
+            said = row.xpath_1.format(text[inside:comma], text[comma + 1 : end - 1])
+            text = text[:start] + said + text[end:]
+    return text

@@ -27,7 +27,7 @@ cdef object _view(owner, const void* data, size_t count, Py_ssize_t width):
 
 
 cdef class Answers:
-    """What the documents of a batch match, as numbers; subscribers are found when asked for."""
+    """What the documents of a batch match, as numbers; subscribers are looked up when asked for."""
 
     def __len__(self):
         return self.batch.offsets.size() - 1
@@ -123,7 +123,7 @@ cdef class MatchEngine:
         cdef HashSecret secret
         cdef const unsigned char[::1] view
         cdef const char* data
-        cdef StoreTrouble trouble
+        cdef FileTrouble trouble
         cache_bytes = min(cache_bytes, _MOST)
         if mapping is None:
             secret.start = int.from_bytes(os.urandom(8), "little")
@@ -133,12 +133,12 @@ cdef class MatchEngine:
         view = mapping
         data = <const char*> &view[0]
         self.mapping = mapping
-        self.engine = new Engine(_expat, Store.secret_of(data, len(mapping)), cache_bytes)
+        self.engine = new Engine(_expat, IndexFile.secret_of(data, len(mapping)), cache_bytes)
         cdef size_t size = len(mapping)
         with nogil:
             trouble = self.engine.open(data, size)
-        if trouble != StoreTrouble.none:
-            raise ValueError(_STORE_TROUBLES[<int> trouble])
+        if trouble != FileTrouble.none:
+            raise ValueError(_FILE_TROUBLES[<int> trouble])
 
     def __dealloc__(self):
         del self.engine
@@ -204,10 +204,10 @@ cdef class MatchEngine:
         answers.engine = self
         answers.errors = documents.errors
         cdef size_t begin = 0, end = 0, size, count = documents.inputs.size()
-        cdef Session* session
+        cdef DocumentMatcher* matcher
         # Never wait for other threads with the interpreter lock held: they may be waiting for it.
         with nogil:
-            session = self.engine.start(answers.batch)
+            matcher = self.engine.start(answers.batch)
         try:
             # Only between stretches of work can a signal, such as Ctrl-C, be noticed.
             while begin < count:
@@ -216,12 +216,12 @@ cdef class MatchEngine:
                     while end < count and size < _BYTES_AT_ONCE:
                         size += documents.inputs[end].size
                         end += 1
-                    self.engine.match(session[0], documents.inputs, begin, end, bounds, answers.batch)
+                    self.engine.match(matcher[0], documents.inputs, begin, end, bounds, answers.batch)
                 begin = end
                 PyErr_CheckSignals()
         finally:
             with nogil:
-                self.engine.finish(session)
+                self.engine.finish(matcher)
         for pair in answers.batch.failures:
             answers.errors[pair.first] = documents.refusal(pair.first, pair.second)
         return answers
@@ -234,10 +234,10 @@ cdef class MatchEngine:
 
     def __contains__(self, bytes key):
         cdef string_view view = _view_of(key)
-        cdef bool found
+        cdef bool is_known
         with nogil:
-            found = self.engine.has(view)
-        return found
+            is_known = self.engine.has(view)
+        return is_known
 
     def text(self, bytes key):
         """The canonical text of a subscription, or None."""
@@ -271,15 +271,15 @@ cdef class MatchEngine:
     def write(self, write):
         """Hand the pieces of a file, one after the other, to ``write``."""
         cdef shared_ptr[Index] index
-        cdef Store* store
+        cdef IndexFile* file
         with nogil:
             index = self.engine.copy()
-            store = new Store(index.get()[0])
+            file = new IndexFile(index.get()[0])
         try:
-            for piece in store.pieces:
+            for piece in file.pieces:
                 write(<const unsigned char[: piece.size]> <const unsigned char*> piece.data)
         finally:
-            del store
+            del file
 
 
 cdef string_view _view_of(bytes text):

@@ -9,28 +9,36 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 
-cdef extern from "_expat.hpp" namespace "twigcast" nogil:
+cdef extern from "xml/expat.hpp" namespace "twigcast::xml" nogil:
     cdef cppclass ExpatTable:
         pass
     const char* EXPAT_CAPSULE
     bool is_usable(const ExpatTable*)
 
 
-cdef extern from "_hash.hpp" namespace "twigcast" nogil:
+cdef extern from "base/hash.hpp" namespace "twigcast::base" nogil:
     struct HashSecret:
         uint64_t start
         uint64_t factor
 
 
-cdef extern from "_document.hpp" namespace "twigcast" nogil:
+cdef extern from "base/common.hpp" namespace "twigcast::base" nogil:
     cdef cppclass Kind:
         pass
-    cdef cppclass Node:
-        uint32_t label, parent, end, text_begin, text_end, depth
+    uint32_t kind_number "static_cast<std::uint32_t>" (Kind)
+
+
+cdef extern from "xml/names.hpp" namespace "twigcast::xml" nogil:
+    HashSecret hash_secret
     cdef cppclass Names:
         uint32_t size() const
         string_view namespace_of(uint32_t) const
         string_view local_of(uint32_t) const
+
+
+cdef extern from "xml/document.hpp" namespace "twigcast::xml" nogil:
+    cdef cppclass Node:
+        uint32_t label, parent, end, text_begin, text_end, depth
     cdef cppclass Document:
         vector[Node] nodes
         string text
@@ -38,13 +46,11 @@ cdef extern from "_document.hpp" namespace "twigcast" nogil:
         Names names
         string_view value_of(uint32_t) const
         size_t byte_size() const
-    HashSecret hash_secret
-    uint32_t kind_number "static_cast<std::uint32_t>" (Kind)
     Kind kind_of(uint32_t label)
     uint32_t name_of(uint32_t label)
 
 
-cdef extern from "_reader.hpp" namespace "twigcast" nogil:
+cdef extern from "xml/reader.hpp" namespace "twigcast::xml" nogil:
     struct Limits:
         uint64_t depth
         uint64_t attributes
@@ -70,7 +76,7 @@ cdef extern from "_reader.hpp" namespace "twigcast" nogil:
         bool has_type, has_short_names
 
 
-cdef extern from "_builder.hpp" namespace "twigcast" nogil:
+cdef extern from "xml/document_builder.hpp" namespace "twigcast::xml" nogil:
     cdef cppclass DocumentBuilder:
         DocumentBuilder(Document&)
     cdef cppclass DocumentReader:
@@ -78,18 +84,21 @@ cdef extern from "_builder.hpp" namespace "twigcast" nogil:
         Failure read(const Input&)
 
 
-cdef extern from "_prologue.hpp" namespace "twigcast" nogil:
+cdef extern from "xml/prologue.hpp" namespace "twigcast::xml" nogil:
     bool is_plain(const char* data, size_t size, size_t window)
     bool has_short_tags(string_view data, size_t window)
 
 
-cdef extern from "_program.hpp" namespace "twigcast" nogil:
+cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:
+    cdef cppclass Comparison:
+        pass
+    const int COMPARISON_COUNT
+
+
+cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
     cdef enum class Operation(int):
         step
-    cdef enum class Ordinal(int):
-        any
-    cdef enum class Comparison(int):
-        equal_text
+    const int OPERATION_COUNT
     cdef cppclass NodeTest:
         Kind kind
         bool any_namespace, any_local
@@ -98,9 +107,8 @@ cdef extern from "_program.hpp" namespace "twigcast" nogil:
         Operation operation
         bool descendant
         uint32_t test
-        Ordinal ordinal
-        uint32_t position
         Comparison comparison
+        uint32_t position
         double number
         string operand
         uint32_t children_begin, children_end
@@ -112,13 +120,13 @@ cdef extern from "_program.hpp" namespace "twigcast" nogil:
         bool is_sound() const
 
 
-cdef extern from "_evaluate.hpp" namespace "twigcast" nogil:
+cdef extern from "program/evaluation.hpp" namespace "twigcast::program" nogil:
     cdef cppclass Evaluation:
         Evaluation(const Document&, const Program&) except +
         bool matches() except +
 
 
-cdef extern from "_index.hpp" namespace "twigcast" nogil:
+cdef extern from "index/records.hpp" namespace "twigcast::index" nogil:
     cdef cppclass BranchPlan:
         string path
         string predicate
@@ -127,13 +135,16 @@ cdef extern from "_index.hpp" namespace "twigcast" nogil:
     cdef cppclass UnitPlan:
         bool needs_check
         vector[BranchPlan] branches
+
+
+cdef extern from "index/index.hpp" namespace "twigcast::index" nogil:
     cdef cppclass Index:
         const uint64_t generation
 
 
-cdef extern from "_store.hpp" namespace "twigcast" nogil:
-    const uint32_t STORE_VERSION
-    cdef enum class StoreTrouble(int):
+cdef extern from "index/index_file.hpp" namespace "twigcast::index" nogil:
+    const uint32_t INDEX_FILE_VERSION
+    cdef enum class FileTrouble(int):
         none
         not_ours
         other_version
@@ -143,29 +154,29 @@ cdef extern from "_store.hpp" namespace "twigcast" nogil:
     struct Section:
         const char* data
         uint64_t size
-    cdef cppclass Store:
-        Store(Index&) except +
+    cdef cppclass IndexFile:
+        IndexFile(Index&) except +
         vector[Section] pieces
         @staticmethod
         HashSecret secret_of(const char*, size_t)
 
 
-cdef extern from "_numbers.hpp" namespace "twigcast" nogil:
-    cdef cppclass Numbers:
+cdef extern from "base/number_buffer.hpp" namespace "twigcast::base" nogil:
+    cdef cppclass NumberBuffer:
         const uint32_t* data() const
         size_t size() const
 
 
-cdef extern from "_session.hpp" namespace "twigcast" nogil:
-    cdef cppclass Session:
+cdef extern from "match/document_matcher.hpp" namespace "twigcast::match" nogil:
+    cdef cppclass DocumentMatcher:
         pass
 
 
-cdef extern from "_engine.hpp" namespace "twigcast" nogil:
+cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
     cdef cppclass Batch:
         shared_ptr[Index] index
         vector[int64_t] offsets
-        Numbers patterns
+        NumberBuffer patterns
         vector[pair[size_t, Failure]] failures
     cdef enum class Update(int):
         done
@@ -173,7 +184,7 @@ cdef extern from "_engine.hpp" namespace "twigcast" nogil:
         unknown_key
         unknown_pattern
         bad_plan
-    struct Statistics "twigcast::Engine::Statistics":
+    struct Statistics "twigcast::match::Engine::Statistics":
         size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes
     cdef cppclass Engine:
         Engine(const ExpatTable*, const HashSecret&, size_t) except +
@@ -181,9 +192,9 @@ cdef extern from "_engine.hpp" namespace "twigcast" nogil:
         Update add_known(string_view, string_view) except +
         Update add_compound(string_view, string_view, const Program&, const vector[UnitPlan]&) except +
         Update remove(string_view) except +
-        Session* start(Batch&) except +
-        void finish(Session*) except +
-        void match(Session&, const vector[Input]&, size_t, size_t, const Limits&, Batch&) except +
+        DocumentMatcher* start(Batch&) except +
+        void finish(DocumentMatcher*) except +
+        void match(DocumentMatcher&, const vector[Input]&, size_t, size_t, const Limits&, Batch&) except +
         void pause() except +
         void resume(bool) except +
         void expand(const Batch&, size_t, vector[uint32_t]&) except +
@@ -194,10 +205,10 @@ cdef extern from "_engine.hpp" namespace "twigcast" nogil:
         void list_keys(vector[string]&) except +
         Statistics statistics() except +
         shared_ptr[Index] copy() except +
-        StoreTrouble open(const char*, size_t) except +
+        FileTrouble open(const char*, size_t) except +
 
 
-cdef extern from "_skeleton.hpp" namespace "twigcast" nogil:
+cdef extern from "xml/skeleton.hpp" namespace "twigcast::xml" nogil:
     struct Skeleton:
         string text, space, local
     cdef cppclass SkeletonBatch:

@@ -1,11 +1,9 @@
 # distutils: language = c++
-# distutils: extra_compile_args = -O3 -std=c++17
 # cython: language_level=3
 """The compiled kernel: documents as flat arrays, one pattern asked of one, and many of many.
 
 This file is the thin seam between Python and C++: it checks what comes in, releases the
-interpreter lock, and makes errors.  The work is in the headers beside it, each of which explains
-itself; ``docs/development.md`` lists them in the order in which data passes through.
+interpreter lock, and makes errors.  The work is in ``src/kernel``, whose README is a tour.
 
 Safety checks.  Cython's own stay on in this file (bounds, wrap-around, None, initialisation,
 integer overflow of conversions): nothing here is in a hot loop.  What C++ does not check:
@@ -14,11 +12,11 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
   ``parent`` and ``end`` of every node within the array; documents and programs are immutable once
   made, and indices into a program are checked once, by ``Program::is_sound``.
 * ``operator[]`` on the arrays of an index.  Indices come from the index itself, which only ever
-  grows, and those of a file are checked once, by ``Index::settle``.  Those that a session keeps
-  are of the same index: another one has another generation, which makes it forget.
+  grows, and those of a file are checked once, by ``Index::settle``.  Those that a document matcher
+  keeps are of the same index: another index has another generation, which makes it forget.
 * recursion in ``Evaluation::keep``, over the depth of a pattern; the language bounds that at 200.
 * arithmetic on 32-bit offsets; the reader refuses a document before any could wrap around, and
-  what a session remembers is bounded at 4 GiB.
+  what a document matcher remembers is bounded at 4 GiB.
 * what points into Python's bytes and Arrow's buffers while the lock is released: ``Documents``
   holds their owners, and ``Answers`` the engine and the mapped file.
 """
@@ -26,7 +24,7 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
 from cpython.pycapsule cimport PyCapsule_Import
 from cpython.buffer cimport PyBUF_WRITABLE
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
@@ -52,7 +50,7 @@ _KINDS = ("document", "element", "attribute", "text")
 _MOST = 0xFFFFFFFF
 _NOWHERE = 0xFFFFFFFF
 _UPDATES = ("done", "duplicate key", "unknown key", "unknown pattern", "bad plan")
-_STORE_TROUBLES = (
+_FILE_TROUBLES = (
     "",
     "this is no file of a matcher",
     "another version of Twigcast wrote it; save it again with this one",
@@ -90,15 +88,15 @@ cdef class CompiledPattern:
             test.name = namespace + b"\1" + local if namespace and local else local or b""
             self.program.tests.push_back(test)
         for step in source.instructions:
-            for number, most in ((step.operation, 5), (step.ordinal, 4), (step.comparison, 9)):
-                if not 0 <= number <= most:
-                    raise ValueError(f"an instruction that is none: {step}")
+            if not (
+                0 <= step.operation < OPERATION_COUNT and 0 <= step.comparison < COMPARISON_COUNT
+            ):
+                raise ValueError(f"an instruction that is none: {step}")
             instruction.operation = <Operation> <int> step.operation
             instruction.descendant = step.descendant
             instruction.test = step.test
-            instruction.ordinal = <Ordinal> <int> step.ordinal
             instruction.position = step.position
-            instruction.comparison = <Comparison> <int> step.comparison
+            instruction.comparison = <Comparison> <uint8_t> step.comparison
             instruction.number = step.operand if isinstance(step.operand, float) else 0.0
             instruction.operand = step.operand if isinstance(step.operand, bytes) else b""
             instruction.children_begin = <uint32_t> self.program.children.size()
@@ -137,17 +135,17 @@ cdef class CompactDocument:
 
     def matches(self, CompiledPattern pattern not None):
         """Whether one of the pattern's alternatives is in this document."""
-        cdef bool found
+        cdef bool is_match
         cdef Evaluation* evaluation = new Evaluation(self.document, pattern.program)
         try:
             if self.document.nodes.size() < _NODES_WORTH_UNLOCKING:
-                found = evaluation.matches()
+                is_match = evaluation.matches()
             else:
                 with nogil:
-                    found = evaluation.matches()
+                    is_match = evaluation.matches()
         finally:
             del evaluation
-        return found
+        return is_match
 
     def __len__(self):
         """The number of nodes, the document node included."""
@@ -220,7 +218,7 @@ cdef class Documents:
         """Add the elements of an Arrow array of binaries or strings, where they lie.
 
         ``offsets`` and ``data`` are its buffers, ``first`` its own offset into them, and
-        ``is_valid`` tells by position which are not null, or is None.  Text is UTF-8, whatever
+        ``is_valid`` says for each whether it is not null, or is None.  Text is UTF-8, whatever
         encoding it declares.
         """
         cdef const unsigned char[::1] offset_bytes = memoryview(offsets).cast("B")
@@ -269,7 +267,7 @@ cdef class Documents:
         return 0
 
     cdef int prepare(self, data) except -1:
-        """The long way: find the encoding, look at entities and long tags."""
+        """Detect the encoding, and check entities and long tags."""
         cdef Input input
         cdef bytes parsable, name
         try:

@@ -21,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Final, assert_never
 
 from twigcast.documents import DEFAULT_LIMITS, Document, DocumentLimits, Source, read_document
 from twigcast.language import (
+    Anchor,
     Axis,
     Both,
     Condition,
@@ -287,12 +288,23 @@ class _Explainer:
         if text is None:
             return Witness(location)
         start = 0
-        if test is not None and test.operator == "contains":
-            assert isinstance(test.operand, str)
-            # The text that was looked for stands in the middle of the part that is shown.
-            start = text.find(test.operand) - max(0, _LONGEST_TEXT - len(test.operand)) // 2
-            start = max(0, min(start, len(text) - _LONGEST_TEXT))
+        if test is not None and isinstance(test.operand, str):
+            start = _shown_from(text, test.comparison.anchor, test.operand)
         return Witness(location, text[start : start + _LONGEST_TEXT], start, len(text))
+
+
+def _shown_from(text: str, anchor: Anchor, operand: str) -> int:
+    """From which character on a long text is shown, so that what it was asked for can be seen."""
+    match anchor:
+        case "" | "start":
+            return 0
+        case "anywhere":
+            middle = text.find(operand) - max(0, _LONGEST_TEXT - len(operand)) // 2
+            return max(0, min(middle, len(text) - _LONGEST_TEXT))
+        case "end":
+            return max(0, len(text) - _LONGEST_TEXT)
+        case _:
+            assert_never(anchor)
 
 
 def _outcome(holds: bool) -> Outcome:

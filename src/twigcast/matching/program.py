@@ -17,6 +17,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from twigcast.language import (
+    NUMBER_OPERATORS,
     Axis,
     Both,
     Condition,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Operation(IntEnum):
-    """What an instruction asks; the numbers are those of ``_program.hpp``."""
+    """What an instruction asks; the numbers are those of ``program/program.hpp``."""
 
     STEP = 0
     VALUE = 1
@@ -59,16 +60,16 @@ class KindAndName(NamedTuple):
 class Instruction(NamedTuple):
     """One condition of a pattern; each operation uses the fields it needs.
 
-    ``ordinal`` and ``position`` are a step's place among its siblings, ``comparison`` and
-    ``operand`` the test of a value or of a path's first node, ``children`` the numbers of the
-    conditions of a step, the members of a conjunction, and so on.
+    ``comparison``, the code of an operator, is that of a value, of a path's first node, or of a
+    step's index among its siblings; the first two compare with ``operand``, the third with
+    ``position``, which is 0 for a step that any index fits.  ``children`` are the numbers of the
+    conditions of a step, of the members of a conjunction, and so on.
     """
 
     operation: Operation
     children: tuple[int, ...] = ()
     descendant: bool = False
     test: int = 0
-    ordinal: int = 0
     position: int = 0
     comparison: int = 0
     operand: bytes | float = b""
@@ -83,9 +84,6 @@ class Program(NamedTuple):
 
 
 _KINDS: Final = {Kind.ELEMENT: 1, Kind.ATTRIBUTE: 2, Kind.TEXT: 3}
-_ORDINALS: Final = {"=": 1, "!=": 2, "<=": 3, ">=": 4}
-_TEXT_COMPARISONS: Final = {"=": 0, "!=": 1, "contains": 2, "starts-with": 3}
-_NUMBER_COMPARISONS: Final = {"=": 4, "!=": 5, "<": 6, "<=": 7, ">": 8, ">=": 9}
 
 _LAST_POSITION: Final = 2**32 - 1
 """More than a document of the kernel can have siblings, so any larger position means the same."""
@@ -115,14 +113,14 @@ class _Compiler(Fold[[], Instruction]):
         conditions: Sequence[Condition] = step.conditions
         if len(conditions) > 1:
             conditions = sorted(conditions, key=_cost)
-        ordinal, position = _ordinal(step.position)
+        comparison, position = _position(step.position)
         return Instruction(
             Operation.STEP,
             tuple(map(self.add, conditions)),
             descendant=step.axis is Axis.DESCENDANT,
             test=self._test(step.test),
-            ordinal=ordinal,
             position=position,
+            comparison=comparison,
         )
 
     def value_test(self, test: ValueTest) -> Instruction:
@@ -153,17 +151,16 @@ def _cost(condition: Condition) -> tuple[bool, int]:
     return not isinstance(condition, ValueTest), len(condition.text)
 
 
-def _ordinal(position: Position | None) -> tuple[int, int]:
+def _position(position: Position | None) -> tuple[int, int]:
     if position is None:
         return 0, 0
-    return _ORDINALS[position.operator], min(position.value, _LAST_POSITION)
+    return NUMBER_OPERATORS[position.operator].code, min(position.value, _LAST_POSITION)
 
 
 def comparison_of(test: ValueTest) -> tuple[int, bytes | float]:
-    """The number of a test's comparison, and what it compares with."""
-    if isinstance(test.operand, str):
-        return _TEXT_COMPARISONS[test.operator], encode(test.operand)
-    return _NUMBER_COMPARISONS[test.operator], test.operand
+    """The code of a test's operator, and what it compares with."""
+    operand = test.operand
+    return test.comparison.code, encode(operand) if isinstance(operand, str) else operand
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -22,8 +22,7 @@ from twigcast.language import (
     Question,
     Step,
     ValueTest,
-    compare_numbers,
-    to_number,
+    passes,
 )
 
 
@@ -124,11 +123,11 @@ class Definitions(Question[[Node]]):
         return next(self.select(step, node), None) is not None
 
     def value_test(self, test: ValueTest, node: Node) -> bool:
-        return compare(node.string_value(), test)
+        return passes(node.string_value(), test)
 
     def first_node(self, condition: FirstNode, node: Node) -> bool:
         first = self.first(condition.path, node)
-        return first is not None and compare(first.string_value(), condition.test)
+        return first is not None and passes(first.string_value(), condition.test)
 
     def negation(self, condition: Negation, node: Node) -> bool:
         return not self.visit(condition.condition, node)
@@ -152,18 +151,3 @@ class Definitions(Question[[Node]]):
         for step in path:
             selected = {node for start in selected for node in self.select(step, start)}
         return min(selected, key=lambda node: node.number, default=None)
-
-
-def compare(value: str, test: ValueTest) -> bool:
-    """XPath 1.0's comparison of a string-value with a constant."""
-    operator, operand = test.operator, test.operand
-    if isinstance(operand, float):
-        return compare_numbers(to_number(value), operator, operand)
-    if operator == "=":
-        return value == operand
-    if operator == "!=":
-        return value != operand
-    if operator == "contains":
-        return operand in value
-    assert operator == "starts-with"
-    return value.startswith(operand)

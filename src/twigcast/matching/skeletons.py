@@ -1,4 +1,4 @@
-"""The label paths of documents, written as documents: see ``_skeleton.hpp`` for how they look.
+"""The label paths of documents, written as documents; the kernel's ``xml/skeleton.hpp`` shows how.
 
 A skeleton is asked with the same patterns as the document it stands for, by the same kernel:
 :func:`twigcast.language.relaxed` says what to ask for.

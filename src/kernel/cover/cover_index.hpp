@@ -1,0 +1,278 @@
+// A set of patterns, each a few twigs, with both searches of covering.
+//
+// A pattern is covered when each of its twigs is covered by a twig of the other, so searches find
+// twigs and this class counts them.  Linear searches compare with every twig; they are kept for
+// measurement, for tests, and for given twigs with more nodes than a walk takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cover/covered_walk.hpp"
+#include "cover/covering_walk.hpp"
+#include "cover/mapper.hpp"
+#include "cover/path_trie.hpp"
+#include "cover/terms.hpp"
+#include "cover/twig.hpp"
+
+namespace twigcast::cover {
+
+using namespace base;
+
+// The numbers of the patterns that a search reports.  Where conditions that are not modelled here
+// have been asked for as well, a pattern is possible, and whoever knows them has to look.
+struct SearchResult {
+    std::vector<std::uint32_t> certain;
+    std::vector<std::uint32_t> possible;
+};
+
+class CoverIndex {
+public:
+    CoverIndex() : trie_(terms_, twigs_), covered_walk_(terms_, trie_, twigs_) {}
+    CoverIndex(const CoverIndex&) = delete;
+    CoverIndex& operator=(const CoverIndex&) = delete;
+
+    Terms& terms() { return terms_; }
+    std::size_t trie_size() const { return trie_.size(); }
+    std::size_t entries() const { return entries_.size(); }
+
+    std::uint32_t add(std::vector<Twig>& twigs) {
+        const std::uint32_t entry = take(free_entries_, entries_);
+        Entry& one = entries_[entry];
+        one.is_used = true;
+        if (twigs.empty()) ++impossible_;
+        for (Twig& twig : twigs) {
+            const std::uint32_t id = take(free_twigs_, twigs_);
+            traits_.resize(twigs_.size());
+            one.others |= twig.others;
+            traits_[id] = {twig.asked_names,  0,          entry, paths_of(twig) == 1,
+                           twigs.size() == 1, twig.others};
+            twigs_[id].twig = std::move(twig);
+            twigs_[id].entry = entry;
+            trie_.add(id);
+            one.twigs.push_back(id);
+        }
+        return entry;
+    }
+
+    void remove(std::uint32_t entry) {
+        if (entries_[entry].twigs.empty()) --impossible_;
+        for (const std::uint32_t id : entries_[entry].twigs) {
+            trie_.remove(id);
+            twigs_[id] = StoredTwig{};
+            free_twigs_.push_back(id);
+        }
+        entries_[entry] = Entry{};
+        free_entries_.push_back(entry);
+    }
+
+    // The entries that the twigs cover.
+    void covered(const std::vector<Twig>& asking, SearchResult& result) {
+        start_asking(asking);
+        for (const Twig& twig : asking) {
+            candidates_.clear();
+            const bool is_path = covered_walk_.run(twig, [&](std::uint32_t id, bool has_path) {
+                candidates_.push_back({id, has_path});
+            });
+            for (const Candidate& candidate : candidates_) {
+                Traits& traits = traits_[candidate.twig];
+                if (traits.seen == round_) continue;
+                if ((is_path && candidate.has_path) || maps(twig, twigs_[candidate.twig].twig)) {
+                    count_covered(traits, result);
+                }
+            }
+        }
+        add_impossible(result);
+    }
+
+    // The entries that cover all of the twigs.
+    void covering(const std::vector<Twig>& giving, SearchResult& result) {
+        ++round_;
+        for (std::uint32_t step = 0; step < giving.size(); ++step) {
+            const Twig& twig = giving[step];
+            if (twig.nodes.size() > MOST_NODES) {
+                compare_covering(twig, step, giving.size(), result);
+                continue;
+            }
+            candidates_.clear();
+            CoverWalk(terms_, trie_, twig).run([&](std::uint32_t id, bool is_end) {
+                __builtin_prefetch(&traits_[id]);
+                candidates_.push_back({id, is_end});
+            });
+            compared_.clear();
+            for (const Candidate& candidate : candidates_) {
+                const Traits& traits = traits_[candidate.twig];
+                if ((traits.asked_names & ~twig.given_names) != 0) continue;
+                if (candidate.has_path && traits.is_path) {
+                    report_covering(candidate.twig, step, giving.size(), result);
+                } else {
+                    __builtin_prefetch(&twigs_[candidate.twig]);
+                    compared_.push_back(candidate.twig);
+                }
+            }
+            for (const std::uint32_t id : compared_) {
+                __builtin_prefetch(twigs_[id].twig.asked.data());
+            }
+            for (const std::uint32_t id : compared_) {
+                if (mapper_.maps(terms_, twigs_[id].twig, twig)) {
+                    report_covering(id, step, giving.size(), result);
+                }
+            }
+        }
+        if (giving.empty()) add_all(result);
+    }
+
+    void linear_covered(const std::vector<Twig>& asking, SearchResult& result) {
+        start_asking(asking);
+        for (const Twig& twig : asking) {
+            for (std::uint32_t id = 0; id < twigs_.size(); ++id) {
+                if (twigs_[id].entry != NONE && traits_[id].seen != round_ &&
+                    mapper_.maps(terms_, twig, twigs_[id].twig)) {
+                    count_covered(traits_[id], result);
+                }
+            }
+        }
+        add_impossible(result);
+    }
+
+    void linear_covering(const std::vector<Twig>& giving, SearchResult& result) {
+        ++round_;
+        for (std::uint32_t step = 0; step < giving.size(); ++step) {
+            compare_covering(giving[step], step, giving.size(), result);
+        }
+        if (giving.empty()) add_all(result);
+    }
+
+private:
+    // What searches look at first, close together.
+    struct Traits {
+        std::uint64_t asked_names;
+        std::uint64_t seen;  // the last search that met the twig
+        std::uint32_t entry;
+        bool is_path;
+        bool is_alone;  // the only twig of its pattern
+        bool others;
+    };
+    struct Entry {
+        std::vector<std::uint32_t> twigs;
+        std::uint64_t seen = 0;
+        std::uint32_t count = 0;
+        bool is_used = false;
+        bool others = false;
+    };
+    struct Candidate {
+        std::uint32_t twig;
+        bool has_path;
+    };
+
+    template <class One>
+    static std::uint32_t take(std::vector<std::uint32_t>& free, std::vector<One>& all) {
+        if (free.empty()) {
+            all.emplace_back();
+            return static_cast<std::uint32_t>(all.size() - 1);
+        }
+        const std::uint32_t id = free.back();
+        free.pop_back();
+        return id;
+    }
+
+    static std::size_t paths_of(const Twig& twig) {
+        std::vector<std::uint8_t> inner(twig.asked.size(), 0);
+        std::size_t paths = 0;
+        for (std::size_t at = twig.asked.size() - 1; at > 0; --at) {
+            const AskedNode& node = twig.asked[at];
+            inner[node.parent] = 1;
+            paths += node.atom_count + (inner[at] || node.atom_count ? 0 : 1);
+        }
+        return paths;
+    }
+
+    bool maps(const Twig& asking, const Twig& giving) {
+        return (asking.asked_names & ~giving.given_names) == 0 &&
+               mapper_.maps(terms_, asking, giving);
+    }
+
+    void start_asking(const std::vector<Twig>& asking) {
+        ++round_;
+        asks_more_ = false;
+        for (const Twig& twig : asking) asks_more_ |= twig.others;
+    }
+
+    std::uint32_t progress(std::uint32_t entry) {
+        Entry& one = entries_[entry];
+        if (one.seen != round_) {
+            one.seen = round_;
+            one.count = 0;
+        }
+        return one.count;
+    }
+
+    void count_covered(Traits& traits, SearchResult& result) {
+        traits.seen = round_;
+        if (!traits.is_alone) {
+            progress(traits.entry);
+            Entry& entry = entries_[traits.entry];
+            if (++entry.count < entry.twigs.size()) return;
+        }
+        (asks_more_ ? result.possible : result.certain).push_back(traits.entry);
+    }
+
+    // One of a pattern's twigs covers the one at `step`; a pattern must have one at each.
+    void report_covering(std::uint32_t id, std::uint32_t step, std::size_t steps,
+                         SearchResult& result) {
+        const Traits& traits = traits_[id];
+        if (traits.is_alone && steps == 1) {
+            // A twig stands as asked at one trie node, so it is reported once.
+            (traits.others ? result.possible : result.certain).push_back(traits.entry);
+        } else if (progress(traits.entry) == step) {
+            advance(traits.entry, step, steps, result);
+        }
+    }
+
+    void advance(std::uint32_t entry, std::uint32_t step, std::size_t steps, SearchResult& result) {
+        entries_[entry].count = step + 1;
+        if (step + 1 == steps)
+            (entries_[entry].others ? result.possible : result.certain).push_back(entry);
+    }
+
+    void compare_covering(const Twig& twig, std::uint32_t step, std::size_t steps,
+                          SearchResult& result) {
+        for (const StoredTwig& stored : twigs_) {
+            if (stored.entry != NONE && progress(stored.entry) == step &&
+                mapper_.maps(terms_, stored.twig, twig)) {
+                advance(stored.entry, step, steps, result);
+            }
+        }
+    }
+
+    // Patterns that no document matches are covered by all.
+    void add_impossible(SearchResult& result) {
+        for (std::uint32_t entry = 0; entry < entries_.size() && impossible_ > 0; ++entry) {
+            if (entries_[entry].is_used && entries_[entry].twigs.empty()) {
+                result.certain.push_back(entry);
+            }
+        }
+    }
+
+    void add_all(SearchResult& result) {
+        for (std::uint32_t entry = 0; entry < entries_.size(); ++entry) {
+            if (entries_[entry].is_used) result.certain.push_back(entry);
+        }
+    }
+
+    Terms terms_;
+    std::vector<StoredTwig> twigs_;
+    std::vector<Traits> traits_;
+    PathTrie trie_;
+    CoveredWalk covered_walk_;
+    Mapper mapper_;
+    std::vector<Entry> entries_;
+    std::vector<std::uint32_t> free_twigs_, free_entries_;
+    std::vector<Candidate> candidates_;
+    std::vector<std::uint32_t> compared_;
+    std::uint64_t round_ = 0;
+    bool asks_more_ = false;
+    std::size_t impossible_ = 0;
+};
+
+}  // namespace twigcast::cover

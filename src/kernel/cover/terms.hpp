@@ -1,0 +1,164 @@
+// What the nodes of twigs are called and what is asked of their values, as small numbers.
+//
+// A label is a node test: a kind, a namespace and a local name, where ANY stands for any.  An atom
+// is a comparison of a node's value with a constant, or its position among its siblings.  The
+// order among them is all that covering needs to know: `accepts` of labels, `implies` of atoms.
+// Both are those of twigcast.language (NodeTest.covers, value_implies, position_implies), and a
+// test compares them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/common.hpp"
+#include "base/comparison.hpp"
+
+namespace twigcast::cover {
+
+using namespace base;
+
+constexpr std::uint32_t ANY = 0;
+constexpr std::uint32_t ANY_ELEMENT = 0;  // the label of `*`
+
+struct Label {
+    Kind kind = Kind::element;
+    std::uint32_t space = ANY;
+    std::uint32_t local = ANY;
+};
+
+struct Atom {
+    Comparison comparison = Comparison::equal;
+    bool is_position = false;   // the number is compared with the index among siblings
+    bool is_no_number = false;  // only texts that are no numbers pass
+    double number = 0;          // what the text is as a number, where the operand is a text
+    std::string text;           // the operand, where it is a text
+    std::uint32_t test = 0;     // the label that siblings are counted by, for positions
+
+    bool is_text() const { return !is_numeric(comparison); }
+};
+
+inline bool compare(double left, Comparison comparison, double right) {
+    return compare_numbers(left, number_comparison(comparison), right);
+}
+
+// Whether a text, which is that of `value`, passes a comparison.
+inline bool passes(const Atom& value, const Atom& test) {
+    if (!test.is_text()) return compare(value.number, test.comparison, test.number);
+    return compare_text(value.text, text_comparison(test.comparison), test.text);
+}
+
+inline bool number_implies(const Atom& given, const Atom& asked) {
+    const double known = given.number, wanted = asked.number;
+    if (given.comparison == Comparison::equal) return compare(known, asked.comparison, wanted);
+    if (asked.comparison == Comparison::unequal) {
+        if (given.comparison == Comparison::unequal) return known == wanted;
+        return !compare(wanted, given.comparison, known);
+    }
+    const int side = bounds_of(given.comparison);
+    if (side == 0 || side != bounds_of(asked.comparison)) return false;
+    // The outermost number that passes.  Between a double and the next there is none: `.<5` is
+    // `.<=` the one before 5.
+    const double inwards = side * std::numeric_limits<double>::infinity();
+    const bool is_included = compare(known, given.comparison, known);
+    const double outermost = is_included ? known : std::nextafter(known, inwards);
+    return compare(outermost, asked.comparison, wanted);
+}
+
+inline bool text_implies(const Atom& given, const Atom& asked) {
+    if (asked.comparison == Comparison::unequal_text) {
+        if (given.comparison == Comparison::unequal_text) return given.text == asked.text;
+        return !passes(asked, given);
+    }
+    return may_imply(given.comparison, asked.comparison) && passes(given, asked);
+}
+
+class Terms {
+public:
+    Terms() { label(Kind::element, ANY, ANY); }
+
+    std::uint32_t label(Kind kind, std::uint32_t space, std::uint32_t local) {
+        const std::uint64_t key = key_of(kind, space, local);
+        const auto known_id = label_ids_.find(key);
+        if (known_id != label_ids_.end()) return known_id->second;
+        const auto id = static_cast<std::uint32_t>(labels_.size());
+        label_ids_.emplace(key, id);
+        labels_.push_back({kind, space, local});
+        return id;
+    }
+
+    std::uint32_t atom(Atom atom) {
+        atoms_.push_back(std::move(atom));
+        return static_cast<std::uint32_t>(atoms_.size() - 1);
+    }
+
+    const Atom& atom(std::uint32_t id) const { return atoms_[id]; }
+    Kind kind(std::uint32_t label) const { return labels_[label].kind; }
+    std::size_t label_count() const { return labels_.size(); }
+    std::size_t size() const { return labels_.size() + atoms_.size(); }
+
+    // Whether only nodes of one name pass the test.
+    bool is_name(std::uint32_t label) const {
+        const Label& one = labels_[label];
+        return one.kind == Kind::text || (one.space != ANY && one.local != ANY);
+    }
+
+    bool accepts(std::uint32_t asked, std::uint32_t given) const {
+        if (asked == given) return true;
+        const Label &wanted = labels_[asked], &known = labels_[given];
+        return wanted.kind == known.kind && (wanted.space == ANY || wanted.space == known.space) &&
+               (wanted.local == ANY || wanted.local == known.local);
+    }
+
+    // Call `use` with each label that accepts nodes of a given one; `*` only where that is given.
+    template <class Use>
+    void for_accepting(std::uint32_t given, Use use) const {
+        const Label& known = labels_[given];
+        use(given);
+        for (const auto& [space, local] :
+             {std::pair{ANY, known.local}, {known.space, ANY}, {ANY, ANY}}) {
+            if (space == known.space && local == known.local) continue;
+            if (space == ANY && local == ANY && known.kind == Kind::element) continue;
+            const auto known_id = label_ids_.find(key_of(known.kind, space, local));
+            if (known_id != label_ids_.end() && known_id->second != given) use(known_id->second);
+        }
+    }
+
+    bool implies(std::uint32_t given, std::uint32_t asked) const {
+        if (given == asked) return true;
+        const Atom &known = atoms_[given], &wanted = atoms_[asked];
+        if (known.is_position != wanted.is_position) return false;
+        if (known.is_position) {
+            if (known.test == wanted.test) return number_implies(known, wanted);
+            // The third b is the third element at least.
+            return wanted.comparison == Comparison::at_least && known.number >= wanted.number &&
+                   (known.comparison == Comparison::equal ||
+                    known.comparison == Comparison::at_least) &&
+                   accepts(wanted.test, known.test);
+        }
+        if (known.comparison == Comparison::equal_text) return passes(known, wanted);
+        if (known.is_text()) {
+            if (wanted.is_text()) return text_implies(known, wanted);
+            return known.is_no_number && wanted.comparison == Comparison::unequal;
+        }
+        if (wanted.is_text()) {
+            return wanted.comparison == Comparison::unequal_text && !passes(wanted, known);
+        }
+        return number_implies(known, wanted);
+    }
+
+private:
+    static std::uint64_t key_of(Kind kind, std::uint32_t space, std::uint32_t local) {
+        return static_cast<std::uint64_t>(kind) << 62 | std::uint64_t{space} << 31 | local;
+    }
+
+    std::vector<Label> labels_;
+    std::vector<Atom> atoms_;
+    std::unordered_map<std::uint64_t, std::uint32_t> label_ids_;
+};
+
+}  // namespace twigcast::cover

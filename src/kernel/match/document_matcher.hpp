@@ -1,0 +1,277 @@
+// One thread matches documents: the events of a document go in, its patterns come out.
+//
+//     element ──► label ──► cached path ──► accepted patterns, probes, groups
+//     text, attributes ──► value index ──► probes
+//     end of the document ──► units whose probes all hold ──► joined, or asked exactly
+//
+// Time a document: a look-up for each element, and for each attribute and text where a subscription
+// asks for one; the patterns accepted on each distinct path; the probes that hold and the units
+// they trigger.  What is new to the cache costs the trie nodes reached, once.
+//
+// A document matcher remembers paths up to a number of bytes.  Where a document alone goes past
+// that, all paths but the open ones are forgotten within it; its branching patterns are then asked
+// exactly, one by one, of the whole document, as they are in one that is too deep for Join.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/number_buffer.hpp"
+#include "match/hits.hpp"
+#include "match/join.hpp"
+#include "match/path_cache.hpp"
+#include "match/resolver.hpp"
+#include "program/evaluation.hpp"
+#include "program/program_bytes.hpp"
+#include "xml/document_builder.hpp"
+
+namespace twigcast::match {
+
+using namespace base;
+using namespace xml;
+using namespace program;
+using namespace index;
+
+class DocumentMatcher {
+public:
+    DocumentMatcher() : join_(paths_, hits_), resolver_(paths_, hits_, join_) {}
+
+    // Add the patterns that the document matches to `answer`.
+    Failure match(const Index& index, std::size_t cache_limit, const ExpatTable* expat,
+                  const Limits& limits, const Input& input, NumberBuffer& answer) {
+        const std::size_t before = answer.size();
+        answer.make_room(index.pattern_count() + std::size_t{1});
+        hits_.start(index, answer.end());
+        const Failure failure = match(index, cache_limit, expat, limits, input);
+        if (cache_size() > cache_limit) forget();
+        reported_paths_ = paths_.count() - 1;
+        reported_bytes_ = cache_size();
+        answer.extend_to(hits_.answer_end());
+        if (failure.trouble != Trouble::none) answer.shrink(before);
+        return failure;
+    }
+
+    // The cache after the last document; others may ask while this works.
+    std::size_t path_count() const { return reported_paths_; }
+    std::size_t byte_size() const { return reported_bytes_; }
+
+    // --- a sink of the Reader -------------------------------------------------------------------
+
+    bool wants_text() const { return index_->needs_text(); }
+
+    Trouble open_document(std::size_t) { return Trouble::none; }
+
+    Trouble open_element(std::string_view name, const char** attributes, std::uint32_t depth) {
+        end_run();
+        const std::uint32_t path = enter(paths_.labels.of(Kind::element, name));
+        if (depth >= Join::DEEPEST) resolver_.be_exact();
+        CachedPath& cached = paths_[path];
+        const std::uint32_t parent = open_.back().element;
+        const std::uint32_t element = visit(path, parent);
+        const std::uint32_t edges =
+            (open_.back().edges & (BELOW_ATTRIBUTE | BELOW_TEXT)) | cached.edges;
+        const bool wants_value = cached.values != NONE;
+        collecting_ += wants_value;
+        open_.push_back({path, element, edges, wants_value, text_.size()});
+        paths_.open(path);
+        if ((edges & (CHILD_ATTRIBUTE | BELOW_ATTRIBUTE)) == 0) return Trouble::none;
+        for (; *attributes != nullptr; attributes += 2) {
+            const std::uint32_t below = enter(paths_.labels.of(Kind::attribute, attributes[0]));
+            visit_leaf(below, attributes[1]);
+        }
+        return Trouble::none;
+    }
+
+    Trouble close_element() {
+        end_run();
+        const Open closed = open_.back();
+        if (closed.wants_value) {
+            resolver_.add_value(paths_[closed.path], closed.element, closed.text_begin,
+                                text_.size() - closed.text_begin);
+            --collecting_;
+            bound_queues();
+        }
+        paths_.close(closed.path);
+        open_.pop_back();
+        return Trouble::none;
+    }
+
+    Trouble add_text(std::string_view piece) {
+        const bool wants_run = (open_.back().edges & (CHILD_TEXT | BELOW_TEXT)) != 0;
+        if (wants_run && !in_run_) {
+            in_run_ = true;
+            run_begin_ = text_.size();
+        }
+        if (wants_run || collecting_ != 0) text_.append(piece);
+        return Trouble::none;
+    }
+
+    void break_text() { end_run(); }
+
+private:
+    struct Open {
+        std::uint32_t path;
+        std::uint32_t element;
+        std::uint32_t edges;  // to attributes and text, from here or by `//` from above
+        bool wants_value;
+        std::size_t text_begin;
+    };
+
+    static constexpr std::size_t MOST_PROGRAMS = 4096;
+    static constexpr std::size_t LONG_TEXT = std::size_t{1} << 16;
+
+    Failure match(const Index& index, std::size_t cache_limit, const ExpatTable* expat,
+                  const Limits& limits, const Input& input) {
+        start(index, cache_limit);
+        const Failure failure = Reader<DocumentMatcher>(expat, limits, *this, &arena_).read(input);
+        if (failure.trouble != Trouble::none) return failure;
+        resolver_.flush(text_);
+        const std::vector<std::uint32_t>& asked = resolver_.find_units();
+        if (!asked.empty()) {
+            Document document;
+            DocumentBuilder builder(document);
+            const Failure second = DocumentReader(expat, limits, builder, &arena_).read(input);
+            if (second.trouble != Trouble::none) return second;
+            for (const std::uint32_t pattern : asked) ask(document, pattern);
+        }
+        if (index.dead_patterns() != 0) hits_.drop_dead(index);
+        return failure;
+    }
+
+    void start(const Index& index, std::size_t cache_limit) {
+        index_ = &index;
+        if (index.generation != generation_) {
+            generation_ = index.generation;
+            join_.clear();
+            programs_.clear();
+        }
+        paths_.follow(index);
+        limit_ = cache_limit;
+        if (hits_.epoch() == 1) forget();
+        resolver_.start(index);
+        text_.clear();
+        collecting_ = 0;
+        in_run_ = false;
+        open_.clear();
+        open_.push_back({PathCache::ROOT, NONE, paths_[PathCache::ROOT].edges, false, 0});
+        paths_.close_all();
+        paths_.open(PathCache::ROOT);
+    }
+
+    void forget() {
+        paths_.forget();
+        join_.clear();
+    }
+
+    std::size_t cache_size() const { return paths_.byte_size() + join_.byte_size(); }
+
+    // --- paths ----------------------------------------------------------------------------------
+
+    // The path below the innermost open element by a label.
+    std::uint32_t enter(std::uint32_t label) {
+        const std::uint32_t known = paths_.find(open_.back().path, label);
+        if (known != NONE) return known;
+        if (cache_size() > limit_) forget_closed();
+        return paths_.add(open_.back().path, label);
+    }
+
+    // Forget all paths but those of the open elements.
+    void forget_closed() {
+        labels_.clear();
+        for (const Open& open : open_) labels_.push_back(paths_.origin(open.path).label);
+        resolver_.forget_paths(text_);
+        paths_.clear();
+        join_.clear();
+        paths_.close_all();
+        paths_.open(PathCache::ROOT);
+        for (std::size_t at = 1; at < open_.size(); ++at) {
+            open_[at].path = paths_.add(open_[at - 1].path, labels_[at]);
+            paths_[open_[at].path].stamp = hits_.epoch();
+            paths_.open(open_[at].path);
+        }
+        limit_ = std::max(limit_, 2 * cache_size());
+    }
+
+    // An element of the document stands on the path; its number, where elements are counted.
+    std::uint32_t visit(std::uint32_t number, std::uint32_t parent) {
+        CachedPath& path = paths_[number];
+        if (path.stamp != hits_.epoch()) {
+            paths_.refresh(number);
+            path.stamp = hits_.epoch();
+            path.repeated = false;
+            path.last_element = NONE;
+            resolver_.add_visit(number);
+        } else if (!path.repeated) {
+            path.repeated = true;
+            resolver_.add_repeat(number);
+        }
+        if (!index_->needs_elements()) return NONE;
+        const std::uint32_t element = static_cast<std::uint32_t>(hits_.elements.size());
+        hits_.elements.push_back(
+            {number, parent, path.last_element, static_cast<std::uint32_t>(open_.size())});
+        path.last_element = element;
+        return element;
+    }
+
+    // An attribute or a text node.
+    void visit_leaf(std::uint32_t number, std::string_view value) {
+        CachedPath& path = paths_[number];
+        if (path.stamp != hits_.epoch()) paths_.refresh(number);
+        if (path.is_empty()) return;
+        const std::uint32_t element = visit(number, open_.back().element);
+        if (path.values != NONE) resolver_.add_value(path, element, value);
+        if (resolver_.is_full()) resolver_.flush(text_);
+    }
+
+    void end_run() {
+        if (!in_run_) return;
+        in_run_ = false;
+        const std::uint32_t path = enter(Labels::TEXT);
+        visit_leaf(path, std::string_view(text_).substr(run_begin_));
+        bound_queues();
+    }
+
+    // Neither what waits nor the text it refers to grows without end.
+    void bound_queues() {
+        const bool unused = collecting_ == 0 && text_.size() > LONG_TEXT;
+        if (unused || resolver_.is_full()) resolver_.flush(text_);
+        if (unused) text_.clear();
+    }
+
+    void ask(const Document& document, std::uint32_t pattern) {
+        if (hits_.is_accepted(pattern)) return;
+        if (programs_.size() > MOST_PROGRAMS) programs_.clear();
+        const auto [entry, is_new] = programs_.try_emplace(pattern);
+        if (is_new && !ProgramReader::read(index_->program_of(pattern), entry->second)) {
+            programs_.erase(entry);
+            throw std::runtime_error("the matcher holds a pattern that is damaged");
+        }
+        if (Evaluation(document, entry->second).matches()) hits_.accept(pattern);
+    }
+
+    const Index* index_ = nullptr;
+    std::uint64_t generation_ = NEVER_REMOVED;
+    std::size_t limit_ = 0;
+    Arena arena_;
+    PathCache paths_;
+    Hits hits_;
+    Join join_;
+    Resolver resolver_;
+    std::unordered_map<std::uint32_t, Program> programs_;
+
+    std::vector<Open> open_;
+    std::vector<std::uint32_t> labels_;
+    std::string text_;  // of the open elements and the run that want theirs
+    std::size_t run_begin_ = 0;
+    std::uint32_t collecting_ = 0;  // open elements that want their value
+    bool in_run_ = false;
+    std::atomic<std::size_t> reported_paths_ = 0, reported_bytes_ = 0;
+};
+
+}  // namespace twigcast::match

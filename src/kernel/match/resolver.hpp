@@ -1,0 +1,415 @@
+// From what a document showed to what it matches: paths that were met, values to be tested, and
+// units whose probes may all hold.
+//
+// Each of these looks into tables that are far larger than the processor's caches, and the document
+// decides where.  So the work is queued while the document is read and done in blocks: first all
+// memory of a block is asked for, then it is used.  That hides most of the waiting, which is
+// otherwise two thirds of the time with a hundred thousand tree patterns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "match/hits.hpp"
+#include "match/join.hpp"
+#include "match/path_cache.hpp"
+
+namespace twigcast::match {
+
+using namespace base;
+using namespace index;
+
+class Resolver {
+public:
+    Resolver(PathCache& paths, Hits& hits, Join& join) : paths_(paths), hits_(hits), join_(join) {}
+
+    void start(const Index& index) {
+        index_ = &index;
+        visits_.clear();
+        repeats_.clear();
+        tests_.clear();
+        texts_.clear();
+        pending_.clear();
+        triggering_.clear();
+        waiting_.clear();
+        asked_.clear();
+        exact_ = false;
+    }
+
+    // The document meets a path for the first time, and for the second.
+    void add_visit(std::uint32_t path) { visits_.push_back(path); }
+    void add_repeat(std::uint32_t path) { repeats_.push_back(path); }
+
+    // A node of the path has this value, which is kept here.
+    void add_value(const CachedPath& path, std::uint32_t element, std::string_view value) {
+        tests_.push_back({path.values, element, texts_.size() << 1 | 1, value.size()});
+        texts_.append(value);
+    }
+    // A node of the path has a value that begins there, in the text given to `flush`.
+    void add_value(const CachedPath& path, std::uint32_t element, std::size_t begin,
+                   std::size_t size) {
+        tests_.push_back({path.values, element, begin << 1, size});
+    }
+
+    bool is_full() const { return tests_.size() > MOST_WAITING || texts_.size() > MOST_WAITING; }
+
+    // Do what waits.  Paths must be as they were when it was queued.
+    void flush(std::string_view text) {
+        for (std::size_t at = 0; at < visits_.size(); ++at) {
+            if (at + AHEAD < visits_.size()) prefetch_lists(visits_[at + AHEAD]);
+            visit(visits_[at]);
+        }
+        visits_.clear();
+        for (const std::uint32_t path : repeats_) watch(path);
+        repeats_.clear();
+        for (std::size_t at = 0; at < tests_.size(); at += BLOCK) {
+            test_block(at, std::min(tests_.size(), at + BLOCK), text);
+        }
+        tests_.clear();
+        texts_.clear();
+    }
+
+    // Paths are about to be forgotten, and with them which element stands where.
+    void forget_paths(std::string_view text) {
+        flush(text);
+        each_pending([&](const CachedTrigger& trigger) { waiting_.push_back(trigger.unit); });
+        pending_.clear();
+        exact_ = true;
+    }
+
+    // The document is deeper than Join can handle.
+    void be_exact() { exact_ = true; }
+
+    // At the end of the document: accept the patterns of units that hold, and give the patterns to
+    // be asked exactly.
+    const std::vector<std::uint32_t>& find_units() {
+        each_pending([&](const CachedTrigger& trigger) { look_at(trigger); });
+        for (const std::uint32_t unit : waiting_) find_unit(unit);
+        for (const std::uint32_t probe : triggering_) {
+            std::uint32_t at = index_->probe(probe).triggers;
+            for (; at != NONE; at = index_->trigger(at).next) {
+                const Trigger& trigger = index_->trigger(at);
+                if (trigger.other == NONE || hits_.holds(trigger.other)) find_unit(trigger.unit);
+            }
+        }
+        if (hits_.is_full()) exact_ = true;
+        // A unit is met once for each path that its trigger holds on.
+        std::sort(undecided_.begin(), undecided_.end());
+        undecided_.erase(std::unique(undecided_.begin(), undecided_.end()), undecided_.end());
+        for (std::size_t at = 0; at < undecided_.size(); ++at) {
+            if (at + AHEAD < undecided_.size()) prefetch(&index_->unit(undecided_[at + AHEAD]));
+            if (at + AHEAD / 2 < undecided_.size()) {
+                prefetch(index_->branches(index_->unit(undecided_[at + AHEAD / 2])));
+            }
+            decide(index_->unit(undecided_[at]));
+        }
+        undecided_.clear();
+        std::sort(asked_.begin(), asked_.end());
+        asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
+        return asked_;
+    }
+
+private:
+    static constexpr std::size_t AHEAD = 8;
+    static constexpr std::size_t BLOCK = 16;
+    static constexpr std::size_t MOST_WAITING = std::size_t{1} << 16;
+
+    struct Test {
+        std::uint32_t values;
+        std::uint32_t element;
+        std::size_t begin;  // twice the offset in the text, or in `texts_` and one more
+        std::size_t size;
+    };
+
+    // A number that is to be sought among the intervals of a group.
+    struct Below {
+        std::uint32_t group;
+        std::uint32_t element;
+        std::size_t count;  // of those that begin at or below it
+        Value* value;
+    };
+
+    static void prefetch(const void* memory) { __builtin_prefetch(memory); }
+
+    // --- paths ----------------------------------------------------------------------------------
+
+    void prefetch_lists(std::uint32_t number) const {
+        const CachedPath& path = paths_[number];
+        const std::uint32_t* const first = paths_.list(path, PathCache::ACCEPTED).begin();
+        const std::uint32_t* const last = paths_.list(path, PathCache::WATCHES).end();
+        constexpr std::ptrdiff_t LINE = 16, LINES = 8;
+        for (std::ptrdiff_t at = 0; at < std::min(last - first, LINE * LINES); at += LINE) {
+            prefetch(first + at);
+        }
+    }
+
+    void visit(std::uint32_t number) {
+        const CachedPath& path = paths_[number];
+        const Span accepted = paths_.list(path, PathCache::ACCEPTED);
+        hits_.accept_all(accepted.begin(), accepted.end());
+        for (const std::uint32_t probe : paths_.list(path, PathCache::PROBES)) {
+            hits_.hold(probe, number, false, true);
+        }
+        watch(number);
+        if (!paths_.list(path, PathCache::TRIGGERS).empty()) {
+            pending_.push_back(
+                {path.lists[PathCache::TRIGGERS], path.lists[PathCache::TRIGGERS + 1]});
+        }
+    }
+
+    void watch(std::uint32_t path) {
+        for (const std::uint32_t watch : paths_.list(paths_[path], PathCache::WATCHES))
+            hits_.watch(watch);
+    }
+
+    // --- values ---------------------------------------------------------------------------------
+
+    std::string_view value_of(const Test& test, std::string_view text) const {
+        return ((test.begin & 1) != 0 ? std::string_view(texts_) : text)
+            .substr(test.begin >> 1, test.size);
+    }
+
+    void test_block(std::size_t begin, std::size_t end, std::string_view text) {
+        for (std::size_t at = begin; at < end; ++at) {
+            const char* const values =
+                reinterpret_cast<const char*>(&paths_.outcomes.values(tests_[at].values));
+            prefetch(values);
+            prefetch(values + sizeof(CachedValues) - 1);
+        }
+        values_.clear();
+        for (std::size_t at = begin; at < end; ++at) {
+            const CachedValues& values = paths_.outcomes.values(tests_[at].values);
+            Value& value = values_.emplace_back(value_of(tests_[at], text));
+            if (is_asked_for(values, value)) prefetch(equality_at(values, value));
+            if (values.intervals != values.intervals_end)
+                prefetch(&paths_.outcomes.intervals()[values.intervals]);
+        }
+        for (int stage = 0; stage < 3; ++stage) {
+            each_group(begin, end, [&](std::uint32_t group, std::size_t at) {
+                index_->values.prefetch_texts(group, values_[at - begin], index_->secret, stage);
+            });
+        }
+        queued_.clear();
+        for (std::size_t at = begin; at < end; ++at) test(tests_[at], values_[at - begin]);
+        for (const Below& below : below_) search_below(below);
+        below_.clear();
+        for (const auto& [cached, element] : queued_) hold(cached, element);
+        test_candidates(begin, end);
+    }
+
+    // What large groups have filed for the texts of a block.
+    void test_candidates(std::size_t begin, std::size_t end) {
+        candidates_.clear();
+        each_group(begin, end, [&](std::uint32_t group, std::size_t at) {
+            index_->values.search_texts(group, values_[at - begin], index_->secret, walked_,
+                                        [&](std::uint32_t probe) {
+                                            prefetch(&index_->probe(probe));
+                                            candidates_.push_back({probe, at});
+                                        });
+        });
+        for (const auto& [probe, at] : candidates_) {
+            prefetch(index_->predicate_of(index_->probe(probe)).data());
+        }
+        for (const auto& [probe, at] : candidates_) {
+            if (passes(probe, values_[at - begin])) hold(probe, tests_[at].element);
+        }
+    }
+
+    template <class Visit>
+    void each_group(std::size_t begin, std::size_t end, Visit visit) const {
+        for (std::size_t at = begin; at < end; ++at) {
+            const CachedValues& values = paths_.outcomes.values(tests_[at].values);
+            for (std::uint32_t group = values.groups; group < values.groups_end; ++group) {
+                visit(*paths_.list(group, 1).begin(), at);
+            }
+        }
+    }
+
+    bool is_asked_for(const CachedValues& values, Value& value) const {
+        return value.text.size() <= values.longest && values.equality_mask != NONE &&
+               values.may_have(value.hash(index_->secret));
+    }
+    const CachedEquality* equality_at(const CachedValues& values, Value& value) const {
+        const std::size_t slot = value.hash(index_->secret) & values.equality_mask;
+        return &paths_.outcomes.equalities()[values.equalities + slot];
+    }
+
+    void test(const Test& test, Value& value) {
+        const CachedValues& values = paths_.outcomes.values(test.values);
+        if (is_asked_for(values, value)) test_equalities(values, test.element, value);
+        if (values.intervals != values.intervals_end) test_intervals(values, test.element, value);
+        for (std::uint32_t at = values.groups; at < values.groups_end; ++at) {
+            test_numbers(*paths_.list(at, 1).begin(), test.element, value);
+        }
+    }
+
+    void queue(const CachedProbe& cached, std::uint32_t element) {
+        prefetch(paths_.list(cached.outcome, 2).begin());
+        queued_.push_back({cached, element});
+    }
+
+    void test_equalities(const CachedValues& values, std::uint32_t element, Value& value) {
+        const CachedEquality* const table = paths_.outcomes.equalities().data() + values.equalities;
+        const std::uint64_t hash = value.hash(index_->secret);
+        for (std::size_t slot = hash & values.equality_mask; table[slot].probe.probe != NONE;
+             slot = (slot + 1) & values.equality_mask) {
+            const CachedProbe& cached = table[slot].probe;
+            if (table[slot].hash == hash && equals(cached, value)) queue(cached, element);
+        }
+    }
+
+    bool equals(const CachedProbe& cached, Value& value) const {
+        const std::uint32_t* const outcome = paths_.list(cached.outcome, 2).begin();
+        const std::uint32_t* const length = outcome + 2 + outcome[0] + outcome[1];
+        if (*length == NONE) return passes(cached.probe, value);
+        return value.text == std::string_view(reinterpret_cast<const char*>(length + 1), *length);
+    }
+
+    void test_intervals(const CachedValues& values, std::uint32_t element, Value& value) {
+        const double number = value.number();
+        if (number != number) return;
+        for (std::uint32_t at = values.intervals; at < values.intervals_end; ++at) {
+            const CachedInterval& interval = paths_.outcomes.intervals()[at];
+            if (number < interval.low) return;
+            if (number > interval.high) continue;
+            if (interval.complete || passes(interval.probe.probe, value))
+                queue(interval.probe, element);
+        }
+    }
+
+    void test_numbers(std::uint32_t group, std::uint32_t element, Value& value) {
+        if (index_->values.group(group).blocks == NONE) return;
+        const double number = value.number();
+        if (number != number) return;
+        const CopiedGroup copied = paths_.outcomes.intervals_of(*index_, group);
+        if (copied.count != 0) {
+            below_.push_back({group, element, copied.begin_below(number), &value});
+        } else {
+            index_->values.search_numbers(group, number, [&](std::uint32_t probe, bool complete) {
+                if (complete || passes(probe, value)) hold(probe, element);
+            });
+        }
+    }
+
+    void search_below(const Below& below) {
+        const CopiedGroup copied = paths_.outcomes.intervals_of(*index_, below.group);
+        copied.search(below.value->number(), below.count, [&](const CachedInterval& interval) {
+            if (interval.complete || passes(interval.probe.probe, *below.value)) {
+                queue(interval.probe, below.element);
+            }
+        });
+    }
+
+    bool passes(std::uint32_t probe, Value& value) const {
+        return predicate_holds(index_->predicate_of(index_->probe(probe)), value);
+    }
+
+    void hold(const CachedProbe& cached, std::uint32_t element) {
+        if (!hits_.hold(cached.probe, element, true, cached.joined)) return;
+        const Span counts = paths_.list(cached.outcome, 2);
+        const std::uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
+        hits_.accept_all(counts.end(), counts.end() + patterns);
+        const std::uint32_t begin = cached.outcome + 2 + patterns;
+        if (triggers != 0) pending_.push_back({begin, begin + triggers});
+    }
+
+    // The same for a probe that no path has copied.
+    void hold(std::uint32_t number, std::uint32_t element) {
+        const Probe& probe = index_->probe(number);
+        if (!hits_.hold(number, element, true, probe.joined != 0)) return;
+        for (std::uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
+            hits_.accept(index_->link(at).value);
+        }
+        if (probe.triggers != NONE) triggering_.push_back(number);
+    }
+
+    // --- units ----------------------------------------------------------------------------------
+
+    template <class Visit>
+    void each_pending(Visit visit) const {
+        for (std::size_t at = 0; at < pending_.size(); ++at) {
+            if (at + AHEAD < pending_.size()) prefetch(paths_.trigger(pending_[at + AHEAD].first));
+            const CachedTrigger* const last = paths_.trigger(pending_[at].second);
+            for (const CachedTrigger* trigger = paths_.trigger(pending_[at].first); trigger < last;
+                 trigger = trigger->next()) {
+                visit(*trigger);
+            }
+        }
+    }
+
+    void look_at(const CachedTrigger& trigger) {
+        if (trigger.other != NONE && !hits_.holds(trigger.other)) return;
+        const std::uint32_t* const probes = trigger.first_probe();
+        for (std::uint32_t at = 0; at < trigger.probes; ++at) {
+            if (!hits_.holds(probes[at])) return;
+        }
+        const std::uint32_t* const watches = trigger.first_watch();
+        bool single = trigger.watches != 0;
+        for (std::uint32_t at = 0; at < trigger.watches; ++at) {
+            single = single && hits_.is_single(watches[at]);
+        }
+        if (single) {
+            hits_.accept(trigger.pattern);
+        } else if (!hits_.is_accepted(trigger.pattern)) {
+            undecided_.push_back(trigger.unit);
+        }
+    }
+
+    void find_unit(std::uint32_t number) {
+        const Unit& unit = index_->unit(number);
+        if (hits_.is_accepted(unit.pattern)) return;
+        const Branch* const branches = index_->branches(unit);
+        bool single = unit.needs_check == 0;
+        for (std::uint32_t at = 0; at < unit.count; ++at) {
+            const Branch& branch = branches[at];
+            if (branch.probe != NONE) {
+                if (!hits_.holds(branch.probe)) return;
+            } else {
+                single = single && hits_.is_single(index_->watch_at(branch.node));
+            }
+        }
+        if (single) {
+            hits_.accept(unit.pattern);
+        } else {
+            undecided_.push_back(number);
+        }
+    }
+
+    // All probes of the unit hold, but perhaps not together.
+    void decide(const Unit& unit) {
+        if (hits_.is_accepted(unit.pattern)) return;
+        if (unit.needs_check != 0 || exact_) {
+            if (index_->pattern(unit.pattern).living != 0) asked_.push_back(unit.pattern);
+        } else if (join_.holds(*index_, unit)) {
+            hits_.accept(unit.pattern);
+        }
+    }
+
+    const Index* index_ = nullptr;
+    PathCache& paths_;
+    Hits& hits_;
+    Join& join_;
+
+    std::vector<std::uint32_t> visits_, repeats_;
+    std::vector<Test> tests_;
+    std::string texts_;  // of attributes that wait to be tested
+    std::vector<Value> values_;
+    std::vector<Below> below_;
+    Walked walked_;
+    std::vector<std::pair<std::uint32_t, std::size_t>> candidates_;  // probes, and which test
+    std::vector<std::pair<CachedProbe, std::uint32_t>> queued_;
+
+    // Ranges of triggers in the cache's lists.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pending_;
+    std::vector<std::uint32_t> triggering_;  // probes, beside those
+    std::vector<std::uint32_t> waiting_;     // units whose triggers are forgotten
+    std::vector<std::uint32_t> undecided_;   // units whose probes all hold
+    std::vector<std::uint32_t> asked_;       // patterns
+    bool exact_ = false;                     // elements cannot be joined by their paths
+};
+
+}  // namespace twigcast::match

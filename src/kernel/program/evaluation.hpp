@@ -1,0 +1,341 @@
+// Whether a pattern is in a document, exactly.
+//
+// Each instruction is evaluated once, for all the nodes that matter at once: `keep` takes the
+// nodes at which a condition is asked, in document order, and leaves those where it holds.  For a
+// step that is
+//
+//     asked ──reach──► nodes that the step leads to ──keep, each condition──► fit ──► asked that
+//                                                                             reach a fit one
+//
+// `exists` only says whether a condition holds at any of them, so it need not go back to the nodes
+// asked; a pattern that is one path never leaves it.
+//
+// Time: the number of instructions times the number of nodes (times a logarithm where a set of
+// children has to be sorted), whatever the pattern and however deep the document; nothing recurses
+// but over the pattern.  Evaluating node by node instead is exponential in the number of `//`.
+// Memory: a bit for each node of the document and level of the pattern, so about as much as the
+// document itself at worst; see `node_set.hpp`.
+// Rejected: bitmaps for the sets that are worked on, which are as simple but pay for the whole
+// document at each step, while most steps lead to few nodes.
+//
+// The exception to the bound: a number is read anew for each node, so nested elements that all
+// hold one huge number cost its length times their depth.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/comparison.hpp"
+#include "base/number_text.hpp"
+#include "program/node_set.hpp"
+#include "program/occurrences.hpp"
+#include "program/program.hpp"
+#include "xml/document.hpp"
+
+namespace twigcast::program {
+
+using namespace base;
+using namespace xml;
+
+class Evaluation {
+public:
+    Evaluation(const Document& document, const Program& program)
+        : document_(document), nodes_(document.nodes.data()), program_(program) {
+        tests_.reserve(program.tests.size());
+        for (const NodeTest& test : program.tests) tests_.push_back(resolve(test));
+    }
+
+    bool matches() {
+        for (const std::uint32_t alternative : program_.alternatives) {
+            if (exists(alternative, {0})) return true;
+        }
+        return false;
+    }
+
+private:
+    // A node test in terms of this document's labels: label & mask == wanted, or, where names of
+    // several numbers pass, by number.
+    struct LabelTest {
+        std::uint32_t mask;
+        std::uint32_t wanted;
+        std::vector<bool> names;
+
+        bool accepts(std::uint32_t label) const {
+            return (label & mask) == wanted && (names.empty() || names[name_of(label)]);
+        }
+    };
+
+    LabelTest resolve(const NodeTest& test) const {
+        const std::uint32_t kind = make_label(test.kind, 0);
+        if (test.kind == Kind::text || (test.any_namespace && test.any_local)) return {3, kind, {}};
+        if (!test.any_namespace && !test.any_local) {
+            const std::uint32_t name = document_.names.find(test.name);
+            if (name == NONE) return {0, 1, {}};  // no label passes
+            return {NONE, make_label(test.kind, name), {}};
+        }
+        std::vector<bool> names(document_.names.size());
+        for (std::uint32_t name = 0; name < document_.names.size(); ++name) {
+            names[name] =
+                (test.any_namespace || document_.names.namespace_of(name) == test.space) &&
+                (test.any_local || document_.names.local_of(name) == test.local);
+        }
+        return {3, kind, std::move(names)};
+    }
+
+    // --- conditions -----------------------------------------------------------------------
+
+    // Whether the condition holds at any of `asked`.  All conditions of a step but the last are
+    // kept to, the last is asked in turn: no recursion along a path.
+    bool exists(std::uint32_t number, NodeSet asked) {
+        while (true) {
+            const Instruction& instruction = program_.instructions[number];
+            switch (instruction.operation) {
+                case Operation::step: asked = reach(instruction, asked); break;
+                case Operation::both: break;
+                case Operation::either: return exists_either(instruction, std::move(asked));
+                case Operation::value:
+                case Operation::first_node:
+                case Operation::negation: keep(number, asked); return !asked.empty();
+            }
+            if (instruction.children_begin == instruction.children_end) return !asked.empty();
+            keep_all(instruction.children_begin, instruction.children_end - 1, asked);
+            if (asked.empty()) return false;
+            number = program_.children[instruction.children_end - 1];
+        }
+    }
+
+    bool exists_either(const Instruction& instruction, NodeSet&& asked) {
+        const ParkedSet parked = park(std::move(asked));
+        for (std::uint32_t at = instruction.children_begin; at < instruction.children_end; ++at) {
+            if (exists(program_.children[at], parked.copy())) return true;
+        }
+        return false;
+    }
+
+    void keep(std::uint32_t number, NodeSet& asked) {
+        const Instruction& instruction = program_.instructions[number];
+        switch (instruction.operation) {
+            case Operation::step: {
+                NodeSet fit = reach(instruction, asked);
+                ParkedSet parked = park(std::move(asked));
+                keep_all(instruction.children_begin, instruction.children_end, fit);
+                asked = parked.take();
+                return keep_above(instruction, asked, fit);
+            }
+            case Operation::value: return keep_valued(instruction, asked);
+            case Operation::first_node: return keep_first(instruction, asked);
+            case Operation::both:
+                return keep_all(instruction.children_begin, instruction.children_end, asked);
+            case Operation::either: {
+                ParkedSet parked = park(NodeSet(asked));
+                for (std::uint32_t at = instruction.children_begin;
+                     at < instruction.children_end && !asked.empty(); ++at) {
+                    keep_not(program_.children[at], asked);
+                }
+                asked = without(parked.take(), asked);
+                return;
+            }
+            case Operation::negation:
+                return keep_not(program_.children[instruction.children_begin], asked);
+        }
+    }
+
+    void keep_all(std::uint32_t begin, std::uint32_t end, NodeSet& asked) {
+        for (std::uint32_t at = begin; at < end && !asked.empty(); ++at) {
+            keep(program_.children[at], asked);
+        }
+    }
+
+    void keep_not(std::uint32_t number, NodeSet& asked) {
+        ParkedSet parked = park(NodeSet(asked));
+        keep(number, asked);
+        asked = without(parked.take(), asked);
+    }
+
+    ParkedSet park(NodeSet&& nodes) const { return {std::move(nodes), document_.nodes.size()}; }
+
+    template <class Holds>
+    static void keep_where(NodeSet& asked, Holds holds) {
+        std::size_t kept = 0;
+        for (const std::uint32_t node : asked) {
+            if (holds(node)) asked[kept++] = node;
+        }
+        asked.resize(kept);
+    }
+
+    void keep_valued(const Instruction& test, NodeSet& asked) const {
+        if (is_numeric(test.comparison)) {
+            const NumberComparison comparison = number_comparison(test.comparison);
+            return keep_where(asked, [&](auto node) {
+                const double number = to_number(document_.value_of(node));
+                return compare_numbers(number, comparison, test.number);
+            });
+        }
+        const std::string_view operand = test.operand;
+        if (test.comparison == Comparison::contains) {
+            Occurrences occurrences(operand);
+            return keep_where(
+                asked, [&](auto node) { return occurrences.is_in(document_.value_of(node)); });
+        }
+        const TextComparison comparison = text_comparison(test.comparison);
+        return keep_where(asked, [&](auto node) {
+            return compare_text(document_.value_of(node), comparison, operand);
+        });
+    }
+
+    // --- steps ----------------------------------------------------------------------------
+
+    // The nodes that a step leads to from any of `from`, its conditions not yet asked.
+    NodeSet reach(const Instruction& step, const NodeSet& from) {
+        const LabelTest& test = tests_[step.test];
+        NodeSet reached;
+        if (test.mask == 0) return reached;
+        if (step.descendant) {
+            reach_descendants(step, test, from, reached);
+        } else {
+            reach_children(step, test, from, reached);
+        }
+        return reached;
+    }
+
+    void reach_children(const Instruction& step, const LabelTest& test, const NodeSet& from,
+                        NodeSet& reached) const {
+        const bool attributes = kind_of(test.wanted) == Kind::attribute;
+        for (const std::uint32_t above : from) {
+            std::uint32_t index = 0;
+            const std::uint32_t end = nodes_[above].end;
+            for (std::uint32_t node = above + 1; node < end; node = nodes_[node].end) {
+                const std::uint32_t label = nodes_[node].label;
+                if (attributes && kind_of(label) != Kind::attribute) break;
+                if (test.accepts(label) && is_asked(step, ++index)) reached.push_back(node);
+            }
+        }
+        // Where one of `from` lies below another, their children alternate.
+        if (!std::is_sorted(reached.begin(), reached.end()))
+            std::sort(reached.begin(), reached.end());
+    }
+
+    void reach_descendants(const Instruction& step, const LabelTest& test, const NodeSet& from,
+                           NodeSet& reached) {
+        const bool counted = step.position != 0;
+        if (counted) counts_.assign(document_.nodes.size(), 0);
+        std::uint32_t done = 0;
+        for (const std::uint32_t above : from) {
+            if (above < done) continue;  // below one that was searched
+            done = nodes_[above].end;
+            for (std::uint32_t node = above + 1; node < done; ++node) {
+                if (!test.accepts(nodes_[node].label)) continue;
+                if (counted && !is_asked(step, ++counts_[nodes_[node].parent])) continue;
+                reached.push_back(node);
+            }
+        }
+    }
+
+    static bool is_asked(const Instruction& step, std::uint32_t index) {
+        return step.position == 0 ||
+               compare_numbers(index, number_comparison(step.comparison), step.position);
+    }
+
+    // Keep those of `asked` from which the step leads to one of `fit`.
+    void keep_above(const Instruction& step, NodeSet& asked, const NodeSet& fit) {
+        if (fit.empty()) return asked.clear();
+        if (asked.size() == 1) return;  // all that fit were reached from there
+        if (step.descendant) {
+            auto next = fit.begin();
+            keep_where(asked, [&](std::uint32_t node) {
+                while (next != fit.end() && *next <= node) ++next;
+                return next != fit.end() && *next < nodes_[node].end;
+            });
+        } else {
+            marks_.resize(document_.nodes.size());
+            for (const std::uint32_t node : fit) marks_[nodes_[node].parent] = 1;
+            keep_where(asked, [&](std::uint32_t node) { return marks_[node] != 0; });
+            for (const std::uint32_t node : fit) marks_[nodes_[node].parent] = 0;
+        }
+    }
+
+    // --- the first node of a path -----------------------------------------------------------
+
+    // Forwards along the path, the nodes that each step leads to; then backwards, for each of
+    // them the first node that the rest of the path selects from there.
+    void keep_first(const Instruction& instruction, NodeSet& asked) {
+        const std::uint32_t* const steps = program_.children.data() + instruction.children_begin;
+        const std::uint32_t length = instruction.children_end - instruction.children_begin;
+        std::vector<ParkedSet> levels;
+        NodeSet below = asked;
+        levels.push_back(park(std::move(asked)));
+        for (std::uint32_t at = 0; at < length; ++at) {
+            const Instruction& step = program_.instructions[steps[at]];
+            below = reach(step, below);
+            keep_all(step.children_begin, step.children_end, below);
+            if (below.empty()) return asked.clear();
+            if (at + 1 < length) levels.push_back(park(NodeSet(below)));
+        }
+        std::vector<std::uint32_t> firsts = below;
+        for (std::uint32_t at = length; at-- > 0;) {
+            asked = levels[at].take();
+            const bool descendant = program_.instructions[steps[at]].descendant;
+            firsts =
+                descendant ? first_below(asked, below, firsts) : first_child(asked, below, firsts);
+            below = asked;
+        }
+        NodeSet selected = firsts;
+        std::sort(selected.begin(), selected.end());
+        selected.erase(std::unique(selected.begin(), selected.end()), selected.end());
+        if (!selected.empty() && selected.back() == NONE) selected.pop_back();
+        keep_valued(instruction, selected);
+        auto first = firsts.begin();
+        keep_where(asked, [&](std::uint32_t) {
+            return std::binary_search(selected.begin(), selected.end(), *first++);
+        });
+    }
+
+    // For each node above, the least of the `firsts` of its children below.
+    std::vector<std::uint32_t> first_child(const NodeSet& above, const NodeSet& below,
+                                           const std::vector<std::uint32_t>& firsts) {
+        counts_.assign(document_.nodes.size(), NONE);
+        for (std::size_t at = 0; at < below.size(); ++at) {
+            std::uint32_t& least = counts_[nodes_[below[at]].parent];
+            least = std::min(least, firsts[at]);
+        }
+        std::vector<std::uint32_t> result;
+        result.reserve(above.size());
+        for (const std::uint32_t node : above) result.push_back(counts_[node]);
+        return result;
+    }
+
+    // For each node above, the least of the `firsts` of those below that lie in its subtree.
+    // From the last node to the first; `open` holds the subtrees behind that are not yet part of
+    // a larger one, the nearest on top, each with its least.
+    std::vector<std::uint32_t> first_below(const NodeSet& above, const NodeSet& below,
+                                           const std::vector<std::uint32_t>& firsts) const {
+        std::vector<std::uint32_t> result(above.size());
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> open;
+        std::size_t left = below.size();
+        for (std::size_t at = above.size(); at-- > 0;) {
+            const std::uint32_t node = above[at];
+            for (; left > 0 && below[left - 1] > node; --left) {
+                open.emplace_back(below[left - 1], firsts[left - 1]);
+            }
+            std::uint32_t least = NONE;
+            while (!open.empty() && open.back().first < nodes_[node].end) {
+                least = std::min(least, open.back().second);
+                open.pop_back();
+            }
+            if (least != NONE) open.emplace_back(node, least);
+            result[at] = least;
+        }
+        return result;
+    }
+
+    const Document& document_;
+    const Node* nodes_;
+    const Program& program_;
+    std::vector<LabelTest> tests_;
+    std::vector<std::uint8_t> marks_;    // all zero between uses
+    std::vector<std::uint32_t> counts_;  // for each node, set anew at each use
+};
+
+}  // namespace twigcast::program
