@@ -9,7 +9,7 @@ JAVA := .venv/java-home/bin/java
 # A DTD of the world outside, where the folder of real data is beside this checkout.
 REAL_DTD := $(wildcard ../shared/data/dtd/nitf-2-5.dtd)
 
-.PHONY: help setup demo test lint nightly bench docs constraints clean
+.PHONY: help setup demo test lint nightly sanitize bench docs constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ lint: setup ## ruff, ruff format, mypy strict, clang-format
 
 nightly: lint ## all tests, the long ones too, with many more random cases
 	$(VENV)/pytest -n 2 --dist loadgroup --hypothesis-profile=nightly
+
+sanitize: setup ## the tests of the kernel and a short fuzzing, with sanitizers
+	@tools/sanitize.sh
 
 bench: setup ## our own speed, beside peers
 	$(VENV)/twigcast bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench
