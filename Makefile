@@ -10,7 +10,7 @@ SPARK_CLASSES := .venv/spark-classes.jsa
 # A DTD of the world outside, where the folder of real data is beside this checkout.
 REAL_DTD := $(wildcard ../shared/data/dtd/nitf-2-5.dtd)
 
-.PHONY: help setup demo test lint nightly bench docs wheel constraints clean
+.PHONY: help setup demo test lint nightly sanitize bench docs wheel constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ lint: setup ## ruff, ruff format, mypy strict, clang-format, the schema of workf
 
 nightly: lint $(SPARK_CLASSES) ## all tests, the long ones too, with many more random cases
 	$(VENV)/pytest -n 2 --dist loadgroup --hypothesis-profile=nightly
+
+sanitize: setup ## the tests of the kernel and a short fuzzing, with sanitizers
+	@tools/sanitize.sh
 
 bench: setup ## our own speed, beside peers
 	$(VENV)/twigcast-lab bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench

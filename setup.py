@@ -14,10 +14,18 @@ from setuptools import Extension, setup
 SOURCES = Path("src/twigcast")
 KERNEL = Path("src/kernel")
 GENERATED = Path("build/kernel")
-# With TWIGCAST_DEBUG set, the modules keep their symbols; otherwise they take a fifth of the space.
-IS_DEBUG = bool(os.environ.get("TWIGCAST_DEBUG"))
+
 # A switch that leaves out an operator is an error.
-COMPILE_ARGUMENTS = ["-std=c++17", "-O3", "-Werror=switch-enum", "-g" if IS_DEBUG else "-g0"]
+COMPILE_ARGUMENTS = ["-std=c++17", "-Werror=switch-enum"]
+LINK_ARGUMENTS = []
+if os.environ.get("TWIGCAST_SANITIZE"):  # `make sanitize`; the first finding ends the process
+    LINK_ARGUMENTS += ["-fsanitize=address,undefined"]
+    COMPILE_ARGUMENTS += [*LINK_ARGUMENTS, "-fno-sanitize-recover=all", "-O1", "-g"]
+elif os.environ.get("TWIGCAST_DEBUG"):  # with symbols, for debuggers and profilers
+    COMPILE_ARGUMENTS += ["-O3", "-g"]
+else:  # without symbols, which would be nine tenths of the modules
+    COMPILE_ARGUMENTS += ["-O3", "-g0"]
+    LINK_ARGUMENTS += ["-Wl,-s"] if sys.platform == "linux" else []
 
 
 def kernel(package: str, module: str) -> Extension:
@@ -34,13 +42,8 @@ def kernel(package: str, module: str) -> Extension:
         ],
         include_dirs=[str(KERNEL), str(GENERATED)],
         language="c++",
-        extra_compile_args=[
-            "-std=c++17",
-            "-O3",
-            "-Werror=switch-enum",
-            "-g" if IS_DEBUG else "-g0",
-        ],
-        extra_link_args=["-Wl,-s"] if sys.platform == "linux" and not IS_DEBUG else [],
+        extra_compile_args=COMPILE_ARGUMENTS,
+        extra_link_args=LINK_ARGUMENTS,
     )
 
 
