@@ -17,7 +17,6 @@ _Keys = tuple[str, ...] | dict[str, None]
 
 
 @dataclass(frozen=True, slots=True)
-@exact_keywords
 class CoverIndexStats:
     """How large an index is."""
 
@@ -28,6 +27,7 @@ class CoverIndexStats:
     """The nodes of the factorization tree: steps of all patterns, shared beginnings once."""
 
 
+@exact_keywords
 class CoverIndex(SubscriptionSet):
     """Subscriptions under keys, and which of them a pattern covers or is covered by.
 
