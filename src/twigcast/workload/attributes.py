@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from twigcast.errors import WorkloadError
 from twigcast.schema import Attribute, ElementDeclaration
 from twigcast.workload.chance import Draw, below, between
@@ -116,6 +114,6 @@ class Identifiers:
             self._chunks[slot] = f' {name}="i1"'
         for slot, attribute in self._waiting if self._count else ():
             many = between(draw, 1, _MOST_REFERENCES) if attribute.kind == "idrefs" else 1
-            targets: Sequence[str] = [f"i{1 + below(draw, self._count)}" for _ in range(many)]
+            targets = [f"i{1 + below(draw, self._count)}" for _ in range(many)]
             self._chunks[slot] = f' {attribute.name}="{" ".join(targets)}"'
         return True

@@ -282,33 +282,12 @@ def element_models(
         )
         for name, declaration in elements.declarations.items()
     }
-    for name, declaration in elements.declarations.items():
-        content = declaration.content
-        part: Part
-        if isinstance(content, models.Text):
-            part = Characters(domains.text(name))
-        elif isinstance(content, (models.Mixed, models.Any)):
-            below_it = [by_name[child] for child in elements.children[name]]
-            part = Blend(below_it, repeats, domains.prose(name))
-        elif isinstance(content, models.Empty):
-            part = Part()
-        else:
-            part = _compile(content, by_name, elements, repeats, optional)
-        by_name[name].content = part
-    _prepare(by_name, elements, levels)
-    return by_name
 
-
-def _compile(
-    content: models.Expression,
-    by_name: dict[str, ElementModel],
-    elements: UsableElements,
-    repeats: int,
-    optional: float,
-) -> Part:
-    """The part for an expression that can be completed."""
+    def completes(expression: models.Expression) -> bool:
+        return levels_of(expression, elements.levels) < float("inf")
 
     def compile_part(expression: models.Expression) -> Part:
+        """The part for an expression that can be completed."""
         if isinstance(expression, models.Name):
             return One(by_name[expression.name])
         if isinstance(expression, models.Sequence):
@@ -322,10 +301,19 @@ def _compile(
             return Again(part, expression.minimum, max(repeats, expression.minimum))
         return Maybe(part, optional)
 
-    def completes(expression: models.Expression) -> bool:
-        return levels_of(expression, elements.levels) < float("inf")
-
-    return compile_part(content)
+    for name, declaration in elements.declarations.items():
+        content = declaration.content
+        if isinstance(content, models.Text):
+            by_name[name].content = Characters(domains.text(name))
+        elif isinstance(content, (models.Mixed, models.Any)):
+            below_it = [by_name[child] for child in elements.children[name]]
+            by_name[name].content = Blend(below_it, repeats, domains.prose(name))
+        elif isinstance(content, models.Empty):
+            by_name[name].content = Part()
+        else:
+            by_name[name].content = compile_part(content)
+    _prepare(by_name, elements, levels)
+    return by_name
 
 
 def _prepare(by_name: dict[str, ElementModel], elements: UsableElements, levels: int) -> None:
