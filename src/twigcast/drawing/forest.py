@@ -53,23 +53,12 @@ class Forest(Generic[Node]):
         return [node for node in self.depth if node in chosen]
 
     def spread(self, widths: Mapping[Node, float]) -> tuple[dict[Node, float], float]:
-        """The middle of each node of a single tree, from 0 to the width of all, and that width.
-
-        Small subtrees between large ones lean to the side on which they were added.  So the result
-        is the mean of both directions: what stands apart in both stands apart in the mean.
-        """
-        one, other = self._spread_from(widths, 1), self._spread_from(widths, -1)
-        sides = {node: (one[node] - other[node]) / 2 for node in one}
-        left = min(side - widths[node] / 2 for node, side in sides.items())
-        right = max(side + widths[node] / 2 for node, side in sides.items())
-        return {node: side - left for node, side in sides.items()}, right - left
-
-    def _spread_from(self, widths: Mapping[Node, float], step: int) -> dict[Node, float]:
-        offsets: dict[Node, float] = {}
+        """The middle of each node of a single tree, from 0 to the width of all, and that width."""
+        offsets = dict.fromkeys(self.roots, 0.0)  # from the parent
         outlines: dict[Node, list[tuple[float, float]]] = {}  # of subtrees, level by level
         for node in reversed(self.depth):
             outline: list[tuple[float, float]] = []
-            children = self.children[node][::step]
+            children = self.children[node]
             for child in children:
                 own = outlines.pop(child)
                 pairs = list(zip(outline, own, strict=False))
@@ -84,7 +73,11 @@ class Forest(Generic[Node]):
             half = widths[node] / 2
             below = [(left - middle, right - middle) for left, right in outline]
             outlines[node] = [(-half, half), *below]
+        edges = [edge for outline in outlines.values() for edge in outline]
+        start = min(left for left, _ in edges)
         sides: dict[Node, float] = {}
         for node in self.depth:
-            sides[node] = sides[self.parent[node]] + offsets[node] if node in self.parent else 0.0
-        return sides
+            sides[node] = offsets[node] + (
+                sides[self.parent[node]] if node in self.parent else -start
+            )
+        return sides, max(right for _, right in edges) - start

@@ -87,25 +87,7 @@ def draw_overlay(
     :class:`~twigcast.errors.OverlayError` for links and brokers that the overlay does not have,
     and for counts that cannot be.
     """
-    carried = dict[Pair, int]((traffic or _NOTHING).items())
-    lost = dict[Pair, int](wasted.items())
-    for link in (*carried, *lost):
-        name, messages, useless = "-".join(link), carried.get(link, 0), lost.get(link, 0)
-        if link not in overlay.links:
-            raise OverlayError(f"traffic is on links of the overlay, and {name} is none")
-        if messages < 0:
-            raise OverlayError(f"the link {name}: there cannot be {messages} messages on it")
-        if not 0 <= useless <= messages:
-            raise OverlayError(
-                f"the link {name}: {useless} messages of {messages} cannot be wasted"
-            )
-    for broker, count in clients.items():
-        if broker not in overlay:
-            raise OverlayError(f"there is no broker {broker!r} for {count} clients to be at")
-        if count < 0:
-            raise OverlayError(f"the broker {broker!r} cannot have {count} clients")
-    picture = _Picture(overlay, carried, clients, lost, counts_messages=traffic is not None)
-    return picture.draw(printable(title))
+    return _Picture(overlay, traffic, clients, wasted).draw(printable(title))
 
 
 class _Picture:
@@ -114,18 +96,17 @@ class _Picture:
     def __init__(
         self,
         overlay: Graph,
-        traffic: Mapping[Pair, int],
+        traffic: Mapping[LinkT, int] | None,
         clients: Mapping[str, int],
-        wasted: Mapping[Pair, int],
-        *,
-        counts_messages: bool,
+        wasted: Mapping[LinkT, int],
     ) -> None:
         self._overlay = overlay
-        self._traffic = traffic
+        self._counts_messages = traffic is not None
+        self._traffic = dict[Pair, int]((traffic or _NOTHING).items())
+        self._wasted = dict[Pair, int](wasted.items())
         self._clients = clients
-        self._wasted = wasted
-        self._counts_messages = counts_messages
-        self._busiest = max(traffic.values(), default=0)
+        self._check()
+        self._busiest = max(self._traffic.values(), default=0)
         self._look = look = next((each for most, each in _LOOKS if len(overlay) <= most), _SMALLEST)
         self._labels = {broker: shorten(broker, _LONGEST_LABEL) for broker in overlay}
         longest = max(map(columns, self._labels.values()), default=0)
@@ -137,13 +118,31 @@ class _Picture:
         widest = max(map(self._width, overlay), default=0.0)
         side = widest + 14 if self._is_boxed else 0.0
         spacing = Spacing(max(look.side, side), look.level, widest / 2 + 14)
-        self._layout = lay_out(overlay, spacing, traffic)
+        self._layout = lay_out(overlay, spacing, self._traffic)
         self._scale = min(1.0, WIDEST / max(*self._layout.frame, 1.0))
         self._curves = {link: self._curve(link) for link in overlay.links}
         # Where many links meet, the broker and an eighth of each link may be a single blot.
         most = max((len(overlay.neighbours(broker)) for broker in overlay), default=0)
         blot = max(1.3 * tau * look.radius / max(most, 1), spacing.side / 8)
         self._thickest = min(look.thickest, blot)
+
+    def _check(self) -> None:
+        for link in (*self._traffic, *self._wasted):
+            name = "-".join(link)
+            messages, wasted = self._traffic.get(link, 0), self._wasted.get(link, 0)
+            if link not in self._overlay.links:
+                raise OverlayError(f"traffic is on links of the overlay, and {name} is none")
+            if messages < 0:
+                raise OverlayError(f"the link {name}: there cannot be {messages} messages on it")
+            if not 0 <= wasted <= messages:
+                raise OverlayError(
+                    f"the link {name}: {wasted} messages of {messages} cannot be wasted"
+                )
+        for broker, count in self._clients.items():
+            if broker not in self._overlay:
+                raise OverlayError(f"there is no broker {broker!r} for {count} clients to be at")
+            if count < 0:
+                raise OverlayError(f"the broker {broker!r} cannot have {count} clients")
 
     def _width(self, broker: str) -> float:
         words = svg.text_width(self._labels[broker], self._look.font)

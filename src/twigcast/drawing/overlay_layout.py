@@ -24,11 +24,10 @@ Cost: linear in brokers and links, times the depth of the tree where subtrees ar
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import ceil, cos, sin, sqrt, tau
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from twigcast.drawing.curves import Point
 from twigcast.drawing.forest import Forest
@@ -65,8 +64,7 @@ class Graph(Protocol):
     def __len__(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Spacing:
+class Spacing(NamedTuple):
     """The distances between brokers, side by side and by level, and the ``room`` around all."""
 
     side: float
@@ -74,8 +72,7 @@ class Spacing:
     room: float
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """A point between (0, 0) and ``frame`` for each broker, and which links form the tree."""
 
     points: dict[str, Point]

@@ -282,15 +282,6 @@ def _read_tables(content: Mapping[str, Any]) -> _Tables:
         int(table): (name, {int(pattern): list(keys) for pattern, keys in ids.items()})
         for table, (name, ids) in content["clients"].items()
     }
-    brokers = {
-        name: _Broker(
-            {
-                tree: {neighbour: list(tables) for neighbour, tables in neighbours.items()}
-                for tree, neighbours in hops.items()
-            },
-            list(own),
-        )
-        for name, (hops, own) in content["brokers"].items()
-    }
+    brokers = {name: _Broker(hops, own) for name, (hops, own) in content["brokers"].items()}
     holders = [[int(table) for table in tables] for tables in content["holders"]]
     return _Tables(bool(content["by_origin"]), brokers, clients, holders)

@@ -73,12 +73,9 @@ def draft_tree(*, latency: float = _LATENCY) -> Overlay:
 
     "Starting from a root broker which is connected to one publisher, all brokers except the leaves
     are connected to one or two subordinate brokers"; the figure is not part of the text, so this
-    tree is our choice.  The counts of its table speak for it.  With no more than two below each
-    there are four leaves at most; with three, the 58,138 messages of flooding would hold more
-    publications than 8 brokers can get.  Flooding takes the subscriptions of the four to 8 brokers
-    each, 32 in all; advertisements save 18,289 messages, so to 13.7 at most, if no subscription is
-    without an advertiser.  There are 13 on the four paths to this root, and more in every other
-    tree that the sentence allows.
+    tree is our choice.  Its table speaks for it: flooding takes the subscriptions of four leaves to
+    8 brokers each, 32 in all; advertisements save 18,289 of 58,138 messages, so to 13.7 at most.
+    There are 13 on the four paths to this root, and more in every other tree that is allowed.
     """
     return _overlay(8, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (3, 7)], latency)
 
