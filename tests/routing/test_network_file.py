@@ -302,5 +302,5 @@ def test_a_binding_of_a_client_serves_all_its_subscriptions(tmp_path: Path) -> N
         client = only_client(tmp_path, text)
     assert client.subscriptions["one"] == parse("//Q{urn:p}a")
     never, unused = [str(each.message) for each in caught]
-    assert "subscriptions: 'two': this comparison never holds" in never
+    assert "subscriptions, two: this comparison never holds" in never
     assert unused.endswith("the prefix q is bound to urn:q and not used")

@@ -84,20 +84,6 @@ class LinkSession:
     Numbers do not prove who sent a frame: where forgers reach the channel, it must be secured.
     """
 
-    __slots__ = (
-        "_confirmed",
-        "_early",
-        "_in_flight",
-        "_owed",
-        "_received",
-        "_sent_by_last_tick",
-        "_waiting",
-        "_window",
-        "foreign",
-        "impossible",
-        "number",
-    )
-
     def __init__(self, number: int, window: int = 64) -> None:
         if window < 1:
             raise ValueError(

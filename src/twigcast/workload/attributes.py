@@ -27,8 +27,6 @@ class AttributeModel:
     for those that must wait until all identifiers of the document are known.
     """
 
-    __slots__ = ("_domain", "_fixed", "kind", "name", "required", "size")
-
     def __init__(self, element: str, attribute: Attribute, domains: Domains) -> None:
         self.name = attribute.name
         self.required = attribute.default == "required"
@@ -78,8 +76,6 @@ class Identifiers:
     identifier that was not written: it is filled in after all where a required reference would
     have nothing to point to.
     """
-
-    __slots__ = ("_chunks", "_count", "_spare", "_waiting")
 
     def __init__(self, chunks: list[str]) -> None:
         self._chunks = chunks

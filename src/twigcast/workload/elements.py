@@ -41,8 +41,6 @@ class UsableElements:
     ``children`` are those that each can have, in the order in which its model names them.
     """
 
-    __slots__ = ("_together", "children", "declarations", "levels", "root")
-
     def __init__(self, schema: Schema) -> None:
         self.root = schema.root
         self.levels = minimal_levels(schema.elements)

@@ -35,18 +35,6 @@ _LARGEST = 1e12
 class ElementModel:
     """An element, its attributes and its content."""
 
-    __slots__ = (
-        "attributes",
-        "closing",
-        "content",
-        "expected",
-        "grows",
-        "need",
-        "opening",
-        "tallest",
-        "written",
-    )
-
     content: Part
 
     def __init__(
@@ -74,8 +62,6 @@ Drawn = list["ElementModel | str"]
 class Part:
     """A part of a content model; by itself, content that is always empty."""
 
-    __slots__ = ("expected", "flexible", "need")
-
     def __init__(self, need: int = 0) -> None:
         self.need = need
         self.expected: list[float] = []
@@ -97,8 +83,6 @@ class Part:
 class Characters(Part):
     """Text alone."""
 
-    __slots__ = ("_domain",)
-
     def __init__(self, domain: Domain) -> None:
         super().__init__()
         self._domain = domain
@@ -113,8 +97,6 @@ class Characters(Part):
 class One(Part):
     """One element."""
 
-    __slots__ = ("_element",)
-
     def __init__(self, element: ElementModel) -> None:
         super().__init__(element.need)
         self._element = element
@@ -128,8 +110,6 @@ class One(Part):
 
 class InOrder(Part):
     """All the parts, one after the other."""
-
-    __slots__ = ("_parts",)
 
     def __init__(self, parts: Sequence[Part]) -> None:
         super().__init__(max(part.need for part in parts))
@@ -150,8 +130,6 @@ class InOrder(Part):
 
 class OneOf(Part):
     """One of the parts, each that fits the room as likely; the smallest at a density of 0."""
-
-    __slots__ = ("_fitting", "_parts", "_smallest")
 
     def __init__(self, parts: Sequence[Part]) -> None:
         super().__init__(min(part.need for part in parts))
@@ -180,8 +158,6 @@ class OneOf(Part):
 class Maybe(Part):
     """The part or nothing."""
 
-    __slots__ = ("_chance", "_part")
-
     def __init__(self, part: Part, chance: float) -> None:
         super().__init__()
         self._part = part
@@ -200,8 +176,6 @@ class Maybe(Part):
 
 class Again(Part):
     """The part, ``least`` to ``most`` times; more often where the density is above 1."""
-
-    __slots__ = ("_least", "_most", "_part")
 
     def __init__(self, part: Part, least: int, most: int) -> None:
         super().__init__(part.need if least else 0)
@@ -224,8 +198,6 @@ class Again(Part):
 
 class Blend(Part):
     """Running text with elements in it."""
-
-    __slots__ = ("_elements", "_fitting", "_most", "_prose")
 
     def __init__(self, elements: Sequence[ElementModel], most: int, prose: Prose) -> None:
         super().__init__()

@@ -139,8 +139,6 @@ class _Goals:
     recent successes with it.
     """
 
-    __slots__ = ("_draw", "_rates")
-
     def __init__(self, highest: int, draw: Draw) -> None:
         self._rates = [1.0] * (highest + 1)
         self._draw = draw
