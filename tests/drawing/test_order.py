@@ -103,7 +103,7 @@ def test_a_column_that_goes_on_recalls_the_parents() -> None:
 
 def test_edges_are_solid_and_shortcuts_dashed() -> None:
     root = etree.fromstring(to_svg(forest([None, 0, 0, None], [(3, 1), (3, 2)])).encode())
-    paths = list(root.iterfind(f"{SVG}path"))
+    paths = list(root.iterfind(f"{SVG}g/{SVG}path"))
     dashed = [path for path in paths if path.get("stroke-dasharray")]
     solid = [path for path in paths if not path.get("stroke-dasharray")]
     assert len(dashed) == 2
@@ -112,8 +112,9 @@ def test_edges_are_solid_and_shortcuts_dashed() -> None:
 
 def test_boxes_are_painted_over_the_lines_and_all_over_the_background() -> None:
     root = etree.fromstring(to_svg(forest([None, 0, None], [(2, 1)])).encode())
-    tags = [element.tag.removeprefix(SVG) for element in root]
-    assert tags == ["rect", "defs", "path", "path", "g", "g", "g", "text"]
+    assert [element.tag.removeprefix(SVG) for element in root] == ["rect", "g", "text"]
+    tags = [element.tag.removeprefix(SVG) for element in root[1]]
+    assert tags == ["defs", "path", "path", "g", "g", "g"]
     assert root[0].get("fill") == "#ffffff"
 
 

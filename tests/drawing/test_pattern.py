@@ -25,7 +25,8 @@ def edges(svg: str) -> list[str]:
     """The paths of the tree itself, those of the legend left out."""
     return [
         each.get("stroke-width", "")
-        for each in etree.fromstring(svg.encode()).iterfind(f"{SVG}path")
+        for each in etree.fromstring(svg.encode()).iterfind(f"{SVG}g/{SVG}path")
+        if (group := each.getparent()) is not None and group.find(f"{SVG}title") is None
     ]
 
 
@@ -59,7 +60,7 @@ def test_or_and_not_are_nodes_that_look_different_from_steps(
     svg = draw_pattern(twigcast.parse(expression))
     round_boxes = {
         group.findtext(f"{SVG}text")
-        for group in etree.fromstring(svg.encode()).iterfind(f"{SVG}g")
+        for group in etree.fromstring(svg.encode()).iterfind(f"{SVG}g/{SVG}g")
         if (box := group.find(f"{SVG}rect")) is not None and box.get("rx") == "11"
     }
     assert round_boxes == words
@@ -83,7 +84,7 @@ def test_every_step_is_drawn_within_the_picture_and_no_box_overlaps(
     root = etree.fromstring(draw_pattern(pattern).encode())
     width, height = map(float, root.get("viewBox", "").removeprefix("0 0 ").split())
     boxes = []
-    for box in root.iterfind(f"{SVG}g/{SVG}rect"):
+    for box in root.iterfind(f"{SVG}g/{SVG}g/{SVG}rect"):
         left, top = float(box.get("x", "")), float(box.get("y", ""))
         boxes.append((left, top, left + float(box.get("width", ""))))
         assert 0 <= left < boxes[-1][2] <= width

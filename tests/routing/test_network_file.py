@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,10 @@ from hypothesis import strategies as st
 from twigcast.errors import OverlayError, SubscriptionWarning
 from twigcast.language import parse
 from twigcast.routing import network_file
-from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
+from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING
-from twigcast.routing.strategy import STRATEGIES, Strategy, Towards
+from twigcast.routing.strategy import STRATEGIES, Strategy
 from twigcast.schema import Advertisement, Schema
 
 DTD = "<!ELEMENT news (item*)><!ELEMENT item (#PCDATA)>"
@@ -123,7 +125,7 @@ def test_the_files_of_a_network_are_found_beside_it(
     assert client.subscriptions == {"key": parse("//a")}
 
 
-# --- what is written -------------------------------------------------------------------------
+# --- what is read ------------------------------------------------------------------------------
 
 names = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
@@ -141,50 +143,32 @@ def overlays(draw: st.DrawFn) -> Overlay:
     return Overlay(brokers, {pair: LinkTraits(draw(costs), draw(latencies)) for pair in chosen})
 
 
+def written(overlay: Overlay, strategy: Strategy) -> str:
+    """The text of a network file."""
+
+    def quoted(*texts: str) -> str:
+        # JSON escapes what TOML wants escaped, but for one character.
+        return json.dumps(texts, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+    lines = [f"strategy = {quoted(strategy.name)[1:-1]}", f"brokers = {quoted(*overlay)}"]
+    for link, traits in overlay.links.items():
+        lines += ["[[links]]", f"between = {quoted(*link)}", f"cost = {traits.cost!r}"]
+        lines.append(f"latency_ms = {Decimal(repr(traits.latency)).scaleb(3).normalize()}")
+    return "\n".join(lines)
+
+
 @given(overlays(), st.sampled_from([*STRATEGIES.values(), Strategy(merging=0.25)]))
-def test_what_is_written_is_read_back_to_the_last_bit(
+def test_names_and_numbers_are_read_to_the_last_bit(
     tmp_path_factory: pytest.TempPathFactory, overlay: Overlay, strategy: Strategy
 ) -> None:
     path = tmp_path_factory.mktemp("net") / "net.toml"
-    path.write_text(write_network(overlay, strategy), encoding="utf-8")
+    path.write_text(written(overlay, strategy), encoding="utf-8")
     plan = read_network(path)
     assert plan == NetworkPlan(overlay, strategy)
     assert plan.overlay.brokers == overlay.brokers
     assert {traits.latency for traits in plan.overlay.links.values()} == {
         traits.latency for traits in overlay.links.values()
     }
-
-
-def test_the_text_is_for_people_too() -> None:
-    overlay = Overlay(["a", 'b "2"'], {("a", 'b "2"'): LinkTraits(2.0, 0.0125)})
-    assert write_network(overlay) == (
-        'strategy = "advertisements-covering"\n'
-        "brokers = [\n"
-        '    "a",\n'
-        '    "b \\"2\\"",\n'
-        "]\n"
-        "\n"
-        "[[links]]\n"
-        'between = ["a", "b \\"2\\""]\n'
-        "cost = 2\n"
-        "latency_ms = 12.5\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("overlay", "strategy", "wrong"),
-    [
-        (Overlay(["\ud800"], []), Strategy(), "cannot be written; give it another name"),
-        (Overlay([], []), Strategy(), "without brokers"),
-        (Overlay(["a"], []), Strategy(depth=4), "has no name"),
-        (Overlay(["a"], []), Strategy(Towards.PRODUCERS, covering=False), "has no name"),
-    ],
-)
-def test_what_could_not_be_read_back_is_not_written(
-    overlay: Overlay, strategy: Strategy, wrong: str
-) -> None:
-    with pytest.raises(OverlayError, match=wrong):
-        write_network(overlay, strategy)
 
 
 # --- mistakes --------------------------------------------------------------------------------
@@ -318,5 +302,5 @@ def test_a_binding_of_a_client_serves_all_its_subscriptions(tmp_path: Path) -> N
         client = only_client(tmp_path, text)
     assert client.subscriptions["one"] == parse("//Q{urn:p}a")
     never, unused = [str(each.message) for each in caught]
-    assert "subscriptions: 'two': this comparison never holds" in never
+    assert "subscriptions, two: this comparison never holds" in never
     assert unused.endswith("the prefix q is bound to urn:q and not used")

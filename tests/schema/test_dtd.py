@@ -21,11 +21,8 @@ from twigcast.schema import (
     Schema,
     Sequence,
     Text,
-    names,
-    nullable,
-    useful_children,
 )
-from twigcast.schema.content import companions
+from twigcast.schema.content import companions, names, nullable, useful_children
 from twigcast.schema.dtd import read_dtd, write_dtd
 
 A, B, C, D = map(Name, "abcd")

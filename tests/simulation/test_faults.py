@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from random import Random
+from typing import cast
 
 import pytest
 
@@ -318,7 +319,7 @@ def test_at_the_end_of_a_random_schedule_everything_is_whole(seed: int) -> None:
     target = Wholeness()
     together = 0
     for fault in faults:
-        fault.apply(target)
+        fault.apply(cast(Simulation, target))
         together = max(together, len(target.broken))
     assert not target.broken
     assert target.seen == {"crash", "cut", "slow", "disturb"}

@@ -388,7 +388,7 @@ def test_the_same_seed_gives_the_same_of_everything() -> None:
     assert one.summary().as_json() == other.summary().as_json()
     for name, client in one.network.clients.items():
         assert client.deliveries == other.network.client(name).deliveries
-    assert dict(one.traffic.by_way) == dict(other.traffic.by_way)
+    assert dict(one.traffic.by_direction) == dict(other.traffic.by_direction)
     assert one.summary().frames.lost > 0
 
 

@@ -67,9 +67,9 @@ def test_covering_withdraws_what_a_wider_subscription_replaces() -> None:
         network.subscribe("desk", key, text)
         network.settle()
     # To b3 all three; on the two links, /a/b and then /a in its place.
-    assert counting.by_way["desk", "b3"].subscribe == 3
-    for way in (("b3", "b2"), ("b2", "b1")):
-        assert kinds(counting.by_way[way]) == (0, 0, 2, 1, 0)
+    assert counting.by_direction["desk", "b3"].subscribe == 3
+    for pair in (("b3", "b2"), ("b2", "b1")):
+        assert kinds(counting.by_direction[pair]) == (0, 0, 2, 1, 0)
     assert counting.received_by_brokers == 3 + 2 * 3
 
 
@@ -172,7 +172,9 @@ def publish(network: Network, content: bytes) -> None:
 
 def wasted(counting: Traffic) -> dict[str, int]:
     return {
-        f"{a}-{b}": counts.wasted for (a, b), counts in counting.by_way.items() if counts.wasted
+        f"{a}-{b}": counts.wasted
+        for (a, b), counts in counting.by_direction.items()
+        if counts.wasted
     }
 
 
@@ -186,7 +188,7 @@ def test_a_crossing_beyond_which_nobody_gets_the_document_is_wasted(
     assert counting.deliveries == 3
     publish(network, shop(10))  # the merger matches, nobody wants it
     assert wasted(counting) == {"b1-b2": 1, "b2-b3": 1}
-    assert counting.on_their_way == 0
+    assert counting.in_transit == 0
 
 
 def test_a_crossing_is_wasted_though_another_one_of_the_same_document_is_not(
@@ -203,7 +205,7 @@ def test_a_crossing_is_wasted_though_another_one_of_the_same_document_is_not(
 def test_crossings_are_those_of_a_snapshot(merged_shop: tuple[Network, Traffic]) -> None:
     network, counting = merged_shop
     frozen = network.freeze()
-    before = {way: counts.publish for way, counts in counting.by_way.items()}
+    before = {pair: counts.publish for pair, counts in counting.by_direction.items()}
     crossed: Counter[tuple[str, str]] = Counter()
     in_vain: Counter[tuple[str, str]] = Counter()
     random = Random(1)
@@ -213,10 +215,10 @@ def test_crossings_are_those_of_a_snapshot(merged_shop: tuple[Network, Traffic])
         route = frozen.route(shop(*numbers), at="b1")
         crossed.update(route.crossings)
         in_vain.update(route.wasted())
-    between = {way: counts for way, counts in counting.by_way.items() if way[0] != "feed"}
-    published = {way: counts.publish - before[way] for way, counts in between.items()}
-    assert {way: count for way, count in published.items() if count} == crossed
-    assert {way: counts.wasted for way, counts in between.items() if counts.wasted} == in_vain
+    between = {pair: counts for pair, counts in counting.by_direction.items() if pair[0] != "feed"}
+    published = {pair: counts.publish - before[pair] for pair, counts in between.items()}
+    assert {pair: count for pair, count in published.items() if count} == crossed
+    assert {pair: counts.wasted for pair, counts in between.items() if counts.wasted} == in_vain
     assert in_vain
 
 
@@ -276,10 +278,10 @@ def test_documents_are_forgotten_when_they_have_arrived() -> None:
     for _ in range(50):
         simulation.publish("feed", NEWS)
         simulation.run(simulation.now + 0.001)  # never at rest
-        most = max(most, simulation.traffic.on_their_way)
+        most = max(most, simulation.traffic.in_transit)
     assert 0 < most < 5
     simulation.run()
-    assert simulation.traffic.on_their_way == 0
+    assert simulation.traffic.in_transit == 0
     assert simulation.traffic.deliveries == 50
 
 
@@ -292,7 +294,7 @@ def test_documents_that_were_lost_are_forgotten_at_rest() -> None:
     simulation.publish("feed", NEWS)
     simulation.run(simulation.now + 0.0005)
     simulation.cut("b1", "b2")
-    assert simulation.traffic.on_their_way == 1
+    assert simulation.traffic.in_transit == 1
     simulation.run()
-    assert simulation.traffic.on_their_way == 0
+    assert simulation.traffic.in_transit == 0
     assert simulation.traffic.deliveries == 0

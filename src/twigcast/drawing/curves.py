@@ -1,11 +1,10 @@
-"""Curves from broker to broker: straight where nothing is in the way, bent around others."""
+"""Curves from broker to broker: straight, or bent around the brokers between them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import hypot
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 Point: TypeAlias = tuple[float, float]
 
@@ -14,8 +13,7 @@ _BENDS: Final = (0.1, -0.1, 0.2, -0.2, 0.32, -0.32, 0.48, -0.48)
 _SAMPLES: Final = tuple(number / 16 for number in range(1, 16))
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(NamedTuple):
     """A quadratic Bézier curve; straight if ``bend`` lies on the line between the ends."""
 
     start: Point
@@ -48,22 +46,17 @@ class Curve:
         """The curve from one part of it to another."""
         return Curve(self.at(begin), self._blend(begin, finish), self.at(finish))
 
-    def clearance(self, points: Collection[Point], enough: float) -> float:
-        """The least distance between the curve and any of the points, at most ``enough``."""
-        nearest = enough
-        for x, y in map(self.at, _SAMPLES):
-            for across, down in points:
-                if abs(across - x) < nearest:
-                    nearest = min(nearest, hypot(across - x, down - y))
-        return nearest
-
-    def is_within(self, frame: Point) -> bool:
-        """Whether the curve stays between (0, 0) and the point."""
-        return all(0 <= x <= frame[0] and 0 <= y <= frame[1] for x, y in map(self.at, _SAMPLES))
+    def clearance(self, points: Collection[Point], frame: Point) -> float:
+        """The least distance to any of the points; less than 0 if the curve leaves the frame."""
+        path = list(map(self.at, _SAMPLES))
+        if not all(0 <= x <= frame[0] and 0 <= y <= frame[1] for x, y in path):
+            return -1.0
+        distances = (hypot(across - x, down - y) for x, y in path for across, down in points)
+        return min(distances, default=self.length)
 
     def __str__(self) -> str:
         """The curve as the ``d`` of a path."""
-        (x1, y1), (x2, y2), (x3, y3) = self.start, self.bend, self.end
+        (x1, y1), (x2, y2), (x3, y3) = self
         if abs((x2 - x1) * (y3 - y1) - (y2 - y1) * (x3 - x1)) < 0.01 * self.length:
             return f"M{x1:.1f},{y1:.1f} L{x3:.1f},{y3:.1f}"
         return f"M{x1:.1f},{y1:.1f} Q{x2:.1f},{y2:.1f} {x3:.1f},{y3:.1f}"
@@ -74,17 +67,18 @@ def clear_curve(
 ) -> Curve:
     """The gentlest curve that keeps ``enough`` away from the points, or else the clearest one.
 
-    ``points`` may have the ends among them.  Curves that would leave the picture, from (0, 0) to
-    ``frame``, do not count; where all would, the line is straight.
+    ``points`` may have the ends among them.  Where all curves would leave the picture, from (0, 0)
+    to ``frame``, the line is straight.
     """
     others = [point for point in points if point not in (start, end)]
-    best, clearest = Curve.between(start, end), -1.0
+    best, most = Curve.between(start, end), -1.0
     for bend in _BENDS:
         curve = Curve.between(start, end, bend)
-        if curve.is_within(frame) and (clearance := curve.clearance(others, enough)) > clearest:
-            best, clearest = curve, clearance
-            if clearance >= enough:
-                break
+        clearance = curve.clearance(others, frame)
+        if clearance >= enough:
+            return curve
+        if clearance > most:
+            best, most = curve, clearance
     return best
 
 

@@ -1,4 +1,4 @@
-"""Trees, and the tidy layout that pictures of overlays and of patterns share.
+"""Trees, and the layout that pictures of overlays and of patterns share.
 
 Reingold and Tilford: each subtree is laid out by itself, then moved beside its elder sibling until
 the two stand apart on every level; a parent is above the middle of its children.
@@ -8,13 +8,10 @@ Cost: linear in the nodes, times the depth of the tree where subtrees are moved.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
-
-_COUSINS: Final = 1.25
-"""How much further apart nodes with different parents are."""
 
 
 class Forest(Generic[Node]):
@@ -55,49 +52,32 @@ class Forest(Generic[Node]):
                 level.sort(key=lambda node: -self.size[node])
         return [node for node in self.depth if node in chosen]
 
-
-def tidy(
-    tree: Forest[Node], apart: Sequence[float], widths: Mapping[Node, float] | None = None
-) -> dict[Node, float]:
-    """How far to the side each node of a single tree is, ``apart`` giving the gap by level.
-
-    Small subtrees between large ones lean to the side on which they were added.  So the result is
-    the mean of both directions: what stands apart in both stands apart in the mean.
-    """
-    widths = widths or {}
-    one = _tidy_from(tree, apart, widths, 1)
-    other = _tidy_from(tree, apart, widths, -1)
-    return {node: (one[node] - other[node]) / 2 for node in one}
-
-
-def _tidy_from(
-    tree: Forest[Node], apart: Sequence[float], widths: Mapping[Node, float], step: int
-) -> dict[Node, float]:
-    offsets: dict[Node, float] = {}
-    outlines: dict[Node, tuple[list[float], list[float]]] = {}  # of subtrees, level by level
-    for node in reversed(tree.depth):
-        below = tree.depth[node] + 1
-        left: list[float] = []
-        right: list[float] = []
-        children = tree.children[node][::step]
-        shifts: list[float] = []
-        for child in children:
-            child_left, child_right = outlines.pop(child)
-            shift = 0.0
-            for level, (edge, own) in enumerate(zip(right, child_left, strict=False)):
-                gap = apart[below + level] * (_COUSINS if level else 1)
-                shift = max(shift, edge - own + gap)
-            shifts.append(shift)
-            left += [shift + each for each in child_left[len(left) :]]
-            right[: len(child_right)] = [shift + each for each in child_right]
-        middle = (shifts[0] + shifts[-1]) / 2 if shifts else 0.0
-        offsets |= {child: shift - middle for child, shift in zip(children, shifts, strict=True)}
-        half = widths.get(node, 0.0) / 2
-        outlines[node] = (
-            [-half, *(each - middle for each in left)],
-            [half, *(each - middle for each in right)],
-        )
-    sides: dict[Node, float] = {}
-    for node in tree.depth:
-        sides[node] = sides[tree.parent[node]] + offsets[node] if node in tree.parent else 0.0
-    return sides
+    def spread(self, widths: Mapping[Node, float]) -> tuple[dict[Node, float], float]:
+        """The middle of each node of a single tree, from 0 to the width of all, and that width."""
+        offsets = dict.fromkeys(self.roots, 0.0)  # from the parent
+        outlines: dict[Node, list[tuple[float, float]]] = {}  # of subtrees, level by level
+        for node in reversed(self.depth):
+            outline: list[tuple[float, float]] = []
+            children = self.children[node]
+            for child in children:
+                own = outlines.pop(child)
+                pairs = list(zip(outline, own, strict=False))
+                shift = max((right - left for (_, right), (left, _) in pairs), default=0.0)
+                offsets[child] = shift
+                joined = [(left, right + shift) for (left, _), (_, right) in pairs]
+                lower = [(left + shift, right + shift) for left, right in own[len(pairs) :]]
+                outline = [*joined, *outline[len(pairs) :], *lower]
+            middle = offsets[children[-1]] / 2 if children else 0.0  # the first is at 0
+            for child in children:
+                offsets[child] -= middle
+            half = widths[node] / 2
+            below = [(left - middle, right - middle) for left, right in outline]
+            outlines[node] = [(-half, half), *below]
+        edges = [edge for outline in outlines.values() for edge in outline]
+        start = min(left for left, _ in edges)
+        sides: dict[Node, float] = {}
+        for node in self.depth:
+            sides[node] = offsets[node] + (
+                sides[self.parent[node]] if node in self.parent else -start
+            )
+        return sides, max(right for _, right in edges) - start

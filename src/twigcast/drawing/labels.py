@@ -3,85 +3,56 @@
 A cut keeps both ends.  Patterns that differ only in what a cut would take away show that part::
 
     /nitf/body/body.conte…media/media-caption/em      of both, if each were cut by itself
-    /nitf/body/body.…k/hl1/med…/media-caption/em
-    /nitf/body/body.…k/hl2/med…/media-caption/em
+    /nitf/body/body.con…ock/hl1/me…ia-caption/em
+    /nitf/body/body.con…ock/hl2/me…ia-caption/em
 
-Where the part in which they differ is too long for that, the label grows, up to ``WIDEST`` columns.
-Beyond, two labels may look alike; the full text is in the title of the box.
-
-Cost: linear in the length of all texts, once more whenever labels of one group turn out to look
-like a label of another group, which is seldom.
+Where patterns differ in several parts, the label grows, up to ``WIDEST`` columns.  Beyond, two
+labels may look alike; the full text is in the title of the box.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Final
 from unicodedata import east_asian_width
 
 WIDEST: Final = 120
 _AROUND: Final = 4
-_LEAST_END: Final = 8
+_LEAST: Final = 24
 
 
-def distinct_labels(texts: Mapping[int, str], longest: Mapping[int, int]) -> dict[int, str]:
+def distinct_labels(texts: Iterable[str], longest: int) -> dict[str, str]:
     """A label for each text, of so many columns; longer ones where others would look the same."""
-    shown = {node: printable(text) for node, text in texts.items()}
-    room: dict[str, int] = {}
-    for node, text in shown.items():
-        room[text] = min(longest[node], room.get(text, longest[node]))
-    groups = [[text] for text in room]
-    while True:
-        labels: dict[str, str] = {}
-        for group in groups:
-            labels.update(_distinguish(group, min(room[text] for text in group)))
-        joined = _join_alike(groups, labels)
-        if len(joined) == len(groups):
-            return {node: labels[text] for node, text in shown.items()}
-        groups = joined
+    labels = _distinguish(dict.fromkeys(texts), longest)
+    counts = Counter(labels.values())
+    return {
+        text: shorten(text if counts[label] > 1 else label, max(longest, WIDEST))
+        for text, label in labels.items()
+    }
 
 
-def _join_alike(groups: Sequence[list[str]], labels: Mapping[str, str]) -> list[list[str]]:
-    """The groups, those that share a label joined into one."""
-    joined: dict[int, list[str]] = {}
-    group_of: dict[str, int] = {}
-    for number, group in enumerate(groups):
-        for other in {group_of[labels[text]] for text in group if labels[text] in group_of}:
-            group = joined.pop(other) + group
-        joined[number] = group
-        group_of.update((labels[text], number) for text in group)
-    return list(joined.values())
-
-
-def _distinguish(texts: Sequence[str], longest: int) -> dict[str, str]:
-    """Labels that differ, for different texts whose cuts would look the same."""
-    if len(texts) == 1:
-        return {texts[0]: shorten(texts[0], longest)}
-    begin = _shared(texts)
-    left = min(map(len, texts)) - begin  # what both ends share is not counted twice
-    end = min(left, _shared([text[::-1] for text in texts]))
-    start, stop = max(0, begin - _AROUND), max(0, end - _AROUND)
-    parts = {text: text[start : len(text) - stop] for text in texts}
-    widest = 2 + max(map(columns, parts.values()))
-    ends = max(longest - widest, 2 * _LEAST_END)
-    if widest + ends > max(WIDEST, longest):
-        return {text: shorten(text, WIDEST) for text in texts}
-    labels = {}
-    for text, part in parts.items():
-        before, after = text[:start], text[len(text) - stop :]
-        if columns(before) > ends // 2 + 1:
-            before = f"{_first(before, ends // 2)}…"
-        if columns(after) > ends - ends // 2 + 1:
-            after = f"…{_last(after, ends - ends // 2)}"
-        labels[text] = f"{before}{part}{after}"
+def _distinguish(texts: Iterable[str], longest: int) -> dict[str, str]:
+    """The labels; texts that look alike when cut are cut again behind what they share."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        alike[shorten(text, longest)].append(text)
+    labels: dict[str, str] = {}
+    for label, group in alike.items():
+        if len(group) == 1:
+            labels[group[0]] = label
+            continue
+        first, last = min(group), max(group)  # those between them in the order share as much
+        pairs = zip(first, last, strict=False)
+        shared = next((at for at, (one, two) in enumerate(pairs) if one != two), len(first))
+        start = max(1, shared - _AROUND)
+        before = group[0][:start]
+        room = max(1, longest // 2 - 3)
+        if columns(before) > room + 1:
+            before = f"{_first(before, room)}…"
+        rests = _distinguish([text[start:] for text in group], max(_LEAST, longest - room - 1))
+        labels |= {text: before + rests[text[start:]] for text in group}
     return labels
-
-
-def _shared(texts: Sequence[str]) -> int:
-    """How many characters different texts have in common at the beginning."""
-    first, last = min(texts), max(texts)  # those between them in the order share as much
-    pairs = zip(first, last, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), len(first))
 
 
 def shorten(text: str, longest: int) -> str:
@@ -89,7 +60,7 @@ def shorten(text: str, longest: int) -> str:
     text = printable(text)
     if columns(text) <= longest:
         return text
-    return f"{_first(text, (longest - 1) // 2)}…{_last(text, longest // 2)}"
+    return f"{_first(text, (longest - 1) // 2)}…{_first(text[::-1], longest // 2)[::-1]}"
 
 
 def _first(text: str, most: int) -> str:
@@ -98,10 +69,6 @@ def _first(text: str, most: int) -> str:
     while (most := most - columns(text[end])) >= 0:
         end += 1
     return text[:end]
-
-
-def _last(text: str, most: int) -> str:
-    return _first(text[::-1], most)[::-1]
 
 
 def columns(text: str) -> int:

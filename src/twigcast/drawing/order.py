@@ -9,13 +9,13 @@ shortened label shows when the pointer rests on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from twigcast.drawing import svg
-from twigcast.drawing.labels import columns, distinct_labels, printable, shorten
-from twigcast.drawing.outline import BOX_HEIGHT, Layout, Row, lay_out
+from twigcast.drawing.labels import distinct_labels, printable, shorten
+from twigcast.drawing.outline import BOX_HEIGHT, Row, lay_out
 
 _LONGEST_LABEL: Final = 44
 _LONGEST_NOTE: Final = 16
@@ -79,62 +79,43 @@ def to_svg(diagram: Diagram, limit: int = 300) -> str:
     if limit < 1:
         raise ValueError(f"a picture has one node at least, not {limit}; give a higher limit")
     nodes = {node.id: node for node in diagram.nodes}
-    notes = {node.id: shorten(node.note, _LONGEST_NOTE) for node in diagram.nodes}
-    labels, layout = _lay_out(diagram, notes, limit)
+    labels = distinct_labels((node.label for node in diagram.nodes), _LONGEST_LABEL)
+    layout = lay_out(
+        {node.id: _width(labels[node.label], node) for node in diagram.nodes}, diagram.edges, limit
+    )
     rows = layout.rows
     shortcuts = [
         (rows[above], rows[below])
         for above, below in diagram.shortcuts
         if above in rows and below in rows
     ][: _SHORTCUTS_A_NODE * limit]
-    legend = svg.Legend((), list(_lines(diagram, len(rows), len(shortcuts))))
-    width = max(layout.width, legend.least_width)
-    foot, height = legend.draw(layout.height - 6, width)
-    shapes = [
+    order = {node: number for number, node in enumerate(rows)}
+    drawing = [
         _arrows(),
-        *(_shortcut(above, below, len(shortcuts)) for above, below in shortcuts),
-        _elbows(layout),
-        *(_box(row, labels[row.id], notes[row.id], nodes[row.id]) for row in rows.values()),
+        *(
+            _shortcut(above, below, order[above.id] % len(_COLOURS), len(shortcuts))
+            for above, below in shortcuts
+        ),
+        svg.line(" ".join(layout.elbows), "#868e96", 1.2) if layout.elbows else "",
+        *(_box(row, labels[nodes[row.id].label], nodes[row.id]) for row in rows.values()),
         # A reminder, at the head of a column, of a parent in an earlier one.
         *(
-            svg.text(row.left, row.middle + 4, f"… {labels[row.id]}", svg.PALE, halo=True)
+            svg.text(row.left, row.middle, f"… {labels[nodes[row.id].label]}", svg.PALE, halo=True)
             for row in layout.continued
         ),
-        *foot,
     ]
-    return svg.page(width, height, shapes)
+    lines = list(_lines(diagram, len(rows), len(shortcuts)))
+    # An order starts at the left, also above a longer line.
+    width = max([layout.width, *(svg.text_width(line) + 32 for line in lines)])
+    return svg.page(drawing, width, layout.height - 6, lines=lines)
 
 
-def _lay_out(
-    diagram: Diagram, notes: Mapping[int, str], limit: int
-) -> tuple[dict[int, str], Layout]:
-    """The labels and the layout of their boxes.
+def _note(node: DiagramNode) -> str:
+    return shorten(node.note, _LONGEST_NOTE)
 
-    Labels are cut to the same length first, which gives the width of each column.  Labels that
-    could be longer without making their column wider are then cut again, to what fits.
-    """
-    texts = {node.id: node.label for node in diagram.nodes}
-    behind = {node: 1 + columns(note) if note else 0 for node, note in notes.items()}
 
-    def cut(longest: dict[int, int]) -> tuple[dict[int, str], Layout]:
-        labels = distinct_labels(texts, longest)
-        widths = {
-            node: svg.text_width(label + " " * behind[node]) + 2 * _PADDING
-            for node, label in labels.items()
-        }
-        return labels, lay_out(widths, diagram.edges, limit)
-
-    longest = dict.fromkeys(texts, _LONGEST_LABEL)
-    labels, layout = cut(longest)
-    ends: dict[int, float] = {}
-    for row in layout.rows.values():
-        ends[row.column] = max(ends.get(row.column, 0.0), row.right)
-    for row in layout.rows.values():
-        fitting = int((ends[row.column] - row.left - 2 * _PADDING) / svg.text_width(" "))
-        longest[row.id] = max(_LONGEST_LABEL, fitting - behind[row.id])
-    if all(labels[node] == printable(texts[node]) for node in layout.rows):
-        return labels, layout
-    return cut(longest)
+def _width(label: str, node: DiagramNode) -> float:
+    return svg.text_width(f"{label} {_note(node)}" if node.note else label) + 2 * _PADDING
 
 
 def _lines(diagram: Diagram, nodes: int, shortcuts: int) -> Iterator[str]:
@@ -165,7 +146,7 @@ def _arrows() -> str:
     return f"<defs>{''.join(arrows)}</defs>"
 
 
-def _shortcut(above: Row, below: Row, count: int) -> str:
+def _shortcut(above: Row, below: Row, colour: int, count: int) -> str:
     """A dashed curve: from right to right within a column, across the gap between columns."""
     top, bottom = above.middle, below.middle
     start, end = above.right, below.left
@@ -176,7 +157,6 @@ def _shortcut(above: Row, below: Row, count: int) -> str:
     elif above.column > below.column:
         start, end = above.left, below.right
         first, second = start - _BULGE, end + _BULGE
-    colour = above.number % len(_COLOURS)
     return svg.line(
         f"M{start:.1f},{top:.1f} C{first:.1f},{top:.1f} {second:.1f},{bottom:.1f} "
         f"{end:.1f},{bottom:.1f}",
@@ -188,30 +168,13 @@ def _shortcut(above: Row, below: Row, count: int) -> str:
     )
 
 
-def _elbows(layout: Layout) -> str:
-    """One path for all edges of the forest."""
-    lines = [
-        f"M{stem:.1f},{start:.1f} V{row.middle:.1f} H{max(stem, row.left):.1f}"
-        for row, stem, start in layout.elbows
-    ]
-    return svg.line(" ".join(lines), "#868e96", 1.2) if lines else ""
-
-
-def _box(row: Row, label: str, note: str, node: DiagramNode) -> str:
-    top, base = row.middle - BOX_HEIGHT / 2, row.middle + 4
-    box = svg.shape(
-        "rect",
-        x=row.left,
-        y=top,
-        width=row.right - row.left,
-        height=BOX_HEIGHT,
-        rx=5,
-        fill=svg.BOX,
-        stroke=svg.SOFT,
-    )
-    words = svg.text(row.left + _PADDING, base, label, svg.INK)
-    behind = svg.text(row.right - _PADDING - svg.text_width(note), base, note, "#1864ab")
+def _box(row: Row, label: str, node: DiagramNode) -> str:
+    note, width = _note(node), row.right - row.left
     more = f"+ {row.hidden:,} below" if row.hidden else ""
     return svg.titled(
-        node.title, box, words, behind, svg.text(row.right + 8, base, more, svg.PALE, halo=True)
+        node.title,
+        svg.box(row.left + width / 2, row.middle, width, BOX_HEIGHT),
+        svg.text(row.left + _PADDING, row.middle, label),
+        svg.text(row.right - _PADDING - svg.text_width(note), row.middle, note, svg.NOTE),
+        svg.text(row.right + 8, row.middle, more, svg.PALE, halo=True),
     )

@@ -24,12 +24,13 @@ Cost: linear in brokers and links, times the depth of the tree where subtrees ar
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 from math import ceil, cos, sin, sqrt, tau
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from twigcast.drawing.curves import Point
-from twigcast.drawing.forest import Forest, tidy
+from twigcast.drawing.forest import Forest
 
 Pair: TypeAlias = tuple[str, str]
 
@@ -63,8 +64,7 @@ class Graph(Protocol):
     def __len__(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Spacing:
+class Spacing(NamedTuple):
     """The distances between brokers, side by side and by level, and the ``room`` around all."""
 
     side: float
@@ -72,18 +72,12 @@ class Spacing:
     room: float
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """A point between (0, 0) and ``frame`` for each broker, and which links form the tree."""
 
     points: dict[str, Point]
     tree: frozenset[Pair]
     frame: Point
-
-    def scaled(self, factor: float) -> Layout:
-        """All of it larger or smaller."""
-        points = {broker: (factor * x, factor * y) for broker, (x, y) in self.points.items()}
-        return Layout(points, self.tree, (factor * self.frame[0], factor * self.frame[1]))
 
 
 def pair(one: str, other: str) -> Pair:
@@ -111,25 +105,22 @@ def lay_out(graph: Graph, spacing: Spacing, traffic: Mapping[Pair, int]) -> Layo
 
 
 def _spanning(graph: Graph, root: str, traffic: Mapping[Pair, int]) -> Forest[str]:
-    """The tree of a breadth-first search."""
-    depth = {root: 0}
-    reached = [root]
-    busy = idle = 0  # how many brokers were left over links with traffic, and over others
-    while idle < len(reached):
-        is_busy = busy < len(reached)
-        broker = reached[busy if is_busy else idle]
-        busy, idle = busy + is_busy, idle + (not is_busy)
+    """The tree of a breadth-first search; siblings are in the order of the overlay."""
+    parent: dict[str, str] = {}
+    reached: set[str] = set()
+    numbers = count()
+    waiting = [(False, 0, 0, 0, root, root)]
+    while waiting:
+        _, depth, _, _, above, broker = heappop(waiting)
+        if broker in reached:
+            continue
+        reached.add(broker)
+        parent[broker] = above
         for other in graph.neighbours(broker):
-            if other not in depth and (not is_busy or traffic.get(pair(broker, other))):
-                depth[other] = depth[broker] + 1
-                reached.append(other)
-    order = {broker: n for n, broker in enumerate(sorted(reached, key=depth.__getitem__))}
-    edges = []
-    for broker in list(order)[1:]:
-        above = [each for each in graph.neighbours(broker) if depth[each] == depth[broker] - 1]
-        busiest = max(above, key=lambda each: (traffic.get(pair(broker, each), 0), -order[each]))
-        edges.append((busiest, broker))
-    return Forest(order, edges)
+            load = traffic.get(pair(broker, other), 0)
+            heappush(waiting, (not load, depth + 1, -load, next(numbers), broker, other))
+    order = [broker for broker in graph if broker in reached]
+    return Forest(order, [(parent[broker], broker) for broker in order if broker != root])
 
 
 def _centroid(tree: Forest[str]) -> str:
@@ -149,10 +140,10 @@ def _lay_out_part(graph: Graph, tree: Forest[str], spacing: Spacing) -> dict[str
         ends = (broker for broker, degree in degrees.items() if degree == 1)
         row = _in_a_row(graph, next(ends, tree.roots[0]))
         return (_on_lines if is_tree else _on_a_ring)(row, spacing)
-    widest = max(map(len, tree.children.values()))
-    if is_tree and len(degrees) <= _LAYERED and widest <= _WIDEST_FAMILY:
-        sides = tidy(tree, [spacing.side] * len(degrees))
-        if max(sides.values()) - min(sides.values()) <= WIDEST:
+    family = max(map(len, tree.children.values()))
+    if is_tree and len(degrees) <= _LAYERED and family <= _WIDEST_FAMILY:
+        sides, width = tree.spread(dict.fromkeys(degrees, spacing.side))
+        if width <= WIDEST:
             return {each: (side, tree.depth[each] * spacing.level) for each, side in sides.items()}
     return _on_circles(tree, spacing)
 
@@ -189,12 +180,9 @@ def _on_circles(tree: Forest[str], spacing: Spacing) -> dict[str, Point]:
     deepest = max(tree.depth.values())
     for power in _POWERS:
         radii = [depth**power for depth in range(deepest + 1)]
-        apart = [spacing.side / max(radius, 1.0) for radius in radii]
-        angles = tidy(tree, apart)
-        levels: list[list[float]] = [[0.0] for _ in radii]
-        for broker, angle in angles.items():
-            levels[tree.depth[broker]].append(angle)
-        around = max(max(x) - min(x) + room for x, room in zip(levels, apart, strict=True))
+        angles, around = tree.spread(
+            {each: spacing.side / max(radii[depth], 1.0) for each, depth in tree.depth.items()}
+        )
         gap = max(spacing.level, around / tau)
         if gap * (radii[-1] - radii[-2]) >= spacing.level:
             break

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from twigcast.drawing import svg
-from twigcast.drawing.forest import Forest, tidy
+from twigcast.drawing.forest import Forest
 from twigcast.drawing.labels import shorten
 from twigcast.language import (
     Axis,
@@ -42,13 +42,8 @@ _HEIGHT: Final = 22.0
 _PADDING: Final = 9.0
 _APART: Final = 22.0
 _MARGIN: Final = 20.0
-_VALUE: Final = "#1864ab"
-_LOGIC: Final = {
-    "or": ("#fff3bf", "#b46d00"),
-    "and": ("#d3f9d8", "#2b8a3e"),
-    "not": ("#ffe3e3", "#c92a2a"),
-}
-"""The colours of a node that is no step: its ground, and its edge and word."""
+_LOGIC: Final = ("or", "and", "not")
+"""Nodes that are no steps."""
 
 
 class _Node(NamedTuple):
@@ -122,38 +117,28 @@ def draw_pattern(pattern: Pattern) -> str:
     collected = _Collect(pattern)
     nodes = dict(enumerate(collected.nodes))
     tree = Forest(nodes, collected.edges)
-    deepest = max(tree.depth.values())
-    sides = tidy(
-        tree, [_APART] * (deepest + 1), {number: node.width for number, node in nodes.items()}
-    )
-    left = min(sides[number] - node.width / 2 for number, node in nodes.items())
-    right = max(sides[number] + node.width / 2 for number, node in nodes.items())
-    axes = {node.axis for node in nodes.values()}
-    samples = [
-        ("child", Axis.CHILD, f"M0,0 H{svg.SAMPLE}"),
-        ("descendant", Axis.DESCENDANT, f"M0,0 H{svg.SAMPLE}"),
-    ]
-    legend = svg.Legend(
-        ((_edge(path, axis), words) for words, axis, path in samples if axis in axes), ()
-    )
-    width = max(right - left + 2 * _MARGIN, legend.least_width)
-    shift = (width - left - right) / 2
-    foot, height = legend.draw(2 * _MARGIN + deepest * _LEVEL, width)
+    sides, width = tree.spread({number: node.width + _APART for number, node in nodes.items()})
+    # An edge meets the middle of a box, not of the box and its note.
     points = {
-        number: (shift + side, _MARGIN + tree.depth[number] * _LEVEL)
+        number: (
+            side - (nodes[number].width - nodes[number].box_width) / 2,
+            _MARGIN + tree.depth[number] * _LEVEL,
+        )
         for number, side in sides.items()
     }
-    # An edge meets the middle of a box, not of the box and its note.
-    middles = {
-        number: (x - (nodes[number].width - nodes[number].box_width) / 2, y)
-        for number, (x, y) in points.items()
-    }
-    edges = []
+    drawing = []
     for above, below in collected.edges:
-        (x1, y1), (x2, y2) = middles[above], middles[below]
-        edges.append(_edge(f"M{x1:.1f},{y1:.1f} L{x2:.1f},{y2:.1f}", nodes[below].axis))
-    boxes = [_box(node, *middles[number]) for number, node in nodes.items()]
-    return svg.page(width, height, [*edges, *boxes, *foot])
+        (x1, y1), (x2, y2) = points[above], points[below]
+        drawing.append(_edge(f"M{x1:.1f},{y1:.1f} L{x2:.1f},{y2:.1f}", nodes[below].axis))
+    drawing += [_box(node, *points[number]) for number, node in nodes.items()]
+    axes = {node.axis for node in nodes.values()}
+    samples = [
+        (_edge(f"M0,0 H{svg.SAMPLE}", axis), axis.name.lower())
+        for axis in (Axis.CHILD, Axis.DESCENDANT)
+        if axis in axes
+    ]
+    height = 2 * _MARGIN + max(tree.depth.values()) * _LEVEL
+    return svg.page(drawing, width + _APART, height, samples)
 
 
 def _edge(path: str, axis: Axis | None) -> str:
@@ -165,22 +150,13 @@ def _edge(path: str, axis: Axis | None) -> str:
 def _box(node: _Node, x: float, y: float) -> str:
     """A node around a point, its note to the right."""
     if not node.label:
-        return svg.titled(
-            "the document", svg.shape("circle", cx=x, cy=y, r=5, fill=svg.SOFT)
-        ) + svg.text(x + 12, y + 4, node.note, svg.SOFT)
-    is_word = node.label in _LOGIC and node.axis is None
-    fill, stroke = _LOGIC[node.label] if is_word else (svg.BOX, svg.SOFT)
-    box = svg.shape(
-        "rect",
-        x=x - node.box_width / 2,
-        y=y - _HEIGHT / 2,
-        width=node.box_width,
-        height=_HEIGHT,
-        rx=_HEIGHT / 2 if is_word else 5,
-        fill=fill,
-        stroke=stroke,
+        dot = svg.shape("circle", cx=x, cy=y, r=5, fill=svg.SOFT)
+        return svg.titled("the document", dot) + svg.text(x + 12, y, node.note, svg.SOFT)
+    is_word = node.label in _LOGIC and not node.title
+    style = node.label if is_word else "plain" if node.axis else "value"
+    return svg.titled(
+        node.title or node.label,
+        svg.box(x, y, node.box_width, _HEIGHT, style, _HEIGHT / 2 if is_word else 5),
+        svg.text(x, y, node.label, svg.STYLES[style].ink, centred=True),
+        svg.text(x + node.box_width / 2 + 6, y, node.note, svg.NOTE, halo=True),
     )
-    colour = stroke if is_word else svg.INK if node.axis else _VALUE
-    label = svg.text(x, y + 4, node.label, colour, middle=True)
-    note = svg.text(x + node.box_width / 2 + 6, y + 4, node.note, _VALUE, halo=True)
-    return svg.titled(node.title or node.label, box, label, note)

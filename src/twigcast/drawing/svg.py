@@ -1,4 +1,4 @@
-"""What all pictures share: shapes and texts as SVG, the page, and the legend below.
+"""What all pictures share: shapes and texts as SVG, colours, and the page with its legend.
 
 Colours are fixed and the background is painted, so a picture looks the same on a light and on a
 dark page.  A text carries its width, so another font of fixed width still fits its box.
@@ -6,8 +6,8 @@ dark page.  A text carries its width, so another font of fixed width still fits 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from twigcast.drawing.labels import columns, printable
@@ -18,14 +18,34 @@ SAMPLE: Final = 34.0
 INK: Final = "#212529"
 SOFT: Final = "#495057"
 PALE: Final = "#6b737b"
-BOX: Final = "#f1f3f5"
 PAPER: Final = "#ffffff"
+NOTE: Final = "#1864ab"
+"""The colour of a text that says something about the label before it."""
+
+
+class Style(NamedTuple):
+    """How a box looks: its ground, its edge, and the text in it."""
+
+    fill: str
+    stroke: str
+    ink: str
+
+
+STYLES: Final = {
+    "plain": Style("#f1f3f5", SOFT, INK),
+    "value": Style("#f1f3f5", SOFT, NOTE),
+    "clients": Style("#0b7285", "#084c59", PAPER),
+    "or": Style("#fff3bf", "#b46d00", "#b46d00"),
+    "and": Style("#d3f9d8", "#2b8a3e", "#2b8a3e"),
+    "not": Style("#ffe3e3", "#c92a2a", "#c92a2a"),
+}
 
 _CHARACTER: Final = 0.6
 """The width of a character, as a part of the size of the font."""
 _LINE: Final = 22.0
 _GAP: Final = 18.0
 _MARGIN: Final = 16.0
+_TITLE: Final = 16.0
 
 
 def shape(tag: str, **attributes: str | float | None) -> str:
@@ -47,6 +67,15 @@ def line(path: str, colour: str, width: float, **attributes: str | float | None)
     return shape("path", d=path, fill="none", stroke=colour, stroke_width=width, **attributes)
 
 
+def box(
+    x: float, y: float, width: float, height: float, style: str = "plain", corner: float = 5.0
+) -> str:
+    """A rectangle around (x, y)."""
+    fill, stroke, _ = STYLES[style]
+    corners = {"x": x - width / 2, "y": y - height / 2, "width": width, "height": height}
+    return shape("rect", **corners, rx=corner, fill=fill, stroke=stroke)
+
+
 def titled(title: str, *shapes: str, left: float = 0.0, top: float = 0.0) -> str:
     """Shapes, moved there, with a text that shows when the pointer rests on them."""
     moved = f' transform="translate({left:.1f} {top:.1f})"' if left or top else ""
@@ -60,21 +89,21 @@ def text_width(words: str, font: float = FONT) -> float:
 
 def text(
     left: float,
-    base: float,
+    middle: float,
     words: str,
     colour: str = INK,
     *,
     font: float = FONT,
-    middle: bool = False,
+    centred: bool = False,
     halo: bool = False,
     weight: str = "normal",
 ) -> str:
-    """A line of text that starts at ``left``, or has ``left`` in its middle."""
+    """A line of text around the height ``middle``; ``left`` is its start, or its centre."""
     if not words:
         return ""
     width = text_width(words, font)
     at = (
-        f'x="{_number(left - width / 2 if middle else left)}" y="{_number(base)}" '
+        f'x="{_number(left - width / 2 if centred else left)}" y="{_number(middle + font / 3)}" '
         f'font-size="{_number(font)}" font-weight="{weight}" xml:space="preserve" '
         f'textLength="{_number(width)}" lengthAdjust="spacingAndGlyphs"'
     )
@@ -84,41 +113,48 @@ def text(
     return f'{around}<text {at} fill="{colour}">{said}'
 
 
-def page(width: float, height: float, shapes: Iterable[str]) -> str:
-    """The whole picture, on white."""
+def page(
+    drawing: Iterable[str],
+    width: float,
+    height: float,
+    samples: Iterable[tuple[str, str]] = (),
+    lines: Iterable[str] = (),
+    title: str = "",
+    scale: float = 1.0,
+) -> str:
+    """The whole picture, on white: a title, the drawing in the middle, the legend below.
+
+    The drawing goes from (0, 0) to (``width``, ``height``), and is scaled.  The legend has samples
+    with what they mean, side by side in as many rows as they need, then plain lines.  A sample is
+    SVG around the middle of its left edge, ``SAMPLE`` wide.
+    """
+    items = [(sample, words, SAMPLE + 8 + text_width(words)) for sample, words in samples]
+    lines = list(lines)
+    widths = [*(item[2] for item in items), *map(text_width, lines), text_width(title, _TITLE)]
+    across = max(scale * width, max(widths) + 2 * _MARGIN)
+    top = 34.0 if title else 0.0
+    shift = (across - scale * width) / 2
+    shapes = [
+        shape("rect", width="100%", height="100%", fill=PAPER),
+        text(_MARGIN, 21, title, font=_TITLE, weight="bold"),
+        f'<g transform="translate({shift:.1f} {top:.1f}) scale({scale:.4g})">',
+        *drawing,
+        "</g>",
+    ]
+    left, middle = _MARGIN, top + scale * height + _LINE / 2
+    for sample, words, needed in items:
+        if left > _MARGIN and left + needed > across - _MARGIN:
+            left, middle = _MARGIN, middle + _LINE
+        shapes.append(titled(words, sample, left=left, top=middle))
+        shapes.append(text(left + SAMPLE + 8, middle, words, SOFT))
+        left += needed + _GAP
+    middle += _LINE if items else 0
+    for number, words in enumerate(lines):
+        shapes.append(text(_MARGIN, middle + number * _LINE, words, SOFT))
+    down = middle + (len(lines) - 0.5) * _LINE + 6
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:100%;height:auto" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{down:.0f}" '
+        f'viewBox="0 0 {across:.0f} {down:.0f}" style="max-width:100%;height:auto" '
         "font-family=\"ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace\">"
     )
-    ground = shape("rect", width="100%", height="100%", fill=PAPER)
-    return "\n".join([opening, ground, *filter(None, shapes), "</svg>"]) + "\n"
-
-
-class Legend:
-    """Samples with what they mean, side by side in as many rows as they need, then plain lines.
-
-    A sample is SVG around the middle of its left edge, ``SAMPLE`` wide.
-    """
-
-    def __init__(self, items: Iterable[tuple[str, str]], lines: Sequence[str]) -> None:
-        self._items = [(sample, words, SAMPLE + 8 + text_width(words)) for sample, words in items]
-        self._lines = lines
-        widths = [*(width for _, _, width in self._items), *map(text_width, lines)]
-        self.least_width = max(widths, default=0.0) + 2 * _MARGIN
-
-    def draw(self, top: float, width: float) -> tuple[list[str], float]:
-        """The shapes below ``top``, and where they end."""
-        shapes: list[str] = []
-        left, middle = _MARGIN, top + _LINE / 2
-        for sample, words, needed in self._items:
-            if left > _MARGIN and left + needed > width - _MARGIN:
-                left, middle = _MARGIN, middle + _LINE
-            shapes.append(titled(words, sample, left=left, top=middle))
-            shapes.append(text(left + SAMPLE + 8, middle + 4, words, SOFT))
-            left += needed + _GAP
-        middle += _LINE if self._items else 0
-        for words in self._lines:
-            shapes.append(text(_MARGIN, middle + 4, words, SOFT))
-            middle += _LINE
-        return shapes, middle - _LINE / 2 + 6
+    return "\n".join([opening, *filter(None, shapes), "</svg>"]) + "\n"

@@ -74,7 +74,7 @@ from twigcast.routing.network import (
     Observer,
     Transport,
 )
-from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network, write_network
+from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.promises import ANYTHING, Anything, Promise
@@ -136,5 +136,4 @@ __all__ = [
     "Wanting",
     "freeze",
     "read_network",
-    "write_network",
 ]

@@ -1,12 +1,14 @@
 """The patterns that are forwarded for all that are wanted, by strategy.
 
 An aggregate takes patterns in and out and returns with each what to forward and what to withdraw:
-every pattern by itself, the maximal patterns under covering, or mergers of these.
+every pattern by itself, the maximal patterns under covering, or mergers of these.  Of several who
+want a pattern, ``is_first`` and ``is_last`` mark the first that comes and the last that goes.
+``merge()`` merges patterns now; ``forwarded`` has each pattern as often as it is forwarded.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
 from twigcast.covering import Change, CoveringTable, MergedSet, PathCounter
 from twigcast.language import Pattern
@@ -16,23 +18,6 @@ from twigcast.schema import PathAutomaton
 
 _NOTHING = Change()
 _MOST_COUNTERS = 16
-
-
-class Aggregate(Protocol):
-    """Patterns that are wanted, and those that are forwarded for them."""
-
-    def add(self, pattern: Pattern, is_first: bool) -> Change:
-        """Take in a pattern; ``is_first`` unless somebody wants it already."""
-
-    def remove(self, pattern: Pattern, is_last: bool) -> Change:
-        """Take out a pattern; ``is_last`` unless somebody still wants it."""
-
-    def merge(self) -> Change:
-        """Merge patterns where the strategy allows it."""
-
-    @property
-    def forwarded(self) -> tuple[Pattern, ...]:
-        """The patterns that are forwarded now, each as often as it is forwarded."""
 
 
 class Plain:
@@ -60,31 +45,11 @@ class Plain:
 
 
 class Covered:
-    """Covered patterns are not forwarded."""
+    """Covered patterns are not forwarded; the others are merged where ``merged`` is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, merged: MergedSet | None = None) -> None:
         self._table = CoveringTable()
-
-    def add(self, pattern: Pattern, is_first: bool) -> Change:
-        return self._table.add(str(pattern), pattern) if is_first else _NOTHING
-
-    def remove(self, pattern: Pattern, is_last: bool) -> Change:
-        return self._table.remove(str(pattern)) if is_last else _NOTHING
-
-    def merge(self) -> Change:
-        return _NOTHING
-
-    @property
-    def forwarded(self) -> tuple[Pattern, ...]:
-        return self._table.forwarded
-
-
-class Merged:
-    """Covered patterns are not forwarded, and the others may be merged."""
-
-    def __init__(self, counter: PathCounter, threshold: float) -> None:
-        self._table = CoveringTable()
-        self._merged = MergedSet(counter, threshold)
+        self._merged = merged
 
     def add(self, pattern: Pattern, is_first: bool) -> Change:
         return self._pass_on(self._table.add(str(pattern), pattern)) if is_first else _NOTHING
@@ -93,14 +58,19 @@ class Merged:
         return self._pass_on(self._table.remove(str(pattern))) if is_last else _NOTHING
 
     def _pass_on(self, change: Change) -> Change:
-        return self._merged.update(change.forward, change.withdraw) if change else _NOTHING
+        if self._merged is None or not change:
+            return change
+        return self._merged.update(change.forward, change.withdraw)
 
     def merge(self) -> Change:
-        return self._merged.merge()
+        return _NOTHING if self._merged is None else self._merged.merge()
 
     @property
     def forwarded(self) -> tuple[Pattern, ...]:
-        return self._merged.forwarded
+        return self._table.forwarded if self._merged is None else self._merged.forwarded
+
+
+Aggregate: TypeAlias = Plain | Covered
 
 
 class Counters:
@@ -133,4 +103,4 @@ def make_aggregate(
     counter = None if strategy.merging is None else counters.counter(promises)
     if strategy.merging is None or counter is None:
         return Covered()
-    return Merged(counter, strategy.merging)
+    return Covered(MergedSet(counter, strategy.merging))

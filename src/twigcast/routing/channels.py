@@ -26,8 +26,8 @@ channel goes on with other inputs and trees, and sends only the difference.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from twigcast.covering import Change
 from twigcast.language import Pattern
@@ -35,13 +35,6 @@ from twigcast.routing.aggregates import Counters, make_aggregate
 from twigcast.routing.interests import Interests
 from twigcast.routing.promises import Promise, may_match
 from twigcast.routing.strategy import Strategy
-
-
-class Talk(Protocol):
-    """The neighbour that a channel leads to, as far as the channel knows it."""
-
-    def begin(self) -> None:
-        """Note that there is something to send."""
 
 
 class Course(NamedTuple):
@@ -54,19 +47,19 @@ class Course(NamedTuple):
 
 
 class Channel:
-    """A channel at the end that sends."""
+    """A channel at the end that sends; ``on_news`` is called when it has something to send."""
 
     def __init__(
         self,
         number: int,
-        to: Talk,
+        on_news: Callable[[], None],
         interests: Interests,
         strategy: Strategy,
         counters: Counters,
     ) -> None:
         self.number = number
         self.course = Course(frozenset(), frozenset(), frozenset())
-        self._to = to
+        self._on_news = on_news
         self._interests = interests
         self._strategy = strategy
         self._counters = counters
@@ -161,7 +154,7 @@ class Channel:
 
     def _note(self, change: Change) -> None:
         if change:
-            self._to.begin()
+            self._on_news()
         for pattern in change.forward:
             self._balance[pattern] = self._balance.get(pattern, 0) + 1
         for pattern in change.withdraw:

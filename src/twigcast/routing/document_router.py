@@ -93,7 +93,7 @@ class DocumentRouter:
         """Where a document goes from here, which must not have been here before."""
         wanting = self._interests.match(document.content)
         neighbours = []
-        for name in self._planner.ways_on(document.tree, link):
+        for name in self._planner.onward(document.tree, link):
             neighbour = self._neighbours.get(name)
             if neighbour is not None and not wanting.channels.isdisjoint(
                 neighbour.serving(document.tree)

@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, NetworkError
-from twigcast.matching import BatchMatches, Matcher
+from twigcast.matching import Matcher
 from twigcast.routing.overlay import Link, Overlay
 from twigcast.routing.planning import SHARED_TREE
 from twigcast.routing.router import Router
@@ -142,15 +142,11 @@ class FrozenNetwork:
             raise ValueError(f"{len(matches)} documents need as many brokers, not {len(brokers)}")
         for broker in set(brokers):
             self._require(broker)
-        return self._follow_all(matches, brokers)
-
-    def _follow_all(
-        self, matches: BatchMatches, brokers: list[str]
-    ) -> Iterator[Route | DocumentError]:
         errors = matches.errors
-        for number, broker in enumerate(brokers):
-            error = errors.get(number)
-            yield self._follow(matches.numbers(number), broker) if error is None else error
+        return (
+            errors.get(number) or self._follow(matches.numbers(number), broker)
+            for number, broker in enumerate(brokers)
+        )
 
     def _require(self, broker: str) -> None:
         if broker not in self._tables.brokers:
@@ -172,10 +168,9 @@ class FrozenNetwork:
         for broker in waiting:
             hops, clients = self._tables.brokers[broker]
             for table in clients:
-                found = subscriptions.get(table)
-                if found is not None:
+                if table in subscriptions:
                     name = self._tables.clients[table][0]
-                    deliveries.append(ClientDelivery(name, broker, tuple(found)))
+                    deliveries.append(ClientDelivery(name, broker, tuple(subscriptions[table])))
             for neighbour, tables in hops.get(tree, {}).items():
                 if neighbour != reached[broker] and not wanting.isdisjoint(tables):
                     crossings.append(Crossing(broker, neighbour))
@@ -287,15 +282,6 @@ def _read_tables(content: Mapping[str, Any]) -> _Tables:
         int(table): (name, {int(pattern): list(keys) for pattern, keys in ids.items()})
         for table, (name, ids) in content["clients"].items()
     }
-    brokers = {
-        name: _Broker(
-            {
-                tree: {neighbour: list(tables) for neighbour, tables in neighbours.items()}
-                for tree, neighbours in hops.items()
-            },
-            list(own),
-        )
-        for name, (hops, own) in content["brokers"].items()
-    }
+    brokers = {name: _Broker(hops, own) for name, (hops, own) in content["brokers"].items()}
     holders = [[int(table) for table in tables] for tables in content["holders"]]
     return _Tables(bool(content["by_origin"]), brokers, clients, holders)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -34,18 +35,18 @@ class Wanting(NamedTuple):
     clients: Mapping[int, list[Pattern]]
 
 
+_NONE: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
 class _Entry:
     """A pattern and its sources."""
 
-    __slots__ = ("channels", "clients", "pattern")
-
-    def __init__(self, pattern: Pattern) -> None:
-        self.pattern = pattern
-        self.channels: frozenset[int] = _NONE
-        self.clients: dict[int, None] = {}
+    pattern: Pattern
+    channels: frozenset[int] = _NONE
+    clients: dict[int, None] = field(default_factory=dict)
 
 
-_NONE: frozenset[int] = frozenset()
 _SPARE_SETS = 1024
 
 

@@ -84,20 +84,6 @@ class LinkSession:
     Numbers do not prove who sent a frame: where forgers reach the channel, it must be secured.
     """
 
-    __slots__ = (
-        "_confirmed",
-        "_early",
-        "_foreign",
-        "_impossible",
-        "_in_flight",
-        "_owed",
-        "_received",
-        "_sent_by_last_tick",
-        "_waiting",
-        "_window",
-        "number",
-    )
-
     def __init__(self, number: int, window: int = 64) -> None:
         if window < 1:
             raise ValueError(
@@ -113,8 +99,10 @@ class LinkSession:
         self._early: dict[int, Message] = {}
         # How many messages the other end does not know to have arrived, as far as this end knows.
         self._owed = 0
-        self._foreign = 0
-        self._impossible = 0
+        self.foreign = 0
+        """How many frames of other sessions were dropped."""
+        self.impossible = 0
+        """How many frames were dropped that the other end cannot have sent."""
 
     def send(self, message: Message) -> list[Frame]:
         """Take a message; the frame to put on the channel, or none while the window is full."""
@@ -124,10 +112,10 @@ class LinkSession:
     def receive(self, frame: Frame) -> tuple[list[Message], list[Frame]]:
         """Take a frame; the messages whose turn has come, and the frames to put on the channel."""
         if frame.session != self.number:
-            self._foreign += 1
+            self.foreign += 1
             return [], []
         if not self._is_possible(frame):
-            self._impossible += 1
+            self.impossible += 1
             return [], []
         messages: list[Message] = []
         # Not by its truth: a message may be empty.
@@ -163,16 +151,6 @@ class LinkSession:
     def unacknowledged(self) -> int:
         """How many messages, in flight or waiting, the other end has not confirmed."""
         return len(self._in_flight) + len(self._waiting)
-
-    @property
-    def foreign(self) -> int:
-        """How many frames of other sessions were dropped."""
-        return self._foreign
-
-    @property
-    def impossible(self) -> int:
-        """How many frames were dropped that the other end cannot have sent."""
-        return self._impossible
 
     def __repr__(self) -> str:
         return (

@@ -77,15 +77,12 @@ class InstantTransport:
         self._waiting: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Take a message in transit."""
         self._waiting.append(envelope)
 
     def take(self) -> Envelope | None:
-        """The message that was sent first."""
         return self._waiting.popleft() if self._waiting else None
 
     def cut(self, one: str, other: str) -> None:
-        """Drop what is in transit between two ends."""
         ends = {one, other}
         self._waiting = deque(
             each for each in self._waiting if {each.sender, each.receiver} != ends
@@ -290,7 +287,7 @@ class Network:
 
     def cut(self, one: str, other: str) -> None:
         """Cut a link; what is in transit over it is lost."""
-        link = self._link(one, other)
+        link = self.overlay.link(one, other)
         if link in self._cut:
             raise NetworkError(f"the link {link} is cut already")
         self._cut.add(link)
@@ -298,7 +295,7 @@ class Network:
 
     def heal(self, one: str, other: str) -> None:
         """Make a link that was cut whole again."""
-        link = self._link(one, other)
+        link = self.overlay.link(one, other)
         if link not in self._cut:
             raise NetworkError(f"the link {link} is not cut")
         self._cut.remove(link)
@@ -333,12 +330,6 @@ class Network:
             self._say(client.name, Advertise(key, promise))
         if client.subscriptions:
             self._say(client.name, Subscribe(dict(client.subscriptions)))
-
-    def _link(self, one: str, other: str) -> Link:
-        link = Link.between(one, other)
-        if link not in self.overlay.links:
-            raise OverlayError(f"there is no link between {one!r} and {other!r}")
-        return link
 
     def _links_of(self, broker: str) -> list[Link]:
         return [Link.between(broker, other) for other in self.overlay.neighbours(broker)]

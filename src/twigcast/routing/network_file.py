@@ -36,13 +36,11 @@ A small one with everything that may stand in it::
 Files are relative to the network file.  Each DTD is read once, and clients that advertise it with
 the same root share one schema, so what a router knows of it serves all of them.
 
-Numbers are read as decimals: 12 milliseconds are the number nearest to 0.012 seconds, and what
-:func:`write_network` writes is read back to the last bit.
+Numbers are read as decimals: 12 milliseconds are the number nearest to 0.012 seconds.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -274,43 +272,3 @@ def _promise(entry: _PromiseEntry, schemas: dict[Path, dict[str | None, Schema]]
         return known[root]
     except (SchemaError, AdvertisementError) as error:
         raise ConfigError(str(error)) from None
-
-
-def write_network(overlay: Overlay, strategy: Strategy | None = None) -> str:
-    """The text of a network file, without clients, that :func:`read_network` reads as the same.
-
-    Raises OverlayError for what cannot be written: a strategy without a name, a broker whose name
-    is no Unicode text, and an overlay without brokers.
-    """
-    strategy = strategy or Strategy()
-    name = strategy.name
-    try:
-        if Strategy.named(name) != strategy:
-            raise ValueError
-    except ValueError:
-        raise OverlayError(f"{strategy} has no name to be written; choose a named one") from None
-    if not len(overlay):
-        raise OverlayError("an overlay without brokers cannot be written; give it one")
-    lines = [f"strategy = {_quoted(name)}", "brokers = ["]
-    lines += [f"    {_quoted(broker)}," for broker in overlay]
-    lines.append("]")
-    for link, traits in overlay.links.items():
-        lines += ["", "[[links]]", f"between = [{_quoted(link.first)}, {_quoted(link.second)}]"]
-        if traits.cost != LinkTraits().cost:
-            lines.append(f"cost = {_decimal(traits.cost, 0)}")
-        if traits.latency != LinkTraits().latency:
-            lines.append(f"latency_ms = {_decimal(traits.latency, _MILLISECONDS)}")
-    return "\n".join([*lines, ""])
-
-
-def _quoted(text: str) -> str:
-    if any("\ud800" <= each < "\ue000" for each in text):
-        raise OverlayError(f"the broker {text!r} cannot be written; give it another name")
-    # JSON escapes what TOML wants escaped, but for one character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _decimal(value: float, power: int) -> str:
-    """The shortest number that is read as this one, times a power of ten."""
-    number = Decimal(repr(float(value))).scaleb(power).normalize()
-    return f"{number:f}" if -6 <= number.adjusted() < 16 else str(number)

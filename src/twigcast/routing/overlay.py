@@ -96,6 +96,13 @@ class Overlay:
             raise OverlayError(f"there is no broker {broker!r}")
         return MappingProxyType(neighbours)
 
+    def link(self, one: str, other: str) -> Link:
+        """The link between two brokers; OverlayError if there is none."""
+        link = Link.between(one, other)
+        if link not in self._links:
+            raise OverlayError(f"there is no link between {one!r} and {other!r}")
+        return link
+
     @property
     def leaves(self) -> tuple[str, ...]:
         """The brokers with one link at most."""

@@ -73,7 +73,7 @@ class Planner:
         """The advertisements that hold, by origin, as of the last plan."""
         return {origin: plan.advertised for origin, plan in self._plans.items()}
 
-    def ways_on(self, tree: str, link: str) -> tuple[str, ...]:
+    def onward(self, tree: str, link: str) -> tuple[str, ...]:
         """The brokers to which a document of a tree may go next, having come on a link."""
         view = self._link_states.view
         if tree == SHARED_TREE:

@@ -6,6 +6,8 @@ new one, or go round; a broker that has seen it drops it then.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from twigcast.routing.messages import DocumentId
 
 WINDOW = 4096
@@ -33,14 +35,12 @@ class RecentDocuments:
         return origin.add(document, self._window)
 
 
+@dataclass(slots=True, eq=False)
 class _Origin:
-    __slots__ = ("highest", "incarnation", "pruned", "seen")
-
-    def __init__(self, incarnation: int) -> None:
-        self.incarnation = incarnation
-        self.highest = -1
-        self.pruned = 0  # how high the highest was when what is too old was forgotten
-        self.seen: set[int] = set()
+    incarnation: int
+    highest: int = -1
+    pruned: int = 0  # how high the highest was when what is too old was forgotten
+    seen: set[int] = field(default_factory=set)
 
     def add(self, document: DocumentId, window: int) -> bool:
         number = document.number

@@ -367,7 +367,7 @@ class Router:
         ]
 
     def _new_channel(self, to: Neighbour, number: int) -> Channel:
-        return Channel(number, to, self._interests, self.strategy, self._counters)
+        return Channel(number, to.begin, self._interests, self.strategy, self._counters)
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -443,7 +443,7 @@ class Router:
         return {
             tree: {
                 name: tuple(sorted(self._neighbours[name].serving(tree)))
-                for name in self._planner.ways_on(tree, "")
+                for name in self._planner.onward(tree, "")
                 if name in self._neighbours
             }
             for tree in trees

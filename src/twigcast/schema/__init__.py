@@ -34,12 +34,11 @@ from twigcast.schema.content import (
     Repeat,
     Sequence,
     Text,
-    names,
     nullable,
-    useful_children,
 )
 from twigcast.schema.deriving import Advertisements
 from twigcast.schema.dtd import Attribute, ElementDeclaration
+from twigcast.schema.graph import possible_children, reachable
 from twigcast.schema.notation import Group
 from twigcast.schema.schema import Schema
 
@@ -63,7 +62,7 @@ __all__ = [
     "Sequence",
     "Text",
     "bits",
-    "names",
     "nullable",
-    "useful_children",
+    "possible_children",
+    "reachable",
 ]

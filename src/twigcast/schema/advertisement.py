@@ -69,8 +69,8 @@ class Advertisement:
         Exact for linear expressions: True when the expression selects a node on some path.  A tree
         pattern is matched along several paths of a document, promised by several advertisements,
         so here True means that at least one of its branches, from the root to the last element on
-        it, can lie along one of these paths.  Hence the use: a document that matches has, for each
-        way of matching, an advertisement among its publisher's that overlaps.  What stands at the
+        it, can lie along one of these paths.  So of the advertisements that promise a document, one
+        overlaps whenever the document matches.  What stands at the
         end of a branch (attributes, text, values) and ``not()`` are taken to be possible;
         :meth:`twigcast.schema.Schema.overlaps` looks at all branches at once and is sharper.
         """

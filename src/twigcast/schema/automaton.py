@@ -88,10 +88,7 @@ class PathAutomaton:
 
     def below(self, positions: int) -> int:
         """The positions one step further on."""
-        result = 0
-        for index in bits(positions):
-            result |= self.follow[index]
-        return result
+        return _step(self.follow, positions)
 
     def far_below(self, positions: int) -> int:
         """The positions one step or more further on."""
@@ -99,10 +96,7 @@ class PathAutomaton:
 
     def above(self, positions: int) -> int:
         """The positions one step back."""
-        result = 0
-        for index in bits(positions):
-            result |= self._precede[index]
-        return result
+        return _step(self._precede, positions)
 
     def far_above(self, positions: int) -> int:
         """The positions one step or more back."""
@@ -166,13 +160,18 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+def _step(edges: Sequence[int], positions: int) -> int:
+    reached = 0
+    for index in bits(positions):
+        reached |= edges[index]
+    return reached
+
+
 def _closure(edges: Sequence[int], start: int) -> int:
     result = 0
     frontier = start
     while frontier:
-        reached = 0
-        for index in bits(frontier):
-            reached |= edges[index]
+        reached = _step(edges, frontier)
         frontier = reached & ~result
         result |= reached
     return result

@@ -22,30 +22,35 @@ pair of entry and exit.  Counting takes the number of edges, not of advertisemen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 from itertools import islice
 
-from twigcast.language import NodeTest
 from twigcast.schema.advertisement import Advertisement
 from twigcast.schema.graph import Graph, strong_components
-from twigcast.schema.walks import Row, Walks, walks
-
-Label = Callable[[str], NodeTest]
+from twigcast.schema.walks import Label, Row, Walks, walks
 
 
 class Advertisements(ABC):
-    """The advertisements of a schema: iterate lazily, as often as wanted."""
+    """The advertisements of a schema: iterate lazily, as often as wanted.
+
+    They are ``exact`` if together they promise the schema's root-to-leaf paths and no others,
+    ``complete`` if they promise every one of these paths.
+    """
+
+    def __init__(self, root: str, graph: Graph, leaves: Container[str], label: Label) -> None:
+        self._root = root
+        self._graph = graph
+        self._leaves = leaves
+        self._label = label
 
     @property
     @abstractmethod
-    def exact(self) -> bool:
-        """Whether together they promise the schema's root-to-leaf paths and no others."""
+    def exact(self) -> bool: ...
 
     @property
     @abstractmethod
-    def complete(self) -> bool:
-        """Whether together they promise every root-to-leaf path of the schema."""
+    def complete(self) -> bool: ...
 
     @abstractmethod
     def count(self) -> int:
@@ -67,10 +72,7 @@ class RecursiveAdvertisements(Advertisements):
     """Every path of the schema, with ``+`` groups for cycles."""
 
     def __init__(self, root: str, graph: Graph, leaves: Container[str], label: Label) -> None:
-        self._root = root
-        self._graph = graph
-        self._leaves = leaves
-        self._label = label
+        super().__init__(root, graph, leaves, label)
         self._components = strong_components(graph, (root,))
         self._home = {
             name: index for index, component in enumerate(self._components) for name in component
@@ -79,7 +81,6 @@ class RecursiveAdvertisements(Advertisements):
 
     @property
     def complete(self) -> bool:
-        """Always."""
         return True
 
     @cached_property
@@ -94,7 +95,6 @@ class RecursiveAdvertisements(Advertisements):
         )
 
     def count(self) -> int:
-        """How many there are, component by component from the leaves up."""
         onward: dict[str, int] = {}
         for component in self._components:  # those further from the root come first
             after = {
@@ -111,19 +111,21 @@ class RecursiveAdvertisements(Advertisements):
 
     def __iter__(self) -> Iterator[Advertisement]:
         # A stack of its own: a DTD may be nested deeper than Python's calls.
-        stack: list[tuple[Row, Iterator[tuple[Row, str | None]]]] = [((), self._ways(self._root))]
+        stack: list[tuple[Row, Iterator[tuple[Row, str | None]]]] = [
+            ((), self._rows_from(self._root))
+        ]
         while stack:
             before, onward = stack[-1]
             for row, child in onward:
                 if child is None:
                     yield Advertisement(before + row)
                 else:
-                    stack.append((before + row, self._ways(child)))
+                    stack.append((before + row, self._rows_from(child)))
                     break
             else:
                 stack.pop()
 
-    def _ways(self, entry: str) -> Iterator[tuple[Row, str | None]]:
+    def _rows_from(self, entry: str) -> Iterator[tuple[Row, str | None]]:
         """The rows through the component of ``entry``, each with the child entered next or None."""
         for end in self._exits(entry):
             for row in self._between(entry, end).rows:
@@ -161,16 +163,12 @@ class AdvertisementsToDepth(Advertisements):
     def __init__(
         self, root: str, graph: Graph, leaves: Container[str], label: Label, depth: int
     ) -> None:
-        self._root = root
-        self._graph = graph
-        self._leaves = leaves
-        self._label = label
+        super().__init__(root, graph, leaves, label)
         self._depth = depth
         self._shortest = self._measure_shortest()
 
-    @cached_property
+    @property
     def exact(self) -> bool:
-        """Whether no path of the schema is longer."""
         return self.complete
 
     @cached_property
@@ -183,7 +181,6 @@ class AdvertisementsToDepth(Advertisements):
         return not level
 
     def count(self) -> int:
-        """How many there are, level by level."""
         return count_paths(self._root, self._graph, self._depth, self._leaves)
 
     def __iter__(self) -> Iterator[Advertisement]:
@@ -192,7 +189,7 @@ class AdvertisementsToDepth(Advertisements):
         path = [self._root]
         stack = [iter(self._graph[self._root])]
         if self._root in self._leaves:
-            yield self._advertisement(path)
+            yield Advertisement(map(self._label, path))
         while stack:
             for child in stack[-1]:
                 if len(path) + self._shortest[child] > self._depth:
@@ -200,14 +197,11 @@ class AdvertisementsToDepth(Advertisements):
                 path.append(child)
                 stack.append(iter(self._graph[child]))
                 if child in self._leaves:
-                    yield self._advertisement(path)
+                    yield Advertisement(map(self._label, path))
                 break
             else:
                 stack.pop()
                 path.pop()
-
-    def _advertisement(self, path: list[str]) -> Advertisement:
-        return Advertisement(map(self._label, path))
 
     def _measure_shortest(self) -> dict[str, int]:
         """For each element the names on the shortest path down to a leaf, its own included.

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from lxml import etree
 
@@ -147,16 +147,6 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-class _Particle(Protocol):
-    """A node of libxml2's tree of a content model."""
-
-    type: str
-    occur: str
-    name: str | None
-    left: _Particle | None
-    right: _Particle | None
-
-
 _Spellings = Mapping[str, tuple[str, ...]]
 
 
@@ -186,7 +176,7 @@ def _content(element: Any, spellings: _Spellings) -> Content:
     return Mixed(names(expression)) if expression is not None else Text()
 
 
-def _expression(particle: _Particle, spellings: _Spellings) -> Expression | None:
+def _expression(particle: Any, spellings: _Spellings) -> Expression | None:
     """The expression for a particle; None for ``#PCDATA``, which mixed models list first."""
     expression: Expression
     if particle.type == "pcdata":
@@ -207,10 +197,10 @@ def _expression(particle: _Particle, spellings: _Spellings) -> Expression | None
     return Repeat(expression, int(particle.occur == "plus"), particle.occur != "opt")
 
 
-def _chain(particle: _Particle) -> Iterable[_Particle]:
+def _chain(particle: Any) -> Iterable[Any]:
     """The members of a list: libxml2 keeps ``(a, b, c)`` as a and the rest, ``(b, c)``."""
     kind = particle.type
-    rest: _Particle | None = particle
+    rest = particle
     while rest is not None:
         if rest.left is not None:
             yield rest.left

@@ -13,7 +13,7 @@ Cost: the fixed point looks at a model again when one of its children turns out 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from twigcast.schema.content import Any, names, useful_children
 from twigcast.schema.dtd import ElementDeclaration
@@ -33,16 +33,26 @@ def element_graph(elements: Mapping[str, ElementDeclaration]) -> dict[str, tuple
         if name not in elements
     }
     productive = _productive(elements, undeclared)
-    graph: dict[str, tuple[str, ...]] = {}
-    for name, declaration in elements.items():
-        if name not in productive:
-            continue
-        if isinstance(declaration.content, Any):
-            graph[name] = tuple(other for other in elements if other in productive)
-        else:
-            useful = useful_children(declaration.content, productive) or frozenset()
-            graph[name] = tuple(child for child in names(declaration.content) if child in useful)
+    graph = {
+        name: possible_children(elements, name, productive)
+        for name in elements
+        if name in productive
+    }
     return graph | undeclared
+
+
+def possible_children(
+    elements: Mapping[str, ElementDeclaration], parent: str, productive: Container[str]
+) -> tuple[str, ...]:
+    """The productive children that an element can have, in the order in which its model has them.
+
+    For ``ANY``, in order of declaration.
+    """
+    content = elements[parent].content
+    if isinstance(content, Any):
+        return tuple(name for name in elements if name in productive)
+    useful = useful_children(content, productive) or frozenset()
+    return tuple(name for name in names(content) if name in useful)
 
 
 def _productive(elements: Mapping[str, ElementDeclaration], undeclared: Iterable[str]) -> set[str]:

@@ -9,6 +9,8 @@ from twigcast.language import NodeTest
 from twigcast.schema.notation import Group, Part
 
 Row = tuple[Part, ...]
+Edges = Mapping[str, tuple[str, ...]]
+Label = Callable[[str], NodeTest]
 
 MOST_ROWS = 16
 """Exact expressions are given up when they are more than this: they multiply along a path."""
@@ -24,12 +26,7 @@ class Walks(NamedTuple):
     exact: bool
 
 
-def walks(
-    edges: Mapping[str, tuple[str, ...]],
-    entry: str,
-    end: str,
-    label: Callable[[str], NodeTest],
-) -> Walks:
+def walks(edges: Edges, entry: str, end: str, label: Label) -> Walks:
     """The walks from ``entry`` to ``end``, both named in them.  All edges lie in the component."""
     if all(len(children) == len(edges) for children in edges.values()) and len(edges) > 1:
         return Walks(_as_if_complete(edges, entry, end, label), True)
@@ -39,12 +36,7 @@ def walks(
     return Walks(_as_if_complete(edges, entry, end, label), False)
 
 
-def _as_if_complete(
-    edges: Mapping[str, tuple[str, ...]],
-    entry: str,
-    end: str,
-    label: Callable[[str], NodeTest],
-) -> tuple[Row, ...]:
+def _as_if_complete(edges: Edges, entry: str, end: str, label: Label) -> tuple[Row, ...]:
     """As if every element contained every other: all words between the two ends."""
     rows: list[Row] = []
     if entry == end:
@@ -59,12 +51,7 @@ def _as_if_complete(
 _START = ""
 
 
-def _eliminate(
-    edges: Mapping[str, tuple[str, ...]],
-    entry: str,
-    end: str,
-    label: Callable[[str], NodeTest],
-) -> tuple[Row, ...] | None:
+def _eliminate(edges: Edges, entry: str, end: str, label: Label) -> tuple[Row, ...] | None:
     """The exact expressions, by Kleene's elimination; None where they grow too large.
 
     ``rows_between[one][other]`` holds the rows that lead from one element to another through

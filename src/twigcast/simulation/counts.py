@@ -21,7 +21,7 @@ class Counts:
     unsubscribe: int = 0
     publish: int = 0
     channels: int = 0
-    """Tellings of for which trees a channel holds."""
+    """Messages that say for which trees a channel holds."""
     link_states: int = 0
     refused: int = 0
     """Answers that something cannot be followed."""

@@ -19,8 +19,6 @@ _NONE: Final = -(2**31)
 class Delays:
     """A histogram of durations in seconds."""
 
-    __slots__ = ("_buckets", "count", "greatest", "least", "total")
-
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0

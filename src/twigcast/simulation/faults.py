@@ -7,46 +7,20 @@
 
 The second of a pair leaves a link as the simulation was given it, which may lose frames by itself.
 
-:func:`random_faults` makes schedules at the end of which everything is whole again.
+``apply()`` does it to a simulation, now.  :func:`random_faults` makes schedules at the end of which
+everything is whole again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from twigcast.routing import Link, Overlay
 
-
-class Target(Protocol):
-    """What faults happen to: a simulation."""
-
-    def crash(self, broker: str) -> None:
-        """Let a broker lose everything."""
-
-    def restart(self, broker: str) -> None:
-        """Start a broker that has crashed, with empty tables."""
-
-    def cut(self, one: str, other: str) -> None:
-        """Let a link carry nothing."""
-
-    def heal(self, one: str, other: str) -> None:
-        """Let it carry messages again."""
-
-    def slow(self, one: str, other: str, seconds: float) -> None:
-        """Let messages on a link take so much longer than its latency."""
-
-    def disturb(
-        self,
-        one: str,
-        other: str,
-        *,
-        loss: float = 0.0,
-        duplication: float = 0.0,
-        reordering: float = 0.0,
-    ) -> None:
-        """Let these shares of the frames on a link be lost, come twice, come late, in addition."""
+if TYPE_CHECKING:
+    from twigcast.simulation.simulation import Simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +30,8 @@ class Crash:
     time: float
     broker: str
 
-    def apply(self, target: Target) -> None:
-        """Do this to a simulation, now."""
-        target.crash(self.broker)
+    def apply(self, simulation: Simulation) -> None:
+        simulation.crash(self.broker)
 
     def __str__(self) -> str:
         return f"{self.time:g} s: the broker {self.broker} crashes"
@@ -71,9 +44,8 @@ class Restart:
     time: float
     broker: str
 
-    def apply(self, target: Target) -> None:
-        """Do this to a simulation, now."""
-        target.restart(self.broker)
+    def apply(self, simulation: Simulation) -> None:
+        simulation.restart(self.broker)
 
     def __str__(self) -> str:
         return f"{self.time:g} s: the broker {self.broker} restarts"
@@ -86,9 +58,8 @@ class Cut:
     time: float
     link: Link
 
-    def apply(self, target: Target) -> None:
-        """Do this to a simulation, now."""
-        target.cut(*self.link)
+    def apply(self, simulation: Simulation) -> None:
+        simulation.cut(*self.link)
 
     def __str__(self) -> str:
         return f"{self.time:g} s: the link {self.link} is cut"
@@ -101,9 +72,8 @@ class Heal:
     time: float
     link: Link
 
-    def apply(self, target: Target) -> None:
-        """Do this to a simulation, now."""
-        target.heal(*self.link)
+    def apply(self, simulation: Simulation) -> None:
+        simulation.heal(*self.link)
 
     def __str__(self) -> str:
         return f"{self.time:g} s: the link {self.link} is whole"
@@ -117,9 +87,8 @@ class Slow:
     link: Link
     seconds: float
 
-    def apply(self, target: Target) -> None:
-        """Do this to a simulation, now."""
-        target.slow(*self.link, self.seconds)
+    def apply(self, simulation: Simulation) -> None:
+        simulation.slow(*self.link, self.seconds)
 
     def __str__(self) -> str:
         if not self.seconds:
@@ -140,9 +109,8 @@ class Disturb:
     duplication: float = field(default=0.0, kw_only=True)
     reordering: float = field(default=0.0, kw_only=True)
 
-    def apply(self, target: Target) -> None:
-        """Do this to a simulation, now."""
-        target.disturb(
+    def apply(self, simulation: Simulation) -> None:
+        simulation.disturb(
             *self.link,
             loss=self.loss,
             duplication=self.duplication,

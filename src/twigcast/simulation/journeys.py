@@ -18,32 +18,30 @@ that was lost on a link or in a broker would be kept for ever; it is forgotten a
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from twigcast.routing import Deliver, Document, DocumentId, Send
 from twigcast.simulation.counts import Counts
 
 
+@dataclass(slots=True, eq=False)
 class _Stop:
     """A broker to which a document came, and the crossing by which it came."""
 
-    __slots__ = ("above", "counts", "hops", "is_useful")
-
-    def __init__(self, above: _Stop | None, counts: Counts) -> None:
-        self.above = above  # None where it was published
-        self.counts = counts
-        self.hops: int = 1 if above is None else above.hops + 1
-        self.is_useful = False
+    above: _Stop | None  # None where it was published
+    counts: Counts
+    hops: int
+    is_useful: bool = False
 
 
+@dataclass(slots=True, eq=False)
 class _Journey:
     """A document, and where its copies are in transit."""
 
-    __slots__ = ("awaited", "notified", "published", "stops")
-
-    def __init__(self, published: float) -> None:
-        self.published = published
-        self.awaited = 0  # copies in transit
-        self.stops: dict[str, _Stop] = {}  # by broker
-        self.notified: dict[str, int] = {}  # clients that are about to get it: hops
+    published: float
+    awaited: int = 0  # copies in transit
+    stops: dict[str, _Stop] = field(default_factory=dict)  # by broker
+    notified: dict[str, int] = field(default_factory=dict)  # clients that will get it: hops
 
 
 class Journeys:
@@ -54,13 +52,11 @@ class Journeys:
 
     def begin(self, time: float, sends: list[Send]) -> None:
         """Follow what a broker sends because a document was published there."""
-        journey = None
         for _, message in sends:
             if isinstance(message, Document | Deliver):
                 journey = self._journeys[message.id] = _Journey(time)
-                break
-        if journey is not None:
-            self._follow(journey, 0, sends)
+                self._follow(journey, 0, sends)
+                return
 
     def cross(
         self, sender: str, receiver: str, document: Document, counts: Counts, sends: list[Send]
@@ -71,7 +67,8 @@ class Journeys:
         if journey is None:
             return
         journey.awaited -= 1
-        stop = _Stop(journey.stops.get(sender), counts)
+        above = journey.stops.get(sender)
+        stop = _Stop(above, counts, 1 if above is None else above.hops + 1)
         if sends:
             journey.stops[receiver] = stop
             if self._follow(journey, stop.hops, sends):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from twigcast.documents import DocumentLimits, Source
-from twigcast.errors import NetworkError, OverlayError
+from twigcast.errors import NetworkError
 from twigcast.language import Pattern
 from twigcast.routing import (
     Deliver,
@@ -210,8 +210,7 @@ class Simulation:
 
         With 0 they take as long as before.
         """
-        link = self._link(one, other)
-        self._trouble(link, replace(self._trouble_on(link), delay=seconds))
+        self._trouble(one, other, delay=seconds)
 
     def disturb(
         self,
@@ -227,24 +226,13 @@ class Simulation:
         That is beside what the whole simulation was given: of what that leaves, these shares too.
         Without any, the link is as the simulation was given it.
         """
-        link = self._link(one, other)
-        now = replace(
-            self._trouble_on(link), loss=loss, duplication=duplication, reordering=reordering
-        )
-        self._trouble(link, now)
+        self._trouble(one, other, loss=loss, duplication=duplication, reordering=reordering)
 
-    def _trouble_on(self, link: Link) -> Conditions:
-        return self._troubles.get(link, Conditions())
-
-    def _trouble(self, link: Link, trouble: Conditions) -> None:
+    def _trouble(self, one: str, other: str, **changed: float) -> None:
+        link = self.network.overlay.link(one, other)
+        trouble = replace(self._troubles.get(link, Conditions()), **changed)
         self._troubles[link] = trouble
         self._transport.set_conditions(link, self._given.beside(trouble))
-
-    def _link(self, one: str, other: str) -> Link:
-        link = Link.between(one, other)
-        if link not in self.network.overlay.links:
-            raise OverlayError(f"there is no link between {one!r} and {other!r}")
-        return link
 
     # --- to look at -------------------------------------------------------------------------------
 

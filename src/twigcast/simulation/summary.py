@@ -131,7 +131,7 @@ def summarise(network: Network, traffic: Traffic, frames: FrameCounts, now: floa
         received=traffic.total,
         from_clients=Counts.joined(
             counts
-            for (sender, _), counts in traffic.by_way.items()
+            for (sender, _), counts in traffic.by_direction.items()
             if sender not in network.overlay
         ),
         documents=traffic.documents,
@@ -166,20 +166,12 @@ def _by_broker(network: Network, traffic: Traffic) -> tuple[BrokerSummary, ...]:
 
 
 def _by_link(overlay: Overlay, traffic: Traffic) -> tuple[LinkSummary, ...]:
-    links = []
-    for link in overlay.links:
-        counts = traffic.on_link(link)
-        if counts.envelopes:
-            links.append(
-                LinkSummary(
-                    link,
-                    counts.messages,
-                    counts.publish,
-                    counts.content_bytes,
-                    counts.wasted,
-                )
-            )
-    return tuple(links)
+    received = ((link, traffic.on_link(link)) for link in overlay.links)
+    return tuple(
+        LinkSummary(link, each.messages, each.publish, each.content_bytes, each.wasted)
+        for link, each in received
+        if each.envelopes
+    )
 
 
 def _delay(delays: Delays) -> DelaySummary:

@@ -13,7 +13,7 @@ Cost: linear in brokers and links; a thousand brokers take milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from math import isqrt
 from pathlib import Path
@@ -73,20 +73,17 @@ def draft_tree(*, latency: float = _LATENCY) -> Overlay:
 
     "Starting from a root broker which is connected to one publisher, all brokers except the leaves
     are connected to one or two subordinate brokers"; the figure is not part of the text, so this
-    tree is our choice.  The counts of its table speak for it.  With no more than two below each
-    there are four leaves at most; with three, the 58,138 messages of flooding would hold more
-    publications than 8 brokers can get.  Flooding takes the subscriptions of the four to 8 brokers
-    each, 32 in all; advertisements save 18,289 messages, so to 13.7 at most, if no subscription is
-    without an advertiser.  There are 13 on the four paths to this root, and more in every other
-    tree that the sentence allows.
+    tree is our choice.  Its table speaks for it: flooding takes the subscriptions of four leaves to
+    8 brokers each, 32 in all; advertisements save 18,289 of 58,138 messages, so to 13.7 at most.
+    There are 13 on the four paths to this root, and more in every other tree that is allowed.
     """
     return _overlay(8, [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (2, 6), (3, 7)], latency)
 
 
 def random_connected(
     count: int,
-    extra: int,
-    seed: int,
+    extra: int = 0,
+    seed: int = 0,
     *,
     costs: tuple[float, float] = (_COST, _COST),
     latencies: tuple[float, float] = (_LATENCY, _LATENCY),
@@ -152,55 +149,26 @@ def _overlay(count: int, pairs: Iterable[tuple[int, int]], latency: float) -> Ov
 
 # --- the text --------------------------------------------------------------------------------
 
-_Range = tuple[float, float]
-
 
 class _Shape(NamedTuple):
     """A word that a text may begin with; ``example`` shows what may follow."""
 
+    build: Callable[..., Overlay]
     example: str
     required: tuple[str, ...]
-    optional: tuple[str, ...]
-    build: Callable[[Mapping[str, int], Mapping[str, _Range]], Overlay]
+    optional: tuple[str, ...] = ("latency",)
 
 
-_DEFAULTS = {"extra": 0, "seed": 0}
-_RANGED = {"cost": (_COST, _COST), "latency": (_LATENCY, _LATENCY)}
 _SHAPES: Final = {
-    "tree": _Shape(
-        "tree:levels=3,fanout=2",
-        ("levels", "fanout"),
-        ("latency",),
-        lambda whole, ranged: balanced_tree(
-            whole["levels"], whole["fanout"], latency=ranged["latency"][0]
-        ),
-    ),
-    "chain": _Shape(
-        "chain:count=5",
-        ("count",),
-        ("latency",),
-        lambda whole, ranged: chain(whole["count"], latency=ranged["latency"][0]),
-    ),
-    "star": _Shape(
-        "star:count=9",
-        ("count",),
-        ("latency",),
-        lambda whole, ranged: star(whole["count"], latency=ranged["latency"][0]),
-    ),
-    "draft": _Shape(
-        "draft", (), ("latency",), lambda _, ranged: draft_tree(latency=ranged["latency"][0])
-    ),
+    "tree": _Shape(balanced_tree, "tree:levels=3,fanout=2", ("levels", "fanout")),
+    "chain": _Shape(chain, "chain:count=5", ("count",)),
+    "star": _Shape(star, "star:count=9", ("count",)),
+    "draft": _Shape(draft_tree, "draft", ()),
     "random": _Shape(
+        random_connected,
         "random:count=20,extra=5,seed=1",
         ("count",),
         ("extra", "seed", "cost", "latency"),
-        lambda whole, ranged: random_connected(
-            whole["count"],
-            whole["extra"],
-            whole["seed"],
-            costs=ranged["cost"],
-            latencies=ranged["latency"],
-        ),
     ),
 }
 
@@ -218,18 +186,20 @@ def parse_topology(text: str) -> Overlay:
         if text.endswith(".toml") or Path(text).is_file():
             return read_network(text).overlay
         _refuse_word(text, word)
-    given = _settings(text, shape, settings)
-    whole = dict(_DEFAULTS)
-    ranged: dict[str, _Range] = dict(_RANGED)
-    for name, value in given.items():
-        if name in _RANGED:
-            low, high = _bounds(text, name, value, may_differ=word == "random")
-            unit = 1000.0 if name == "latency" else 1.0
-            ranged[name] = low / unit, high / unit
+    arguments: dict[str, int | float | tuple[float, float]] = {}
+    for name, value in _settings(text, shape, settings).items():
+        if name not in ("cost", "latency"):
+            arguments[name] = _whole(text, name, value)
+            continue
+        low, high = _bounds(text, name, value, may_differ=word == "random")
+        if name == "latency":
+            low, high = low / 1000, high / 1000
+        if word == "random":
+            arguments["costs" if name == "cost" else "latencies"] = low, high
         else:
-            whole[name] = _whole(text, name, value)
+            arguments[name] = low
     try:
-        return shape.build(whole, ranged)
+        return shape.build(**arguments)
     except OverlayError as error:
         raise OverlayError(f"the topology {text!r}: {error}") from None
 
@@ -274,7 +244,7 @@ def _whole(text: str, name: str, value: str) -> int:
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+"
 
 
-def _bounds(text: str, name: str, value: str, *, may_differ: bool) -> _Range:
+def _bounds(text: str, name: str, value: str, *, may_differ: bool) -> tuple[float, float]:
     match = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER}))?", value)
     if match is None or (match[2] and not may_differ):
         form = "a number (12.5) or a range (5..20)" if may_differ else "a number (12.5)"

@@ -17,9 +17,9 @@ Cost: about a microsecond for each message.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 from twigcast.documents import Source
 from twigcast.routing import (
@@ -76,18 +76,6 @@ class Traffic(Observer):
         self._counts: defaultdict[tuple[str, str], Counts] = defaultdict(Counts)
         self._journeys = Journeys()
         self._delays: defaultdict[int, Delays] = defaultdict(Delays)
-        self._handlers: dict[type[Any], Callable[[Any, Envelope, Counts, list[Send]], None]] = {
-            Update: self._on_update,
-            Document: self._on_document,
-            Publish: self._on_publish,
-            Subscribe: self._on_subscribe,
-            Unsubscribe: self._on_unsubscribe,
-            Advertise: self._on_advertise,
-            Unadvertise: self._on_unadvertise,
-            LinkUp: self._on_link_event,
-            LinkDown: self._on_link_event,
-            Refused: self._on_refused_to_broker,
-        }
         self.documents = 0
         """How many clients have published."""
         self.deliveries = 0
@@ -99,8 +87,37 @@ class Traffic(Observer):
     def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
         """A broker has handled a message."""
         message = envelope.message
+        if isinstance(message, LinkUp | LinkDown):
+            return  # no message: both ends notice it by themselves
         counts = self._counts[envelope[:2]]
-        self._handlers[type(message)](message, envelope, counts, sends)
+        counts.envelopes += 1
+        if isinstance(message, Document):
+            counts.publish += 1
+            counts.content_bytes += _size(message.content)
+            self._journeys.cross(envelope.sender, envelope.receiver, message, counts, sends)
+        elif isinstance(message, Update):
+            for _, change in message.changes:
+                counts.subscribe += len(change.forward)
+                counts.unsubscribe += len(change.withdraw)
+            counts.advertise += len(message.advertise)
+            counts.unadvertise += len(message.unadvertise)
+            counts.channels += len(message.serve)
+            counts.link_states += len(message.states)
+        elif isinstance(message, Publish):
+            counts.publish += 1
+            counts.content_bytes += _size(message.content)
+            self.documents += 1
+            self._journeys.begin(0.0 if self._clock is None else self._clock.sent, sends)
+        elif isinstance(message, Subscribe):
+            counts.subscribe += len(message.subscriptions)
+        elif isinstance(message, Unsubscribe):
+            counts.unsubscribe += len(message.ids)
+        elif isinstance(message, Advertise):
+            counts.advertise += 1
+        elif isinstance(message, Unadvertise):
+            counts.unadvertise += 1
+        elif isinstance(message, Refused):
+            counts.refused += 1
 
     def on_delivered(self, client: str, delivery: Deliver) -> None:
         """A client has got a document."""
@@ -118,77 +135,10 @@ class Traffic(Observer):
         """Nothing is in transit any more."""
         self._journeys.forget()
 
-    # --- by kind ----------------------------------------------------------------------------------
-
-    def _on_update(
-        self, update: Update, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        for _, change in update.changes:
-            counts.subscribe += len(change.forward)
-            counts.unsubscribe += len(change.withdraw)
-        counts.advertise += len(update.advertise)
-        counts.unadvertise += len(update.unadvertise)
-        counts.channels += len(update.serve)
-        counts.link_states += len(update.states)
-
-    def _on_document(
-        self, document: Document, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.publish += 1
-        counts.content_bytes += _size(document.content)
-        self._journeys.cross(envelope.sender, envelope.receiver, document, counts, sends)
-
-    def _on_publish(
-        self, message: Publish, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.content_bytes += _size(message.content)
-        counts.publish += 1
-        self.documents += 1
-        published = 0.0 if self._clock is None else self._clock.sent
-        self._journeys.begin(published, sends)
-
-    def _on_subscribe(
-        self, message: Subscribe, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.subscribe += len(message.subscriptions)
-
-    def _on_unsubscribe(
-        self, message: Unsubscribe, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.unsubscribe += len(message.ids)
-
-    def _on_advertise(
-        self, message: Advertise, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.advertise += 1
-
-    def _on_unadvertise(
-        self, message: Unadvertise, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.unadvertise += 1
-
-    def _on_link_event(
-        self, message: LinkUp | LinkDown, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        """No message: both ends notice it by themselves."""
-
-    def _on_refused_to_broker(
-        self, message: Refused, envelope: Envelope, counts: Counts, sends: list[Send]
-    ) -> None:
-        counts.envelopes += 1
-        counts.refused += 1
-
     # --- to look at -------------------------------------------------------------------------------
 
     @property
-    def by_way(self) -> Mapping[tuple[str, str], Counts]:
+    def by_direction(self) -> Mapping[tuple[str, str], Counts]:
         """What brokers received, by sender (a broker or a client) and receiver."""
         return MappingProxyType(self._counts)
 
@@ -226,8 +176,8 @@ class Traffic(Observer):
         return {hops: self._delays[hops] for hops in sorted(self._delays)}
 
     @property
-    def on_their_way(self) -> int:
-        """How many documents have not arrived everywhere yet, or were lost since the last rest."""
+    def in_transit(self) -> int:
+        """The number of documents that are in transit, or were lost since the last rest."""
         return len(self._journeys)
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
 from random import Random
@@ -32,30 +33,26 @@ from twigcast.simulation.conditions import Conditions, FixedTime, ProcessingTime
 from twigcast.simulation.frames import FrameCounts, FramedLink
 
 
+@dataclass(slots=True, eq=False)
 class _Station:
     """A broker as far as the transport knows it."""
 
-    __slots__ = ("busy_until", "is_called", "waiting")
-
-    def __init__(self) -> None:
-        self.busy_until = 0.0
-        self.waiting: deque[_Parcel] = deque()
-        self.is_called = False  # whether it stands in the heap
+    busy_until: float = 0.0
+    waiting: deque[_Parcel] = field(default_factory=deque)
+    is_called: bool = False  # whether it stands in the heap
 
 
+@dataclass(slots=True, eq=False)
 class _Direction:
     """One direction of one life of a link."""
 
-    __slots__ = ("arrival", "delay", "framed", "is_cut", "jitter", "receiver", "sender")
-
-    def __init__(self, sender: _Station | None, receiver: _Station | None) -> None:
-        self.sender = sender
-        self.receiver = receiver
-        self.delay = 0.0
-        self.jitter = 0.0
-        self.arrival = 0.0  # of what was sent last
-        self.is_cut = False
-        self.framed: FramedLink | None = None
+    sender: _Station | None
+    receiver: _Station | None
+    delay: float = 0.0
+    jitter: float = 0.0
+    arrival: float = 0.0  # of what was sent last
+    is_cut: bool = False
+    framed: FramedLink | None = None
 
 
 class _Parcel(NamedTuple):
@@ -226,9 +223,9 @@ class TimedTransport:
 
     def _open(self, sender: str, receiver: str) -> _Direction:
         """Begin a life of a link, in both directions."""
-        ends = (self._stations.get(sender), self._stations.get(receiver))
-        direction = self._directions[sender, receiver] = _Direction(*ends)
-        back = self._directions[receiver, sender] = _Direction(*reversed(ends))
+        here, there = self._stations.get(sender), self._stations.get(receiver)
+        direction = self._directions[sender, receiver] = _Direction(here, there)
+        back = self._directions[receiver, sender] = _Direction(there, here)
         link = Link.between(sender, receiver)
         if link in self._links:
             for each in (direction, back):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from twigcast.errors import WorkloadError
 from twigcast.schema import Attribute, ElementDeclaration
 from twigcast.workload.chance import Draw, below, between
@@ -28,8 +26,6 @@ class AttributeModel:
     ``kind`` is ``value`` for those whose text is known at once, ``id``, or ``idref`` and ``idrefs``
     for those that must wait until all identifiers of the document are known.
     """
-
-    __slots__ = ("_domain", "_fixed", "kind", "name", "required", "size")
 
     def __init__(self, element: str, attribute: Attribute, domains: Domains) -> None:
         self.name = attribute.name
@@ -81,8 +77,6 @@ class Identifiers:
     have nothing to point to.
     """
 
-    __slots__ = ("_chunks", "_count", "_spare", "_waiting")
-
     def __init__(self, chunks: list[str]) -> None:
         self._chunks = chunks
         self._count = 0
@@ -116,6 +110,6 @@ class Identifiers:
             self._chunks[slot] = f' {name}="i1"'
         for slot, attribute in self._waiting if self._count else ():
             many = between(draw, 1, _MOST_REFERENCES) if attribute.kind == "idrefs" else 1
-            targets: Sequence[str] = [f"i{1 + below(draw, self._count)}" for _ in range(many)]
+            targets = [f"i{1 + below(draw, self._count)}" for _ in range(many)]
             self._chunks[slot] = f' {attribute.name}="{" ".join(targets)}"'
         return True

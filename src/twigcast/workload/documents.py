@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 
 from twigcast.errors import WorkloadError
 from twigcast.keywords import exact_keywords
@@ -201,7 +203,7 @@ class DocumentPlan:
 
     def __reduce__(self) -> tuple[object, ...]:
         # The models refer to each other in rings, deeper than pickle can follow: make them anew.
-        return _restored, (self._schema, self._parameters, self._seed)
+        return partial(DocumentPlan, seed=self._seed), (self._schema, self._parameters)
 
 
 @exact_keywords
@@ -213,15 +215,7 @@ def generate_documents(
     They are the documents of a :class:`DocumentPlan` in order of their index: UTF-8, with an XML
     declaration and without a document type declaration.
     """
-    plan = DocumentPlan(schema, parameters, seed=seed)
-    index = 0
-    while True:
-        yield plan.document(index)
-        index += 1
-
-
-def _restored(schema: Schema, parameters: DocumentParameters, seed: int) -> DocumentPlan:
-    return DocumentPlan(schema, parameters, seed=seed)
+    return map(DocumentPlan(schema, parameters, seed=seed).document, count())
 
 
 def _density(element: ElementModel, room: int, budget: float) -> float:

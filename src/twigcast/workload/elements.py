@@ -30,8 +30,8 @@ from twigcast.schema import (
     Repeat,
     Schema,
     Sequence,
-    names,
-    useful_children,
+    possible_children,
+    reachable,
 )
 
 
@@ -41,8 +41,6 @@ class UsableElements:
     ``children`` are those that each can have, in the order in which its model names them.
     """
 
-    __slots__ = ("_together", "children", "declarations", "levels", "root")
-
     def __init__(self, schema: Schema) -> None:
         self.root = schema.root
         self.levels = minimal_levels(schema.elements)
@@ -51,13 +49,10 @@ class UsableElements:
                 f"no document can be valid: {self.root} needs elements that are not declared, or "
                 "that always need further ones"
             )
-        children = {name: _children(schema.elements, name, self.levels) for name in self.levels}
-        reached = {self.root}
-        waiting = [self.root]
-        while waiting:
-            fresh = [name for name in children[waiting.pop()] if name not in reached]
-            reached.update(fresh)
-            waiting.extend(fresh)
+        children = {
+            name: possible_children(schema.elements, name, self.levels) for name in self.levels
+        }
+        reached = reachable(children, self.root)
         self.children = {name: children[name] for name in schema.elements if name in reached}
         self.declarations = {name: schema.elements[name] for name in self.children}
         self._together: dict[tuple[str, frozenset[str]], bool] = {}
@@ -114,16 +109,6 @@ def levels_of(content: Content, levels: Mapping[str, int]) -> float:
     if isinstance(content, Repeat):
         return levels_of(content.part, levels) if content.minimum else 0
     return 0
-
-
-def _children(
-    elements: Mapping[str, ElementDeclaration], parent: str, usable: Collection[str]
-) -> tuple[str, ...]:
-    content = elements[parent].content
-    if isinstance(content, Any):
-        return tuple(name for name in elements if name in usable)
-    useful = useful_children(content, usable) or frozenset()
-    return tuple(name for name in names(content) if name in useful)
 
 
 def _gathered(

@@ -66,17 +66,15 @@ class PredicatePlan:
             content = declaration.content
             if isinstance(content, (Text, Mixed, Any)):
                 domain = domains.text(name) if isinstance(content, Text) else domains.prose(name)
-                operators = _suitable(domain, parameters)
-                if operators:
+                if operators := _suitable(domain, parameters):
                     self._texts[name] = (domain, operators)
-            result = []
             for attribute in declaration.attributes:
                 test = attribute_test(attribute)
                 value = domains.attribute(name, attribute)
-                if test is not None and value is not None and _suitable(value, parameters):
-                    result.append((test, value, _suitable(value, parameters)))
-            if result:
-                self._attributes[name] = result
+                if test is None or value is None:
+                    continue
+                if operators := _suitable(value, parameters):
+                    self._attributes.setdefault(name, []).append((test, value, operators))
 
     def attach(self, draw: Draw, draft: Draft, on_attribute: bool) -> bool:
         """Give one node of the pattern a predicate; False where none of them can carry one."""

@@ -32,11 +32,11 @@ class TreeParameters:
     distinct: bool = True
 
     def __post_init__(self) -> None:
-        _check_height("height", self.height)
+        _check("height", self.height, 1, _HIGHEST)
         _check_chance("wildcard", self.wildcard)
         _check_chance("descendant", self.descendant)
         _check_chance("branching", self.branching)
-        _check_skew(self.skew)
+        _check("skew", self.skew, 0, 10)
 
 
 @exact_keywords
@@ -61,29 +61,24 @@ class PathParameters:
     shortest: int | None = None
 
     def __post_init__(self) -> None:
-        _check_height("length", self.length)
+        _check("length", self.length, 1, _HIGHEST)
         if self.shortest is not None and not 1 <= self.shortest <= self.length:
             raise WorkloadError(
                 f"shortest must be from 1 to the length {self.length}, not {self.shortest}"
             )
         _check_chance("wildcard", self.wildcard)
         _check_chance("descendant", self.descendant)
-        _check_skew(self.skew)
+        _check("skew", self.skew, 0, 10)
 
 
-def _check_height(name: str, value: int) -> None:
-    if not 1 <= value <= _HIGHEST:
-        raise WorkloadError(f"{name} must be from 1 to {_HIGHEST}, not {value}")
+def _check(name: str, value: float, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise WorkloadError(f"{name} must be from {least} to {most}, not {value}")
 
 
 def _check_chance(name: str, value: float) -> None:
     if not 0 <= value <= 1:
         raise WorkloadError(f"{name} is a probability, from 0 to 1, not {value}")
-
-
-def _check_skew(value: float) -> None:
-    if not 0 <= value <= 10:
-        raise WorkloadError(f"skew must be from 0 to 10, not {value}")
 
 
 PATHS: Final = PathParameters(wildcard=0.02, descendant=0.02)

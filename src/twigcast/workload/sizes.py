@@ -35,18 +35,6 @@ _LARGEST = 1e12
 class ElementModel:
     """An element, its attributes and its content."""
 
-    __slots__ = (
-        "attributes",
-        "closing",
-        "content",
-        "expected",
-        "grows",
-        "need",
-        "opening",
-        "tallest",
-        "written",
-    )
-
     content: Part
 
     def __init__(
@@ -74,8 +62,6 @@ Drawn = list["ElementModel | str"]
 class Part:
     """A part of a content model; by itself, content that is always empty."""
 
-    __slots__ = ("expected", "flexible", "need")
-
     def __init__(self, need: int = 0) -> None:
         self.need = need
         self.expected: list[float] = []
@@ -97,8 +83,6 @@ class Part:
 class Characters(Part):
     """Text alone."""
 
-    __slots__ = ("_domain",)
-
     def __init__(self, domain: Domain) -> None:
         super().__init__()
         self._domain = domain
@@ -113,8 +97,6 @@ class Characters(Part):
 class One(Part):
     """One element."""
 
-    __slots__ = ("_element",)
-
     def __init__(self, element: ElementModel) -> None:
         super().__init__(element.need)
         self._element = element
@@ -128,8 +110,6 @@ class One(Part):
 
 class InOrder(Part):
     """All the parts, one after the other."""
-
-    __slots__ = ("_parts",)
 
     def __init__(self, parts: Sequence[Part]) -> None:
         super().__init__(max(part.need for part in parts))
@@ -150,8 +130,6 @@ class InOrder(Part):
 
 class OneOf(Part):
     """One of the parts, each that fits the room as likely; the smallest at a density of 0."""
-
-    __slots__ = ("_fitting", "_parts", "_smallest")
 
     def __init__(self, parts: Sequence[Part]) -> None:
         super().__init__(min(part.need for part in parts))
@@ -180,8 +158,6 @@ class OneOf(Part):
 class Maybe(Part):
     """The part or nothing."""
 
-    __slots__ = ("_chance", "_part")
-
     def __init__(self, part: Part, chance: float) -> None:
         super().__init__()
         self._part = part
@@ -200,8 +176,6 @@ class Maybe(Part):
 
 class Again(Part):
     """The part, ``least`` to ``most`` times; more often where the density is above 1."""
-
-    __slots__ = ("_least", "_most", "_part")
 
     def __init__(self, part: Part, least: int, most: int) -> None:
         super().__init__(part.need if least else 0)
@@ -224,8 +198,6 @@ class Again(Part):
 
 class Blend(Part):
     """Running text with elements in it."""
-
-    __slots__ = ("_elements", "_fitting", "_most", "_prose")
 
     def __init__(self, elements: Sequence[ElementModel], most: int, prose: Prose) -> None:
         super().__init__()
@@ -282,33 +254,12 @@ def element_models(
         )
         for name, declaration in elements.declarations.items()
     }
-    for name, declaration in elements.declarations.items():
-        content = declaration.content
-        part: Part
-        if isinstance(content, models.Text):
-            part = Characters(domains.text(name))
-        elif isinstance(content, (models.Mixed, models.Any)):
-            below_it = [by_name[child] for child in elements.children[name]]
-            part = Blend(below_it, repeats, domains.prose(name))
-        elif isinstance(content, models.Empty):
-            part = Part()
-        else:
-            part = _compile(content, by_name, elements, repeats, optional)
-        by_name[name].content = part
-    _prepare(by_name, elements, levels)
-    return by_name
 
-
-def _compile(
-    content: models.Expression,
-    by_name: dict[str, ElementModel],
-    elements: UsableElements,
-    repeats: int,
-    optional: float,
-) -> Part:
-    """The part for an expression that can be completed."""
+    def completes(expression: models.Expression) -> bool:
+        return levels_of(expression, elements.levels) < float("inf")
 
     def compile_part(expression: models.Expression) -> Part:
+        """The part for an expression that can be completed."""
         if isinstance(expression, models.Name):
             return One(by_name[expression.name])
         if isinstance(expression, models.Sequence):
@@ -322,10 +273,19 @@ def _compile(
             return Again(part, expression.minimum, max(repeats, expression.minimum))
         return Maybe(part, optional)
 
-    def completes(expression: models.Expression) -> bool:
-        return levels_of(expression, elements.levels) < float("inf")
-
-    return compile_part(content)
+    for name, declaration in elements.declarations.items():
+        content = declaration.content
+        if isinstance(content, models.Text):
+            by_name[name].content = Characters(domains.text(name))
+        elif isinstance(content, (models.Mixed, models.Any)):
+            below_it = [by_name[child] for child in elements.children[name]]
+            by_name[name].content = Blend(below_it, repeats, domains.prose(name))
+        elif isinstance(content, models.Empty):
+            by_name[name].content = Part()
+        else:
+            by_name[name].content = compile_part(content)
+    _prepare(by_name, elements, levels)
+    return by_name
 
 
 def _prepare(by_name: dict[str, ElementModel], elements: UsableElements, levels: int) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
 from itertools import accumulate, count
 
 from twigcast.errors import WorkloadError
@@ -52,7 +53,8 @@ class SubscriptionPlan:
         seed: int,
         values: ValueParameters | None = None,
     ) -> None:
-        self._arguments = (schema, parameters, seed, values)
+        # What is pickled: how to make the plan anew.
+        self._again = partial(SubscriptionPlan, schema, parameters, seed=seed, values=values)
         self._seed = seed
         if isinstance(parameters, TreeParameters):
             self._lowest = self._highest = parameters.height
@@ -124,7 +126,7 @@ class SubscriptionPlan:
         return draft
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restored, self._arguments
+        return self._again, ()
 
 
 class _Goals:
@@ -136,8 +138,6 @@ class _Goals:
     chance give something new, others must come to a level, which is drawn in proportion to the
     recent successes with it.
     """
-
-    __slots__ = ("_draw", "_rates")
 
     def __init__(self, highest: int, draw: Draw) -> None:
         self._rates = [1.0] * (highest + 1)
@@ -174,12 +174,3 @@ def _built(draft: Draft) -> Pattern:
     step = draft.build()
     assert isinstance(step, Step)
     return Pattern((step,))
-
-
-def _restored(
-    schema: Schema,
-    parameters: TreeParameters | PathParameters,
-    seed: int,
-    values: ValueParameters | None,
-) -> SubscriptionPlan:
-    return SubscriptionPlan(schema, parameters, seed=seed, values=values)

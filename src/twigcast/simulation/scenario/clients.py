@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from random import Random
 from typing import Final
@@ -23,49 +22,45 @@ _APART: Final = 1_000_003
 """Between seeds that belong together, so that other seeds near by share none of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
-    """How many clients to make: without ``subscribers``, one at each broker with one link only."""
-
-    subscriptions: int
-    """Of each subscriber."""
-    subscribers: int | None
-    producers: int
-    shape: TreeParameters | PathParameters
-    values: ValueParameters | None
-
-
-def place_clients(
-    overlay: Overlay, schema: Schema, clients: Clients, seed: int
+def make_clients(
+    overlay: Overlay,
+    schema: Schema,
+    seed: int,
+    *,
+    producers: int,
+    subscribers: int | None,
+    subscriptions: int,
+    shape: TreeParameters | PathParameters,
+    values: ValueParameters | None,
 ) -> tuple[ClientPlan, ...]:
-    """Producers that advertise the schema, and subscribers that want something of it.
+    """Producers that advertise the schema, and subscribers with so many ``subscriptions`` each.
 
-    The first producer is at the first broker, the others are at random ones.  Every subscriber
-    draws its own subscriptions, so two of them may want the same.  Raises ScenarioError if
-    there are not as many distinct ones as each is to have.
+    The first producer is at the first broker, the others are at random ones; without a number of
+    subscribers, one is at each broker with one link only.  Every subscriber draws its own
+    subscriptions, so two of them may want the same.  Raises ScenarioError if there are not as many
+    distinct ones as each is to have.
     """
     random = Random(seed)
     brokers = overlay.brokers
-    sources = [brokers[0], *(random.choice(brokers) for _ in range(clients.producers - 1))]
-    if clients.subscribers is None:
+    sources = [brokers[0], *(random.choice(brokers) for _ in range(producers - 1))]
+    if subscribers is None:
         at: Sequence[str] = overlay.leaves or brokers
     else:
-        at = [random.choice(brokers) for _ in range(clients.subscribers)]
+        at = [random.choice(brokers) for _ in range(subscribers)]
     made = [
         ClientPlan(name, broker, advertisements={"feed": schema})
         for name, broker in zip(_names("producer", len(sources)), sources, strict=True)
     ]
     for number, (name, broker) in enumerate(zip(_names("subscriber", len(at)), at, strict=True)):
-        drawn = _draw_subscriptions(schema, clients, derived_seed(seed, number))
-        made.append(ClientPlan(name, broker, drawn))
+        own_seed = derived_seed(seed, number)
+        patterns = generate_subscriptions(schema, shape, seed=own_seed, values=values)
+        made.append(ClientPlan(name, broker, _numbered(islice(patterns, subscriptions))))
     return tuple(made)
 
 
-def _draw_subscriptions(schema: Schema, clients: Clients, seed: int) -> dict[str, Pattern]:
-    patterns = generate_subscriptions(schema, clients.shape, seed=seed, values=clients.values)
-    numbered = enumerate(islice(patterns, clients.subscriptions), start=1)
+def _numbered(patterns: Iterable[Pattern]) -> dict[str, Pattern]:
     try:
-        return {f"s{number}": pattern for number, pattern in numbered}
+        return {f"s{number}": pattern for number, pattern in enumerate(patterns, start=1)}
     except WorkloadError as error:
         raise ScenarioError(
             f"{error}; ask for fewer with `subscriptions`, or let more of them differ: with more "

@@ -28,7 +28,7 @@ from twigcast.routing import (
     read_network,
 )
 from twigcast.schema import Schema
-from twigcast.simulation.scenario.clients import Clients, place_clients
+from twigcast.simulation.scenario.clients import make_clients
 from twigcast.simulation.scenario.documents import draw_documents, read_documents
 from twigcast.simulation.scenario.result import ScenarioResult
 from twigcast.simulation.scenario.run import Progress, Setting, plan_faults, run_strategy
@@ -205,14 +205,17 @@ class Scenario:
         except SchemaError as error:
             reason = str(error).replace("pass root= one of:", "choose one with `root`:")
             raise ScenarioError(reason if self.dtd in reason else f"{self.dtd}: {reason}") from None
-        clients = Clients(
-            self.subscriptions,
-            self.subscribers,
-            self.producers,
-            self._parameters(),
-            ValueParameters(fraction=self.values) if self.values else None,
+        clients = make_clients(
+            overlay,
+            schema,
+            self.seed,
+            producers=self.producers,
+            subscribers=self.subscribers,
+            subscriptions=self.subscriptions,
+            shape=self._parameters(),
+            values=ValueParameters(fraction=self.values) if self.values else None,
         )
-        return NetworkPlan(overlay, clients=place_clients(overlay, schema, clients, self.seed))
+        return NetworkPlan(overlay, clients=clients)
 
     def _parameters(self) -> Any:
         return pattern_parameters(
