@@ -29,47 +29,26 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from twigcast.errors import ConnectionFailedError, PipelineError, TwigcastError
 from twigcast.pipeline.brokers.options import PATIENCE, QueueOptions
+from twigcast.pipeline.columns import arrow_schema, batch_of
 
 if TYPE_CHECKING:
     from twigcast.client import Document, QueueState, SyncClient
 
-COLUMNS: Final = StructType(
-    [
-        StructField("id", StringType()),
-        StructField("content", BinaryType()),
-        StructField("keys", ArrayType(StringType())),
-        StructField("sequence", LongType()),
-        StructField("published", TimestampType()),
-    ]
+_SCHEMA: Final = arrow_schema(
+    "id string, content binary, keys array<string>, sequence bigint, published timestamp"
 )
+COLUMNS: Final = from_arrow_schema(_SCHEMA)
 PART: Final = 2_000
 """Documents of one task.  The same range is always cut at the same sequences."""
 
 _BATCH: Final = 1_000
 _BATCH_BYTES: Final = 8 * 2**20
 _PAUSE: Final = 0.25
-_SCHEMA: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("content", pa.binary()),
-        ("keys", pa.list_(pa.field("element", pa.string()))),
-        ("sequence", pa.int64()),
-        ("published", pa.timestamp("us", tz="UTC")),
-    ]
-)
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
@@ -327,12 +306,5 @@ def _lost(durable: str, count: int) -> PipelineError:
 
 
 def _to_arrow(rows: Sequence[Document]) -> pa.RecordBatch:
-    columns = [
-        [row.id for row in rows],
-        [row.content for row in rows],
-        [row.keys for row in rows],
-        [row.sequence for row in rows],
-        [row.published for row in rows],
-    ]
-    arrays = [pa.array(column, each.type) for column, each in zip(columns, _SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+    cells = [(row.id, row.content, row.keys, row.sequence, row.published) for row in rows]
+    return batch_of(cells, _SCHEMA)

@@ -29,18 +29,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError, SubscriptionFileError
 from twigcast.language import read_binding, read_expression
+from twigcast.pipeline.columns import arrow_schema, batch_of
 from twigcast.pipeline.locations import Location
 
 SCHEMA: Final = "position bigint, key string, text string, xpath string, problem string"
-_ARROW: Final = pa.schema(
-    [
-        ("position", pa.int64()),
-        ("key", pa.string()),
-        ("text", pa.string()),
-        ("xpath", pa.string()),
-        ("problem", pa.string()),
-    ]
-)
+_ARROW: Final = arrow_schema(SCHEMA)
 _MARK: Final = b"\xef\xbb\xbf"
 _PART: Final = 33
 """Spark's increasing numbers have that of the part above this many bits for the row in it."""
@@ -153,7 +146,7 @@ class ParseLines:
                 row = _parsed_line(number, line, bound[bisect_left(bound_at, number)])
                 if row is not None:
                     rows.append(row)
-            yield _batch(rows)
+            yield batch_of(rows, _ARROW)
 
 
 def _parsed_line(number: int, line: bytes, namespaces: Mapping[str, str]) -> _Row | None:
@@ -185,7 +178,8 @@ class ParseRows:
             columns = [column.to_pylist() for column in batch.columns]
             if len(columns) == 3:
                 columns.append([None] * batch.num_rows)
-            yield _batch([self._parse(*row) for row in zip(*columns, strict=True)])
+            rows = [self._parse(*row) for row in zip(*columns, strict=True)]
+            yield batch_of(rows, _ARROW)
 
     def _parse(self, identity: int, key: Any, xpath: Any, namespaces: Any) -> _Row:
         number = identity if self.offsets is None else _number(identity, self.offsets)
@@ -222,9 +216,3 @@ def _parsed(number: int, key: str, xpath: str, namespaces: Mapping[str, str]) ->
         return number, key, str(read_expression(xpath, namespaces).pattern), None, None
     except ValueError as error:  # a SubscriptionError, or a binding that cannot be
         return number, key, None, xpath, str(error)
-
-
-def _batch(rows: list[_Row]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(_ARROW)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)

@@ -17,6 +17,7 @@ from twigcast.pipeline.cover.expressions import Expressions, read_expressions
 from twigcast.pipeline.cover.groups import (
     FIRST_LOOK,
     HIDDEN,
+    HOMES,
     NEVER,
     PAIRS,
     SPREAD,
@@ -198,7 +199,7 @@ class _Work:
         homes = Homes.by_count(counts)
         sizes = {
             row.home: row.patterns
-            for row in needs.mapInArrow(CountHomes(homes), "home int, patterns bigint")
+            for row in needs.mapInArrow(CountHomes(homes), HOMES)
             .groupBy("home")
             .agg(F.sum("patterns").alias("patterns"))
             .collect()

@@ -7,27 +7,19 @@ large the archive is from which they come.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-COLUMNS: Final = ("id", "source", "content", "problem")
+from twigcast.pipeline.columns import arrow_schema, batch_of
+from twigcast.pipeline.sources.documents import SCHEMA
 
-_ARROW: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("source", pa.string()),
-        ("content", pa.binary()),
-        ("problem", pa.string()),
-    ]
-)
+_ARROW: Final = arrow_schema(SCHEMA)
 _BATCH_BYTES: Final = 8 * 1024 * 1024
 _BATCH_ROWS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRow:
+class SourceRow(NamedTuple):
     """One row of a source: a document, or the reason why there is none."""
 
     id: str
@@ -44,15 +36,7 @@ def to_batches(documents: Iterable[SourceRow]) -> Iterator[pa.RecordBatch]:
         rows.append(one)
         size += len(one.content or b"") + len(one.id) + len(one.source)
         if size >= _BATCH_BYTES or len(rows) >= _BATCH_ROWS:
-            yield _batch(rows)
+            yield batch_of(rows, _ARROW)
             rows, size = [], 0
     if rows:
-        yield _batch(rows)
-
-
-def _batch(rows: list[SourceRow]) -> pa.RecordBatch:
-    columns = [[getattr(row, name) for row in rows] for name in COLUMNS]
-    return pa.record_batch(
-        [pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)],
-        schema=_ARROW,
-    )
+        yield batch_of(rows, _ARROW)

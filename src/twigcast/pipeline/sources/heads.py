@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -14,7 +14,6 @@ from twigcast.pipeline.locations import Location
 
 FIRST_HEAD: Final = 1024 * 1024
 LARGEST_HEAD: Final = 64 * 1024 * 1024
-_TAIL: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +35,6 @@ def read_heads(spark: SparkSession, url: str) -> Iterator[Head]:
         if head.is_whole or size >= LARGEST_HEAD:
             return
         size *= 8
-
-
-def read_tail(spark: SparkSession, url: str, block: int) -> bytes | None:
-    """The last bytes of a file; None where the file is not larger than a block."""
-    jvm: Any = spark._jvm
-    java: Any = spark._jsc
-    path = jvm.org.apache.hadoop.fs.Path(url)
-    files = path.getFileSystem(java.hadoopConfiguration())
-    size = int(files.getFileStatus(path).getLen())
-    if size <= block:
-        return None
-    stream = files.open(path)
-    try:
-        stream.seek(max(0, size - _TAIL))
-        return bytes(stream.readNBytes(_TAIL))
-    finally:
-        stream.close()
 
 
 def _head(url: str, data: bytes, size: int) -> Head:

@@ -25,6 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from twigcast.errors import PipelineError
+from twigcast.pipeline.failures import first_line
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.apart import load_apart
 from twigcast.pipeline.sources.names import (
@@ -88,7 +89,7 @@ class Reading:
         try:
             return _with_few_tasks(spark, load, len(self.roots))
         except PySparkException as error:
-            raise PipelineError(f"{unescape(self.roots[0])}: {_first_line(error)}") from None
+            raise PipelineError(f"{unescape(self.roots[0])}: {first_line(error)}") from None
 
 
 def find_readings(
@@ -261,7 +262,7 @@ def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -
     except Exception as error:
         if not isinstance(error, AnalysisException) or error.getCondition() != "PATH_NOT_FOUND":
             # File systems raise many kinds of errors if they cannot be reached.
-            raise PipelineError(f"{unescape(roots[0])}: {_first_line(error)}") from None
+            raise PipelineError(f"{unescape(roots[0])}: {first_line(error)}") from None
         missing = (error.getMessageParameters() or {}).get("path", roots[0])
         raise PipelineError(
             f"{unescape(missing)}: nothing is there; check the path, or quote a pattern"
@@ -333,10 +334,3 @@ def _nothing(shown: str, options: SourceOptions) -> PipelineError:
         f"{shown}: no file is there{fitting}; names that start with '.' or '_' are hidden from "
         "Spark"
     )
-
-
-def _first_line(error: Exception) -> str:
-    """What went wrong, without the stack of Java."""
-    java = getattr(error, "java_exception", None)
-    text = str(error if java is None else java.getMessage() or java.toString())
-    return text.splitlines()[0]
