@@ -15,16 +15,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.broker_options import (
-    CA,
-    CERTIFICATE,
-    DEFAULT_ADDRESS,
-    KEY,
-    TOKEN,
-    ClientOptions,
-    noting_signals,
-)
-from twigcast.cli.console import complain, leaving_early, output, print_json
+from twigcast.cli import broker_options
+from twigcast.cli.broker_options import ClientOptions, noting_signals
+from twigcast.cli.console import complain, leaving_early, make_table, output, print_json
 from twigcast.errors import TwigcastError
 
 if TYPE_CHECKING:
@@ -46,23 +39,24 @@ def status(
             "--broker",
             metavar="HOST:PORT",
             envvar="TWIGCAST_BROKER",
-            help=f"A broker to ask, {DEFAULT_ADDRESS} by default; can be given several times.",
+            help=f"A broker to ask, {broker_options.DEFAULT_ADDRESS} by default; can be given "
+            "several times.",
         ),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show it anew each second, until Ctrl-C.")
     ] = False,
-    token: TOKEN = None,
-    ca: CA = None,
-    certificate: CERTIFICATE = None,
-    key: KEY = None,
+    token: broker_options.TOKEN = None,
+    ca: broker_options.CA = None,
+    certificate: broker_options.CERTIFICATE = None,
+    key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a broker.")] = False,
 ) -> None:
     """Show what brokers know: the overlay, links, documents, tables and queues.
 
     Every broker knows the whole overlay, but figures of its own only.
     """
-    addresses = list(dict.fromkeys(brokers or [DEFAULT_ADDRESS]))
+    addresses = list(dict.fromkeys(brokers or [broker_options.DEFAULT_ADDRESS]))
     reached = [ClientOptions(address, token, ca, certificate, key) for address in addresses]
     with ExitStack() as stack:
         asked = [stack.enter_context(_Asked(each)) for each in reached]
@@ -142,13 +136,7 @@ def _shown(statuses: Sequence[Status]) -> RenderableType:
 
 
 def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    """A table whose words are folded where it is narrow, and whose numbers are not."""
-    table = Table(title=title, title_justify="left")
-    for column in words:
-        table.add_column(column, overflow="fold")
-    for column in numbers:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
+    return make_table([*words, *numbers], numbers=numbers, title=title)
 
 
 def _brokers(answered: Sequence[Status]) -> Table:
