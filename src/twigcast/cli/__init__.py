@@ -37,8 +37,6 @@ __all__ = [
     "wide_output",
 ]
 
-_CONSOLE: Final = ("output", "print_json", "read_schema", "showing_work", "wide_output")
-
 _INTERRUPTED: Final = 130
 """The status by which shells report that Ctrl-C has ended a command."""
 
@@ -128,7 +126,7 @@ def __getattr__(name: str) -> Any:
 
         load_all()
         return app
-    if name in _CONSOLE:
+    if name in __all__:
         from twigcast.cli import console
 
         return getattr(console, name)

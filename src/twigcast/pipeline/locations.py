@@ -43,7 +43,6 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The last part of the URL."""
         return self.url.rstrip("/").rpartition("/")[2]
 
 
@@ -62,12 +61,10 @@ class Location:
 
     @property
     def url(self) -> str:
-        """The full URL."""
         return str(self._path.toString())
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
         return str(self._path.getName())
 
     @property
@@ -78,13 +75,11 @@ class Location:
 
     @property
     def is_folder(self) -> bool:
-        """Whether a folder is there."""
         with self._reporting():
             return self.exists() and bool(self._files.getFileStatus(self._path).isDirectory())
 
     @property
     def size(self) -> int:
-        """The bytes of a file."""
         with self._reporting():
             return int(self._files.getFileStatus(self._path).getLen())
 
@@ -100,7 +95,6 @@ class Location:
         return Location(self._spark, f"{str(parent.toString()).rstrip('/')}/{name}")
 
     def exists(self) -> bool:
-        """Whether something is there."""
         with self._reporting():
             return bool(self._files.exists(self._path))
 
@@ -117,12 +111,10 @@ class Location:
             return [_entry(status) for status in self._files.globStatus(self._path) or ()]
 
     def read_head(self, size: int) -> bytes:
-        """The first bytes of a file."""
         with self._opened() as stream:
             return bytes(stream.readNBytes(size))
 
     def read_tail(self, size: int) -> bytes:
-        """The last bytes of a file."""
         with self._opened() as stream:
             stream.seek(max(0, self.size - size))
             return bytes(stream.readNBytes(size))
@@ -146,7 +138,6 @@ class Location:
                 stream.close()
 
     def read_text(self) -> str:
-        """The text of a small file."""
         with self._opened() as stream:
             return bytes(stream.readAllBytes()).decode()
 
@@ -232,7 +223,6 @@ class Location:
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        """The file, open for reading."""
         with self._reporting():
             stream = self._files.open(self._path)
             try:

@@ -114,8 +114,6 @@ class QueryResult:
                 self._folder, self._parts, self._pattern, self._window.since, self._window.until
             )
 
-    # --- the two forms --------------------------------------------------------------------------
-
     @property
     def frame(self) -> DataFrame:
         """The matches as a DataFrame: id, source, time, size, root, and content if asked for."""
@@ -182,8 +180,6 @@ class QueryResult:
                 pass
         assert self._report is not None
         return self._report
-
-    # --- how ------------------------------------------------------------------------------------
 
     def _steps(self, choice: ShapeChoice) -> Iterator[tuple[Any, set[int]]]:
         """The steps of the query; small at first if there is a limit."""

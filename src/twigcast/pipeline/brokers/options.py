@@ -163,7 +163,6 @@ class _Reading:
                 self.refuse(f"there is no option {name}; {known[close[0]]} perhaps")
 
     def broker(self) -> BrokerOptions:
-        """How to reach the broker."""
         address = self.required("broker")
         texts = {name: self.text(name) for name in ("token", "ca", "certificate", "key")}
         return BrokerOptions(address, **texts, tls=self.flag("tls", False))
@@ -173,7 +172,6 @@ class _Reading:
         return self._options.get(name.lower()) or None
 
     def required(self, name: str) -> str:
-        """An option that must be there."""
         text = self.text(name)
         if text is None:
             self._missing.append(name)
@@ -188,7 +186,6 @@ class _Reading:
         return int(text)
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false."""
         text = (self.text(name) or str(default)).lower()
         if text not in ("true", "false"):
             self.refuse(f"{name} is true or false, not {text!r}")
@@ -203,11 +200,9 @@ class _Reading:
         }
 
     def refuse(self, reason: str) -> None:
-        """Note what is wrong."""
         self._wrong.append(reason)
 
     def finish(self) -> None:
-        """Raise what was noted."""
         if self._missing:
             said = " and ".join(f'.option("{name}", …)' for name in self._missing)
             self._wrong.insert(0, f"{' and '.join(self._missing)} must be given: {said}")

@@ -25,7 +25,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -53,12 +54,12 @@ _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
+@dataclass
 class QueueRange(InputPartition):
-    """The sequence numbers of one task."""
+    """Sequence numbers: those of one task, or those without a document."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.first = first
-        self.last = last
+    first: int
+    last: int
 
 
 class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -76,7 +77,6 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return queue.offset(queue.state().acknowledged)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """At most so many documents a batch."""
         return ReadMaxRows(self._options.max_documents)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -101,7 +101,6 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._last
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The ranges of a batch."""
         queue = self._open()
         state = queue.state()
         first, last = queue.sequence(start, state) + 1, queue.sequence(end, state)
@@ -125,7 +124,6 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise PipelineError(f"{options.durable} cannot be acknowledged: {error}") from error
 
     def stop(self) -> None:
-        """Disconnect."""
         if self._queue is not None:
             self._queue.close()
             self._queue = None
@@ -143,7 +141,6 @@ class QueueReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        """All that is kept."""
         try:
             with self._options.broker.connect_sync() as client:
                 state = client.queue_state(self._options.durable)
@@ -181,7 +178,6 @@ class _Queue:
             raise PipelineError(f"{options.durable} is not available: {error}") from error
 
     def state(self) -> QueueState:
-        """Where the queue stands."""
         return self._ask(lambda client: client.queue_state(self._options.durable))
 
     def offset(self, sequence: int) -> dict[str, Any]:
@@ -205,7 +201,6 @@ class _Queue:
         return sequence
 
     def close(self) -> None:
-        """Disconnect."""
         self._client.close()
 
     def _ask(self, question: Callable[[SyncClient], _Result]) -> _Result:
@@ -243,15 +238,10 @@ async def acknowledge(options: QueueOptions, upto: int) -> None:
             await client.acknowledge(options.durable, upto)
 
 
-class _Gap(NamedTuple):
-    first: int
-    last: int
-
-
 def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordBatch]:
     """The rows of a range, as Arrow batches; goes on where it was when the broker was away."""
     following = wanted.first
-    gaps: list[_Gap] = []
+    gaps: list[QueueRange] = []
     rows: list[Document] = []
     size = 0
     deadline = time.monotonic() + PATIENCE
@@ -260,7 +250,7 @@ def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordB
             with options.broker.connect_sync() as client:
                 for document in client.read_queue(options.durable, following, wanted.last):
                     if document.sequence > following:
-                        gaps.append(_Gap(following, document.sequence - 1))
+                        gaps.append(QueueRange(following, document.sequence - 1))
                     following = document.sequence + 1
                     rows.append(document)
                     size += len(document.content)
@@ -269,7 +259,7 @@ def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordB
                         rows, size = [], 0
                     deadline = time.monotonic() + PATIENCE
                 if following <= wanted.last:
-                    gaps.append(_Gap(following, wanted.last))
+                    gaps.append(QueueRange(following, wanted.last))
                 if gaps and options.fail_on_data_loss:
                     _check(options.durable, gaps, client.queue_state(options.durable))
                 break
@@ -285,7 +275,7 @@ def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordB
         yield _to_arrow(rows)
 
 
-def _check(durable: str, gaps: Sequence[_Gap], state: QueueState) -> None:
+def _check(durable: str, gaps: Sequence[QueueRange], state: QueueState) -> None:
     """Fail if retention has taken what is not there.
 
     It takes what is acknowledged, or old.  A later number that is missing was given to a document

@@ -52,7 +52,6 @@ class Expressions:
     file: str | None = None
 
     def complaint(self, position: int, key: str | None, problem: str) -> Exception:
-        """The error for a subscription that has one."""
         if self.file is not None:
             return SubscriptionFileError(problem, self.file, position)
         return PipelineError(f"the subscription {key!r}: {problem}")

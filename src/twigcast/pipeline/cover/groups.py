@@ -171,7 +171,6 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells."""
         return self.block_count * self.slices
 
     def of_member(self, home: int, position: int) -> Iterator[int]:

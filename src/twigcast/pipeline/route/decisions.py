@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -56,7 +56,7 @@ class Decision:
     """The links of the network, each in both directions."""
     subscriptions: int = 0
     skipped: tuple[SubscriptionFileError, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     def verdicts(self, documents: Documents) -> DataFrame:
         """One verdict for each document and shard; with a network, one for each document."""

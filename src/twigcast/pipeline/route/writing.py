@@ -82,7 +82,6 @@ class Written:
         return self.links.get(json.dumps([sender, receiver]), [0, 0, 0])
 
     def merge(self, other: Written) -> None:
-        """Add the report of another task."""
         self.files += other.files
         self.statuses += other.statuses
         self.reasons += other.reasons
@@ -98,7 +97,6 @@ class Written:
 
     @classmethod
     def of_text(cls, text: str) -> Written:
-        """The report in a text that :meth:`to_text` made."""
         fields: dict[str, Any] = json.loads(text)
         for name in ("statuses", "reasons"):
             fields[name] = Counter(fields[name])
@@ -121,7 +119,7 @@ class WriteTables:
         written = Written()
         tables = _Tables(Path(self.folder), _ROUTED if self.routed else _SCHEMAS)
         try:
-            for piece in _Pieces(batches, written):
+            for piece in _pieces(batches, written):
                 verdicts = self.decide(piece)
                 written.add(verdicts)
                 tables.add(verdicts)
@@ -132,26 +130,20 @@ class WriteTables:
         yield pa.RecordBatch.from_pydict({"written": [written.to_text()]})
 
 
-@dataclass(frozen=True, slots=True)
-class _Pieces:
+def _pieces(batches: Batches, written: Written) -> Batches:
     """Batches cut so that each has about as many deliveries as are written at once."""
-
-    batches: Batches
-    written: Written
-
-    def __iter__(self) -> Batches:
-        for batch in self.batches:
-            begin = 0
-            while begin < len(batch):
-                # Estimated from the mean number of deliveries of the documents before.
-                documents = self.written.statuses.total()
-                most = len(batch)
-                if self.written.deliveries:
-                    most = max(1, _ROWS_AT_ONCE * documents // self.written.deliveries)
-                elif not documents:
-                    most = _FIRST_DOCUMENTS
-                yield batch.slice(begin, most)
-                begin += most
+    for batch in batches:
+        begin = 0
+        while begin < len(batch):
+            # Estimated from the mean number of deliveries of the documents before.
+            documents = written.statuses.total()
+            most = len(batch)
+            if written.deliveries:
+                most = max(1, _ROWS_AT_ONCE * documents // written.deliveries)
+            elif not documents:
+                most = _FIRST_DOCUMENTS
+            yield batch.slice(begin, most)
+            begin += most
 
 
 class _Tables:
@@ -177,7 +169,9 @@ class _Tables:
         if pc.any(is_bad).as_py():
             bad = facts.filter(is_bad).rename_columns({"id": "document"})
             self._write("rejected", pa.table(bad.select(self._schemas["rejected"].names)))
-        self._waiting.append(_Waiting.of(verdicts))
+        # A copy: the ids of a batch from Spark would keep the whole batch in memory.
+        ids = facts.column("id").take(pa.array(np.arange(len(verdicts))))
+        self._waiting.append(_Waiting(ids, np.diff(verdicts.offsets), verdicts.deliveries))
         self._rows += int(verdicts.offsets[-1] - verdicts.offsets[0])
         self._documents += len(verdicts)
         if self._rows >= _ROWS_AT_ONCE or self._documents >= _DOCUMENTS_AT_ONCE:
@@ -227,12 +221,6 @@ class _Waiting(NamedTuple):
     ids: pa.Array
     counts: Counts
     deliveries: Mapping[str, pa.Array]
-
-    @classmethod
-    def of(cls, verdicts: Verdicts) -> _Waiting:
-        # A copy: the ids of a batch from Spark would keep the whole batch in memory.
-        ids = verdicts.facts.column("id").take(pa.array(np.arange(len(verdicts))))
-        return cls(ids, np.diff(verdicts.offsets), verdicts.deliveries)
 
 
 def _documents_of(parts: list[_Waiting]) -> pa.DictionaryArray:

@@ -49,7 +49,6 @@ class DocumentPart:
         return self.frame.mapInArrow(whole, schema)
 
     def opened(self) -> DataFrame:
-        """The documents as a frame."""
         if self.opening is None:
             return self.frame
         return self.frame.mapInArrow(self.opening, self.schema)
@@ -69,12 +68,10 @@ class Documents:
 
     @classmethod
     def of(cls, *parts: DocumentPart | DataFrame) -> Documents:
-        """Documents of these parts."""
         return cls(tuple(_part(each) for each in parts))
 
     @classmethod
     def joined(cls, several: Iterable[Documents]) -> Documents:
-        """The documents of several sources together."""
         return cls(tuple(part for each in several for part in each.parts))
 
     def mapped(self, work: Work, schema: str) -> DataFrame:
@@ -82,7 +79,6 @@ class Documents:
         return reduce(DataFrame.unionAll, [part.mapped(work, schema) for part in self.parts])
 
     def frame(self) -> DataFrame:
-        """All documents as one frame."""
         frames = [part.opened() for part in self.parts]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
