@@ -39,6 +39,8 @@ from twigcast.covering import (
 from twigcast.language import restore_pattern
 from twigcast.pipeline.columns import arrow_schema, batch_of
 
+Batches = Iterator[pa.RecordBatch]
+
 STAYS, HIDDEN, GONE, NEVER = range(4)
 """What a first look says of a pattern.
 
@@ -102,7 +104,7 @@ class _FirstLook:
         return STAYS, names.firm, None, needs, offers
 
 
-def take_first_look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def take_first_look(batches: Batches) -> Batches:
     """Drop what wider patterns of the same part replace; these should come first."""
     seen = _FirstLook()
     for batch in batches:
@@ -135,16 +137,11 @@ class Homes:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class CountHomes:
-    """Counts for each batch how many patterns have which home."""
-
-    homes: Homes
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            names, counts = np.unique(self.homes.find(batch.column("needs")), return_counts=True)
-            yield batch_of(list(zip(names, counts, strict=True)), arrow_schema(HOMES))
+def count_homes(homes: Homes, batches: Batches) -> Batches:
+    """For each batch, how many patterns have which home."""
+    for batch in batches:
+        names, counts = np.unique(homes.find(batch.column("needs")), return_counts=True)
+        yield batch_of(list(zip(names, counts, strict=True)), arrow_schema(HOMES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,31 +188,25 @@ HOMES: Final = "home int, patterns bigint"
 SPREAD: Final = "cell int, asks boolean, position bigint, text string"
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Copies patterns to the cells that hold them and to those in which they ask."""
-
-    homes: Homes
-    cells: Cells
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            homes = self.homes.find(batch.column("needs"))
-            described = _rows(batch, "position", "text", "fate", "offers")
-            rows: list[tuple[object, ...]] = []
-            for home, (position, text, fate, offers) in zip(homes, described, strict=True):
-                members = self.cells.of_member(home, position)
-                rows += [(cell, False, position, text) for cell in members]
-                if fate == STAYS:
-                    asked = self.cells.of_asking(offers, position)
-                    rows += [(cell, True, position, text) for cell in asked]
-            yield batch_of(rows, arrow_schema(SPREAD))
+def spread(homes: Homes, cells: Cells, batches: Batches) -> Batches:
+    """Copy patterns to the cells that hold them and to those in which they ask."""
+    for batch in batches:
+        described = _rows(batch, "position", "text", "fate", "offers")
+        rows: list[tuple[object, ...]] = []
+        for home, (position, text, fate, offers) in zip(
+            homes.find(batch.column("needs")), described, strict=True
+        ):
+            rows += [(cell, False, position, text) for cell in cells.of_member(home, position)]
+            if fate == STAYS:
+                asked = cells.of_asking(offers, position)
+                rows += [(cell, True, position, text) for cell in asked]
+        yield batch_of(rows, arrow_schema(SPREAD))
 
 
 PAIRS: Final = "position bigint, replaced_by bigint"
 
 
-def search_cell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def search_cell(batches: Batches) -> Batches:
     """Which of the patterns that ask in a cell are replaced; its own come before them."""
     search: TextSearch[int] = TextSearch()
     for batch in batches:
@@ -231,22 +222,17 @@ def search_cell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch_of(replaced, arrow_schema(PAIRS))
 
 
-@dataclass(frozen=True, slots=True)
-class FindReplacing:
-    """Finds everything that replaces a few patterns, given by their positions and texts."""
-
-    few: tuple[tuple[int, str], ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        search: TextSearch[int] = TextSearch()
-        for position, text in self.few:
-            search.add(restore_pattern(text), position)
-        for batch in batches:
-            pairs: list[tuple[int, int]] = []
-            for position, text in _rows(batch, "position", "text"):
-                pattern = restore_pattern(text)
-                pairs += [(below, position) for below in replaced_by(position, pattern, search)]
-            yield batch_of(pairs, arrow_schema(PAIRS))
+def find_replacing(few: Sequence[tuple[int, str]], batches: Batches) -> Batches:
+    """Everything that replaces a few patterns, given by their positions and texts."""
+    search: TextSearch[int] = TextSearch()
+    for position, text in few:
+        search.add(restore_pattern(text), position)
+    for batch in batches:
+        pairs: list[tuple[int, int]] = []
+        for position, text in _rows(batch, "position", "text"):
+            pattern = restore_pattern(text)
+            pairs += [(below, position) for below in replaced_by(position, pattern, search)]
+        yield batch_of(pairs, arrow_schema(PAIRS))
 
 
 def _rows(batch: pa.RecordBatch, *columns: str) -> Iterator[tuple[Any, ...]]:

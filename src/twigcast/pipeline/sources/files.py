@@ -16,15 +16,20 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
-from twigcast.pipeline.sources.batching import SourceRow, to_batches
-from twigcast.pipeline.sources.documents import SCHEMA, Batches, DocumentPart, Documents
+from twigcast.pipeline.sources.documents import (
+    SCHEMA,
+    Batches,
+    DocumentPart,
+    Documents,
+    SourceRow,
+    to_batches,
+)
 from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.listing import Reading, empty_files
 from twigcast.pipeline.sources.packed_files import ZIP, open_local, read_file
@@ -69,13 +74,15 @@ def _read_local(spark: SparkSession, reading: Reading, frame: DataFrame, part: i
     ]
     # As many partitions as rows: number n of the range is all of task n.
     numbers = spark.range(0, len(pieces), 1, len(pieces))
-    cut = Documents.of(DocumentPart(numbers, ReadEach(partial(open_part, tuple(pieces)))))
+    cut = Documents.of(DocumentPart(numbers, partial(read_each, partial(open_part, pieces))))
     return Documents.joined((opened(frame.where(~large)), cut))
 
 
 def opened(frame: DataFrame, read: Reader = read_file) -> Documents:
     """Documents of files that workers open themselves; the frame may be streaming."""
-    return Documents.of(DocumentPart(frame.select("path"), ReadEach(partial(open_file, read))))
+    return Documents.of(
+        DocumentPart(frame.select("path"), partial(read_each, partial(open_file, read)))
+    )
 
 
 def fetched(frame: DataFrame, read: Reader = read_file) -> Documents:
@@ -84,23 +91,20 @@ def fetched(frame: DataFrame, read: Reader = read_file) -> Documents:
     size = F.col("length")
     small = frame.where(size <= FETCHED).select("path", "content")
     large = frame.where(size > FETCHED).select("path", F.lit(None).cast("binary").alias("content"))
-    return Documents.of(DocumentPart(small.unionAll(large), ReadEach(partial(_fetched, read))))
+    return Documents.of(
+        DocumentPart(small.unionAll(large), partial(read_each, partial(_fetched, read)))
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadEach:
-    """Makes documents of rows; ``read`` takes the cells of one row."""
-
-    read: Callable[..., Iterator[SourceRow]]
-
-    def __call__(self, batches: Batches) -> Batches:
-        # Cell by cell: the contents of a batch are not copied all at once.
-        return to_batches(
-            row
-            for batch in batches
-            for cells in zip(*batch.columns, strict=True)
-            for row in self.read(*(cell.as_py() for cell in cells))
-        )
+def read_each(read: Callable[..., Iterator[SourceRow]], batches: Batches) -> Batches:
+    """The documents that ``read`` makes of the cells of each row."""
+    # Cell by cell: the contents of a batch are not copied all at once.
+    return to_batches(
+        row
+        for batch in batches
+        for cells in zip(*batch.columns, strict=True)
+        for row in read(*(cell.as_py() for cell in cells))
+    )
 
 
 def open_part(pieces: Sequence[tuple[str, int, int]], number: int) -> Iterator[SourceRow]:

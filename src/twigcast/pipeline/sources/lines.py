@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from twigcast.pipeline.failures import first_line
-from twigcast.pipeline.sources.batching import SourceRow
+from twigcast.pipeline.sources.documents import SourceRow
 from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.packed_files import LIMIT
 

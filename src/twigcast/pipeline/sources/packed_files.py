@@ -27,7 +27,7 @@ from typing import BinaryIO, Final
 
 from twigcast.documents import DEFAULT_LIMITS
 from twigcast.pipeline.failures import first_line
-from twigcast.pipeline.sources.batching import SourceRow
+from twigcast.pipeline.sources.documents import SourceRow
 from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.forward import ForwardFile
 

@@ -24,9 +24,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.sources.batching import SourceRow, to_batches
 from twigcast.pipeline.sources.blocks import BLOCK, decoded_url, load_in_blocks, record_name
-from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
+from twigcast.pipeline.sources.documents import (
+    SCHEMA,
+    DocumentPart,
+    Documents,
+    SourceRow,
+    to_batches,
+)
 from twigcast.pipeline.sources.heads import read_heads
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.names import escape

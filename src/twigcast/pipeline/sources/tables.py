@@ -30,7 +30,7 @@ from twigcast.pipeline.sources.cells import (
     require_columns,
     xml_column,
 )
-from twigcast.pipeline.sources.jsonhead import json_columns
+from twigcast.pipeline.sources.heads import json_columns
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.options import CSV, JSON_LINES, PARQUET, SourceOptions
 
