@@ -14,13 +14,7 @@ from rich.text import Text
 
 from twigcast.cli import spark_options
 from twigcast.cli.console import output as console_output
-from twigcast.cli.console import (
-    print_json,
-    print_table,
-    read_schema,
-    showing_work,
-    with_progress,
-)
+from twigcast.cli.console import print_json, print_table, read_schema, showing_work, with_progress
 from twigcast.cli.cover_on_spark import cover_on_spark
 from twigcast.covering import (
     CoveringTable,

@@ -42,8 +42,7 @@ def match(
         ),
     ],
     documents: Annotated[
-        list[str],
-        typer.Argument(help="XML files, folders of .xml files, or - for standard input."),
+        list[str], typer.Argument(help="XML files, folders of .xml files, or - for standard input.")
     ],
     json: Annotated[
         bool,
@@ -56,8 +55,7 @@ def match(
     explaining: Annotated[
         bool,
         typer.Option(
-            "--explain",
-            help="Show which step, value and text makes a subscription match or fail.",
+            "--explain", help="Show which step, value and text makes a subscription match or fail."
         ),
     ] = False,
     keys: Annotated[

@@ -15,14 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from twigcast.cli.broker_options import ended_by_signals, noting_signals, requiring
-from twigcast.cli.console import (
-    complain,
-    make_table,
-    note,
-    print_json,
-    showing_work,
-    wide_output,
-)
+from twigcast.cli.console import complain, make_table, note, print_json, showing_work, wide_output
 from twigcast.cli.network_status import status
 from twigcast.errors import OverlayError
 from twigcast.simulation import parse_topology

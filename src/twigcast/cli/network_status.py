@@ -223,9 +223,7 @@ def _address(link: Status) -> str:
 def _queues(queues: Sequence[tuple[str, Status]]) -> Table:
     has_owners = len({queue["owner"] for _, queue in queues}) > 1
     table = _table(
-        "durable subscriptions",
-        ("broker", "name", "expressions"),
-        ("queued", "waiting", "client"),
+        "durable subscriptions", ("broker", "name", "expressions"), ("queued", "waiting", "client")
     )
     for broker, queue in queues:
         expressions = [xpath for _, xpath in sorted(queue["expressions"].items())]

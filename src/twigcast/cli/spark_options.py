@@ -14,7 +14,7 @@ MASTER = Annotated[
     str | None,
     typer.Option(
         help="Where Spark runs: local[2], spark://host:7077, yarn, …; all cores of this machine by "
-        "default.",
+        "default."
     ),
 ]
 CONF = Annotated[
@@ -28,7 +28,7 @@ DOCUMENTS = Annotated[
     list[str],
     typer.Argument(
         help="Files, folders, globs or URLs: .xml, .xml.gz, .zip, .tar.gz; Parquet, JSON lines or "
-        "CSV with a column of XML; or one huge XML file, with --row-element.",
+        "CSV with a column of XML; or one huge XML file, with --row-element."
     ),
 ]
 
@@ -54,8 +54,7 @@ ID_COLUMN = Annotated[
     str | None, typer.Option(help="The column of a table with the ids of the documents.")
 ]
 ROW_ELEMENT = Annotated[
-    str | None,
-    typer.Option(help="Cut XML files at this element; each of them is a document."),
+    str | None, typer.Option(help="Cut XML files at this element; each of them is a document.")
 ]
 PATTERN = Annotated[
     str | None, typer.Option(help="Which files of a folder are documents, such as '*.nitf'.")

@@ -83,11 +83,7 @@ def stream(
     from twigcast.pipeline import stream as start
 
     options = spark_options.source_options(
-        input_format,
-        column=column,
-        id_column=id_column,
-        at_column=at_column,
-        pattern=pattern,
+        input_format, column=column, id_column=id_column, at_column=at_column, pattern=pattern
     )
     reports: SimpleQueue[BatchReport] = SimpleQueue()
     with showing_work() as show:

@@ -79,8 +79,7 @@ def subscribe(
         ),
     ] = None,
     no_ack: Annotated[
-        bool,
-        typer.Option("--no-ack", help="Acknowledge nothing, so that everything comes again."),
+        bool, typer.Option("--no-ack", help="Acknowledge nothing, so that everything comes again.")
     ] = False,
     forget: Annotated[
         bool,
@@ -142,12 +141,7 @@ class _Following:
     """Shows the documents of a subscription, and acknowledges them."""
 
     def __init__(
-        self,
-        subscription: SyncSubscription,
-        show: Show,
-        *,
-        acknowledging: bool,
-        patience: float,
+        self, subscription: SyncSubscription, show: Show, *, acknowledging: bool, patience: float
     ) -> None:
         self._subscription = subscription
         self._show = show

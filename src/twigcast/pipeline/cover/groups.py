@@ -29,13 +29,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from twigcast.covering import (
-    NeededNames,
-    TextSearch,
-    first_replacing,
-    needed_names,
-    replaced_by,
-)
+from twigcast.covering import NeededNames, TextSearch, first_replacing, needed_names, replaced_by
 from twigcast.language import restore_pattern
 from twigcast.pipeline.columns import arrow_schema, batch_of
 

@@ -34,14 +34,7 @@ from twigcast.pipeline.route.verdicts import (
 from twigcast.pipeline.route.writing import WRITTEN_SCHEMA, WriteTables
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.subscriptions import Subscriptions, load_subscriptions
-from twigcast.routing import (
-    Crossing,
-    FrozenNetwork,
-    Network,
-    NetworkPlan,
-    Towards,
-    read_network,
-)
+from twigcast.routing import Crossing, FrozenNetwork, Network, NetworkPlan, Towards, read_network
 
 
 @dataclass(frozen=True)

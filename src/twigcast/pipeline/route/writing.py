@@ -39,9 +39,7 @@ _DOCUMENTS_AT_ONCE: Final = 50_000
 _DICTIONARY_BYTES: Final = 16 * 2**20
 
 _SCHEMAS: Final = {name: arrow_schema(columns) for name, columns in COLUMNS.items()}
-_ROUTED: Final = _SCHEMAS | {
-    "deliveries": arrow_schema(f"{COLUMNS['deliveries']}, {BROKER}"),
-}
+_ROUTED: Final = _SCHEMAS | {"deliveries": arrow_schema(f"{COLUMNS['deliveries']}, {BROKER}")}
 _NAMES: Final = pa.dictionary(pa.int32(), pa.string())
 
 

@@ -18,14 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from pyspark.sql.types import (
-    BinaryType,
-    ByteType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-)
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, LongType, ShortType, StringType
 
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.cells import DECLARED, NO_CELL, require_columns, xml_column

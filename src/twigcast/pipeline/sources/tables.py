@@ -65,8 +65,7 @@ def read_table_documents(
     if reading.format == JSON_LINES:
         schema = json_columns(spark, reading.files, options)
         frame = load_in_blocks(
-            spark,
-            lambda apart: reading.load(apart, "json", with_damages(schema), JSON_OPTIONS),
+            spark, lambda apart: reading.load(apart, "json", with_damages(schema), JSON_OPTIONS)
         )
     else:
         # Without wishes on types Spark looks at the header alone.
