@@ -92,7 +92,7 @@ def with_progress(
     results are printed meanwhile: on a terminal they show the progress themselves.
     """
     console = Console(stderr=True)
-    if not console.is_terminal or (printing and sys.stdout.isatty()):
+    if not _is_shown(console, printing):
         yield from items
         return
     columns = (
@@ -109,6 +109,10 @@ def with_progress(
             progress.advance(task)
 
 
+def _is_shown(console: Console, printing: bool) -> bool:
+    return console.is_terminal and not (printing and sys.stdout.isatty())
+
+
 class WorkShown(Protocol):
     """Called with what is being done at the moment and, where that is known, how much of it."""
 
@@ -116,10 +120,11 @@ class WorkShown(Protocol):
 
 
 @contextmanager
-def showing_work() -> Iterator[WorkShown]:
+def showing_work(*, printing: bool = False) -> Iterator[WorkShown]:
     """A line on standard error with the work in progress and a bar; on a terminal only.
 
     Its thread takes processor time, so it draws seldom: what is measured meanwhile counts.
+    ``printing`` is that of :func:`with_progress`.
     """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn())
@@ -129,7 +134,7 @@ def showing_work() -> Iterator[WorkShown]:
         transient=True,
         redirect_stdout=False,
         refresh_per_second=2,
-        disable=not console.is_terminal,
+        disable=not _is_shown(console, printing),
     ) as progress:
         task = progress.add_task("starting", total=None)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 from urllib.parse import unquote
 
 import typer
@@ -59,7 +59,7 @@ def status(
     addresses = list(dict.fromkeys(brokers or [broker_options.DEFAULT_ADDRESS]))
     reached = [ClientOptions(address, token, ca, certificate, key) for address in addresses]
     with ExitStack() as stack:
-        asked = [stack.enter_context(_Asked(each)) for each in reached]
+        asked = [stack.enter_context(closing(_Asked(each))) for each in reached]
         if watch:
             _watch(asked, json=json)
             return
@@ -84,10 +84,7 @@ class _Asked:
         self._options = options
         self._client: SyncClient | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._client is not None:
             self._client.close()
 

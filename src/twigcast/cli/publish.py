@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, NamedTuple
@@ -93,8 +93,7 @@ def publish(
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
     total = 0 if lines else len(names)
     batches = _lines_of(names) if lines else _documents_of(names)
-    # On a terminal, what is printed shows the progress itself.
-    with nullcontext(_show_nothing) if sys.stdout.isatty() else showing_work() as show:
+    with showing_work(printing=True) as show:
         reports = _Reports(show, total, json=json)
         with reporting_connection():
             asyncio.run(_publish(options.connect(), promised, batches, reports))
@@ -136,10 +135,6 @@ class _Reports:
             self._show("publishing", self._done, self._total)
         else:
             self._show(f"publishing: {self._done:,}")
-
-
-def _show_nothing(work: str, done: int = 0, total: int = 0) -> None:
-    pass
 
 
 async def _publish(
