@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from twigcast.pipeline.sources import packed_files
-from twigcast.pipeline.sources.batching import SourceRow, to_batches
+from twigcast.pipeline.sources.documents import SourceRow, to_batches
 from twigcast.pipeline.sources.forward import ForwardFile
 from twigcast.pipeline.sources.packed_files import TOO_LARGE, open_local, read_file
 

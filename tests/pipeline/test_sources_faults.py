@@ -8,6 +8,7 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ pytest.importorskip("pyspark")
 
 from twigcast.pipeline.sources import files
 from twigcast.pipeline.sources.faults import raise_passing
-from twigcast.pipeline.sources.files import OpenFiles, ZipParts
+from twigcast.pipeline.sources.files import open_file, open_part, read_each
 from twigcast.pipeline.sources.lines import read_lines
 from twigcast.pipeline.sources.packed_files import read_file
 
@@ -94,14 +95,14 @@ def test_what_a_reader_made_of_a_passing_fault_is_seen_through() -> None:
 
 
 def opening(url: str) -> Iterator[pa.RecordBatch]:
-    return OpenFiles(read_file)(iter([pa.record_batch({"path": [url]})]))
+    return read_each(partial(open_file, read_file), iter([pa.record_batch({"path": [url]})]))
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [missing] = opening(f"file:{tmp_path}/missing.xml")
     assert missing.to_pylist()[0]["problem"] == "it cannot be opened: No such file or directory"
-    parts = ZipParts(tuple((f"file:{tmp_path}/missing.zip", part, 3) for part in range(3)))
-    [once] = parts(iter([pa.record_batch({"number": [0, 1, 2]})]))
+    pieces = tuple((f"file:{tmp_path}/missing.zip", part, 3) for part in range(3))
+    [once] = read_each(partial(open_part, pieces), iter([pa.record_batch({"number": [0, 1, 2]})]))
     assert once.num_rows == 1
 
     def fails(url: str) -> None:

@@ -15,7 +15,7 @@ pytest.importorskip("pyspark")
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources import rowscan
-from twigcast.pipeline.sources.batching import SourceRow
+from twigcast.pipeline.sources.documents import SourceRow
 from twigcast.pipeline.sources.heads import Head, _head
 from twigcast.pipeline.sources.rowhead import RowHead, UnreadableHeadError, find_head
 from twigcast.pipeline.sources.rows import INCOMPLETE, RowDocuments

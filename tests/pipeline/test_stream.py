@@ -203,12 +203,13 @@ def test_of_two_processes_only_one_puts_a_batch_in_place(setting: Setting) -> No
     for output in outputs:
         output.claim("parquet")
 
-    def write(staging: Location) -> None:
-        staging.child("first").write_text("whole")
-        outputs[1].put(0, lambda place: place.child("second").write_text("whole"))
+    def write_both() -> None:
+        with outputs[0].writing(0) as first, outputs[1].writing(0) as second:
+            first.child("first").write_text("whole")
+            second.child("second").write_text("whole")
 
     with pytest.raises(PipelineError, match="another process"):
-        outputs[0].put(0, write)
+        write_both()
     assert [path.name for path in (setting.output / "batch=00000000").glob("[a-z]*")] == ["second"]
     assert setting.hidden() == []
 

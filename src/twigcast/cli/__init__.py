@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,6 @@ __all__ = [
     "showing_work",
     "wide_output",
 ]
-
-_CONSOLE: Final = ("output", "print_json", "read_schema", "showing_work", "wide_output")
 
 _INTERRUPTED: Final = 130
 """The status by which shells report that Ctrl-C has ended a command."""
@@ -73,15 +71,13 @@ def _run(load: Callable[[], typer.Typer]) -> None:
     try:
         load()()
     except TwigcastError as error:
-        _complain(str(error))
-        sys.exit(2)
+        _exit_with(str(error))
     except BrokenPipeError:
         # Whoever read our output has enough; nothing is left to be flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        sys.exit(2)
+        _exit_with(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 def _show_warnings() -> None:
@@ -106,10 +102,11 @@ def _show_warnings() -> None:
     warnings.showwarning = print_warning
 
 
-def _complain(message: str) -> None:
+def _exit_with(message: str) -> NoReturn:
     from twigcast.cli.console import complain
 
     complain(message)
+    sys.exit(2)
 
 
 def _open_streams() -> None:
@@ -129,7 +126,7 @@ def __getattr__(name: str) -> Any:
 
         load_all()
         return app
-    if name in _CONSOLE:
+    if name in __all__:
         from twigcast.cli import console
 
         return getattr(console, name)

@@ -7,10 +7,9 @@ from itertools import islice
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, read_schema, readable_count
+from twigcast.cli.console import output, print_json, print_table, read_schema, readable_count
 from twigcast.language import Pattern, parse
 from twigcast.schema import Advertisement, Advertisements, Schema
 
@@ -38,23 +37,19 @@ def advertise(
     schema = read_schema(dtd, root)
     pattern = None if overlaps is None else parse(overlaps)
     advertisements = schema.advertisements(depth)
-    shown = islice(_overlapping(schema, advertisements, pattern), limit or None)
+    shown = list(islice(_overlapping(schema, advertisements, pattern), limit or None))
     if json:
         for entry in shown:
             print_json({"advertisement": str(entry), "kind": entry.kind})
         return
     _print_summary(schema, pattern)
-    table = Table("advertisement", "kind")
-    table.columns[0].overflow = "fold"
-    for entry in shown:
-        table.add_row(Text(str(entry)), entry.kind)
-    output().print(table)
+    print_table(("advertisement", "kind"), [(str(entry), entry.kind) for entry in shown])
     total = readable_count(advertisements.count())
     exactness = "" if advertisements.exact else ", which promise more paths than the schema has"
     if not advertisements.complete:
         exactness = ", for the paths to that depth only"
     which = "overlapping ones shown" if pattern is not None else "shown"
-    output().print(f"{table.row_count:,} {which} of {total} advertisements{exactness}")
+    output().print(f"{len(shown):,} {which} of {total} advertisements{exactness}")
 
 
 def _print_summary(schema: Schema, pattern: Pattern | None) -> None:

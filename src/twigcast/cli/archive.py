@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from twigcast.cli import spark_options
 from twigcast.cli.console import leaving_early, output, print_figures, print_json, warn
-from twigcast.cli.source_options import (
-    COLUMN,
-    DOCUMENTS,
-    INPUT_FORMAT,
-    PATTERN,
-    ROW_ELEMENT,
-    source_options,
-)
 from twigcast.cli.spark_console import spark_session
-from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
     from twigcast.pipeline import ArchiveReport, Rejection
@@ -26,7 +18,7 @@ _MANY_PARTS: Final = 8
 
 
 def archive(
-    documents: DOCUMENTS,
+    documents: spark_options.DOCUMENTS,
     folder: Annotated[
         str, typer.Option("--archive", "-a", help="The folder of the archive, made if need be.")
     ],
@@ -34,12 +26,12 @@ def archive(
         str | None,
         typer.Option(help="The column of a table with the time of a document; now by default."),
     ] = None,
-    input_format: INPUT_FORMAT = None,
-    column: COLUMN = None,
-    row_element: ROW_ELEMENT = None,
-    pattern: PATTERN = None,
-    master: MASTER = None,
-    conf: CONF = None,
+    input_format: spark_options.INPUT_FORMAT = None,
+    column: spark_options.COLUMN = None,
+    row_element: spark_options.ROW_ELEMENT = None,
+    pattern: spark_options.PATTERN = None,
+    master: spark_options.MASTER = None,
+    conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
     """Add documents to an archive, for twigcast query.
@@ -47,11 +39,11 @@ def archive(
     A document that is there already, byte for byte, is not added again.  A run adds all of its
     documents or none.
     """
-    settings = spark_settings(conf)
+    settings = spark_options.spark_settings(conf)
     from twigcast.pipeline import archive as add_to_archive
     from twigcast.pipeline import read_documents
 
-    options = source_options(
+    options = spark_options.source_options(
         input_format,
         column=column,
         time_column=time_column,
@@ -82,8 +74,8 @@ def archive(
 
 def compact(
     folder: Annotated[str, typer.Argument(metavar="ARCHIVE", help="The folder of the archive.")],
-    master: MASTER = None,
-    conf: CONF = None,
+    master: spark_options.MASTER = None,
+    conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
     """Join the small parts of an archive, one of which every run of twigcast archive adds.
@@ -91,7 +83,7 @@ def compact(
     Queries may run meanwhile.  The next run of archive or compact, an hour later or more, removes
     the parts that were replaced.
     """
-    settings = spark_settings(conf)
+    settings = spark_options.spark_settings(conf)
     from twigcast.pipeline import compact as compact_archive
 
     with spark_session("compact", master, settings) as spark:

@@ -8,28 +8,21 @@ from typing import Annotated
 
 import typer
 
+from twigcast.cli import broker_options
 from twigcast.cli.broker_options import (
-    BROKER,
-    CA,
-    CERTIFICATE,
-    DEFAULT_ADDRESS,
-    KEY,
-    NAMESPACE,
-    TOKEN,
     ClientOptions,
     bound_namespaces,
-    note,
     parse_expressions,
     parse_time,
 )
-from twigcast.cli.console import leaving_early, print_json
+from twigcast.cli.console import leaving_early, note, print_json
 from twigcast.cli.documents_shown import shown
 
 
 def ask(
     xpath: Annotated[str, typer.Argument(help="The expression that documents are to match.")],
-    broker: BROKER = DEFAULT_ADDRESS,
-    namespace: NAMESPACE = None,
+    broker: broker_options.BROKER = broker_options.DEFAULT_ADDRESS,
+    namespace: broker_options.NAMESPACE = None,
     limit: Annotated[
         int | None, typer.Option(min=1, max=2**32 - 1, help="At most so many, the newest.")
     ] = None,
@@ -44,10 +37,10 @@ def ask(
     count: Annotated[
         bool, typer.Option("--count", help="Print how many there are, not the documents.")
     ] = False,
-    token: TOKEN = None,
-    ca: CA = None,
-    certificate: CERTIFICATE = None,
-    key: KEY = None,
+    token: broker_options.TOKEN = None,
+    ca: broker_options.CA = None,
+    certificate: broker_options.CERTIFICATE = None,
+    key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
 ) -> None:
     """Ask a broker which of the documents it keeps match an XPath expression, newest first.

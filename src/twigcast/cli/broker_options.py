@@ -6,19 +6,17 @@ import logging
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from twigcast.cli.console import warn
+from twigcast.cli.console import note, warn
 from twigcast.errors import NetworkError, SubscriptionError
 from twigcast.language import Pattern, read_expression, warn_of
 
@@ -86,25 +84,12 @@ class ClientOptions:
 
     def connect(self) -> Client:
         """A client for programs with an event loop; not connected yet."""
-        client: Client = load_client().connect(
-            self.address,
-            token=self.token,
-            ca=self.ca,
-            certificate=self.certificate,
-            key=self.key,
-        )
+        client: Client = load_client().connect(**asdict(self))
         return client
 
     def connect_sync(self, timeout: float = 10.0) -> SyncClient:
         """A client that is connected."""
-        client: SyncClient = load_client().connect_sync(
-            self.address,
-            token=self.token,
-            ca=self.ca,
-            certificate=self.certificate,
-            key=self.key,
-            timeout=timeout,
-        )
+        client: SyncClient = load_client().connect_sync(**asdict(self), timeout=timeout)
         return client
 
 
@@ -209,11 +194,6 @@ class _Reporter(logging.Handler):
         (warn if record.levelno >= logging.WARNING else note)(record.getMessage())
 
 
-def note(text: str) -> None:
-    """Print a line about the progress to standard error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(text, style="dim"))
-
-
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """SIGTERM interrupts as Ctrl-C does, so that what was begun is tidied up."""
@@ -224,18 +204,22 @@ def ended_by_signals() -> Iterator[None]:
         signal.signal(signal.SIGTERM, former)
 
 
-@contextmanager
-def noting_signals() -> Iterator[list[int]]:
-    """Signals that ask for an end are noted, so that nothing is left half done; a second one ends.
+def _interrupt(_: int) -> None:
+    raise KeyboardInterrupt
 
-    The list is empty until one has come.
+
+@contextmanager
+def noting_signals(most: int = 1, end: Callable[[int], None] = _interrupt) -> Iterator[list[int]]:
+    """Signals that ask for an end are noted in a list, so that nothing is left half done.
+
+    A signal after ``most`` of them ends at once, by ``end``.
     """
     came: list[int] = []
 
     def take(number: int, _: FrameType | None) -> None:
         came.append(number)
-        if len(came) > 1:
-            raise KeyboardInterrupt
+        if len(came) > most:
+            end(number)
 
     former = {one: signal.signal(one, take) for one in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -43,18 +43,24 @@ def wide_output() -> Console:
     return console
 
 
+def error_output() -> Console:
+    """The console for messages, on standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
 def complain(message: str) -> None:
-    """Tell an error on standard error."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold red]error:[/] {escape(message)}"
-    )
+    """Print an error."""
+    error_output().print(f"[bold red]error:[/] {escape(message)}")
 
 
 def warn(message: str) -> None:
-    """Tell on standard error what is no error, but hardly meant."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold yellow]warning:[/] {escape(message)}"
-    )
+    """Print a warning about what is no error, but hardly meant."""
+    error_output().print(f"[bold yellow]warning:[/] {escape(message)}")
+
+
+def note(text: str) -> None:
+    """Print a line about the progress."""
+    error_output().print(Text(text, style="dim"))
 
 
 @contextmanager
@@ -86,7 +92,7 @@ def with_progress(
     results are printed meanwhile: on a terminal they show the progress themselves.
     """
     console = Console(stderr=True)
-    if not console.is_terminal or (printing and sys.stdout.isatty()):
+    if not _is_shown(console, printing):
         yield from items
         return
     columns = (
@@ -103,6 +109,10 @@ def with_progress(
             progress.advance(task)
 
 
+def _is_shown(console: Console, printing: bool) -> bool:
+    return console.is_terminal and not (printing and sys.stdout.isatty())
+
+
 class WorkShown(Protocol):
     """Called with what is being done at the moment and, where that is known, how much of it."""
 
@@ -110,10 +120,11 @@ class WorkShown(Protocol):
 
 
 @contextmanager
-def showing_work() -> Iterator[WorkShown]:
+def showing_work(*, printing: bool = False) -> Iterator[WorkShown]:
     """A line on standard error with the work in progress and a bar; on a terminal only.
 
     Its thread takes processor time, so it draws seldom: what is measured meanwhile counts.
+    ``printing`` is that of :func:`with_progress`.
     """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn())
@@ -123,7 +134,7 @@ def showing_work() -> Iterator[WorkShown]:
         transient=True,
         redirect_stdout=False,
         refresh_per_second=2,
-        disable=not console.is_terminal,
+        disable=not _is_shown(console, printing),
     ) as progress:
         task = progress.add_task("starting", total=None)
 
@@ -142,13 +153,57 @@ def read_bytes(name: str) -> bytes:
     return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
 
 
+def xml_files(names: Iterable[str]) -> Iterator[str]:
+    """The files named, with folders replaced by the XML files in them."""
+    for name in names:
+        path = Path(name)
+        if name != "-" and path.is_dir():
+            yield from (str(file) for file in sorted(path.rglob("*.xml")))
+        else:
+            yield name
+
+
 def read_schema(dtd: str, root: str | None) -> Schema:
     """The schema of a DTD's file; errors name the file, and the option that mends them."""
     try:
         return Schema.from_dtd(dtd, root)
     except SchemaError as error:
-        said = str(error).replace("pass root= one of:", "choose one with --root:")
-        raise SchemaError(said if dtd in said else f"{dtd}: {said}") from None
+        reason = str(error).replace("pass root= one of:", "choose one with --root:")
+        raise SchemaError(reason if dtd in reason else f"{dtd}: {reason}") from None
+
+
+def make_table(
+    columns: Iterable[str],
+    rows: Iterable[Sequence[str | int | Text]] = (),
+    *,
+    numbers: Collection[str] = (),
+    title: str | None = None,
+) -> Table:
+    """A table; where it is narrow, words are folded, and the columns of ``numbers`` are not."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        if column in numbers:
+            table.add_column(column, justify="right", no_wrap=True)
+        else:
+            table.add_column(column, overflow="fold")
+    for row in rows:
+        cells = (f"{cell:,}" if isinstance(cell, int) else cell for cell in row)
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+    return table
+
+
+def print_table(
+    columns: Iterable[str],
+    rows: Sequence[Sequence[str | int | Text]],
+    *,
+    numbers: Collection[str] = (),
+    total: int = 0,
+) -> None:
+    """Print a table of the first rows, and how many of ``total`` are left out."""
+    console = output()
+    console.print(make_table(columns, rows, numbers=numbers))
+    if total > len(rows):
+        console.print(f"… and {total - len(rows):,} more")
 
 
 def print_figures(figures: Iterable[tuple[str, str]]) -> None:

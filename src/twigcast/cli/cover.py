@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
+from twigcast.cli import spark_options
 from twigcast.cli.console import output as console_output
-from twigcast.cli.console import print_json, read_schema, showing_work, with_progress
+from twigcast.cli.console import print_json, print_table, read_schema, showing_work, with_progress
 from twigcast.cli.cover_on_spark import cover_on_spark
-from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 from twigcast.covering import (
     CoveringTable,
     MergedSet,
@@ -126,10 +126,10 @@ def cover(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out what cannot be read.  Goes with --spark.")
     ] = False,
-    master: MASTER = None,
-    conf: CONF = None,
+    master: spark_options.MASTER = None,
+    conf: spark_options.CONF = None,
 ) -> None:
-    """Tell which subscriptions stand for all of them, and who covers whom.
+    """Show which subscriptions stand for all of them, and who covers whom.
 
     One subscription covers another when every document that matches the other matches it.
     """
@@ -144,7 +144,7 @@ def cover(
             overwrite=overwrite,
             skip_bad=skip_bad,
             master=master,
-            settings=spark_settings(conf),
+            settings=spark_options.spark_settings(conf),
             json=json,
         )
         return
@@ -200,33 +200,22 @@ def _merge(covering: _Covering, counter: PathCounter, degree: float) -> None:
 def _draw(covering: _Covering, svg: Path | None, dot: Path | None) -> None:
     if svg is None and dot is None:
         return
+    from twigcast.drawing import to_dot, to_svg
+
     table = covering.table
-    order: SubscriptionTree | _OneAbove = _OneAbove(covering)
+    as_svg: Callable[[], str]
     if len(table.patterns) <= _MOST_IN_TREE:
-        order = SubscriptionTree()
+        tree = SubscriptionTree()
         for key in with_progress(table, "arranging", len(table)):
-            order.add(key, table[key])
+            tree.add(key, table[key])
+        as_svg, as_dot = tree.to_svg, tree.to_dot
+    else:
+        diagram = _diagram(covering)
+        as_svg, as_dot = partial(to_svg, diagram), partial(to_dot, diagram)
     if svg is not None:
-        svg.write_text(order.to_svg(), encoding="utf-8")
+        svg.write_text(as_svg(), encoding="utf-8")
     if dot is not None:
-        dot.write_text(order.to_dot(), encoding="utf-8")
-
-
-class _OneAbove:
-    """The order as far as it is known, drawn as a subscription tree is."""
-
-    def __init__(self, covering: _Covering) -> None:
-        self._covering = covering
-
-    def to_svg(self) -> str:
-        from twigcast.drawing import to_svg
-
-        return to_svg(_diagram(self._covering))
-
-    def to_dot(self) -> str:
-        from twigcast.drawing import to_dot
-
-        return to_dot(_diagram(self._covering))
+        dot.write_text(as_dot(), encoding="utf-8")
 
 
 def _diagram(covering: _Covering) -> Diagram:
@@ -282,28 +271,35 @@ def _print_tables(covering: _Covering) -> None:
         top = covering.top(pattern)
         below[top] = below.get(top, -1) + 1
     rows = [
-        (Text(str(pattern)), _named(table.keys_of(pattern)), f"{below[pattern]:,}")
+        (str(pattern), _named(table.keys_of(pattern)), below[pattern])
         for pattern in covering.forwarded[:_MOST_ROWS]
     ]
-    _print_rows(("forwarded", "keys", "stands for"), rows, len(covering.forwarded))
+    print_table(
+        ("forwarded", "keys", "stands for"),
+        rows,
+        numbers=["stands for"],
+        total=len(covering.forwarded),
+    )
     groups = _covered_groups(covering)
     if groups:
         shown = [
-            (_named(table.keys_of(top)), f"{len(covered):,}", _named(covered, "\n"))
+            (_named(table.keys_of(top)), len(covered), _named(covered, "\n"))
             for top, covered in groups[:_MOST_GROUPS]
         ]
-        _print_rows(("by", "covered", "key and pattern"), shown, len(groups))
+        columns = ("by", "covered", "key and pattern")
+        print_table(columns, shown, numbers=["covered"], total=len(groups))
     if covering.mergers:
         merged = [
             (
-                Text(str(one.pattern)),
+                str(one.pattern),
                 _named(sorted(map(str, one.members)), "\n"),
                 _degree(one.degree),
                 one.rule.value,
             )
             for one in covering.mergers[:_MOST_ROWS]
         ]
-        _print_rows(("merger", "members", "degree", "rule"), merged, len(covering.mergers))
+        headers = ("merger", "members", "degree", "rule")
+        print_table(headers, merged, numbers=["degree"], total=len(covering.mergers))
     console.print(_summary(covering))
     if len(covering.forwarded) <= _FEW * len(table.patterns):
         for pattern in sorted(covering.forwarded, key=lambda one: -below[one])[:_MOST_WIDE]:
@@ -318,19 +314,6 @@ def _covered_groups(covering: _Covering) -> list[tuple[Pattern, list[str]]]:
     for key, pattern, top in covering.covered_keys():
         groups.setdefault(top, []).append(f"{key}  {pattern}")
     return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
-def _print_rows(columns: Sequence[str], rows: Sequence[Sequence[Text | str]], total: int) -> None:
-    table = Table(*columns)
-    for column in table.columns:
-        column.overflow = "fold"
-        if column.header in ("stands for", "covered", "degree"):
-            column.justify = "right"
-    for row in rows:
-        table.add_row(*row)
-    console_output().print(table)
-    if total > len(rows):
-        console_output().print(f"… and {total - len(rows):,} more")
 
 
 def _named(names: Sequence[str], between: str = ", ") -> Text:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, warn
+from twigcast.cli.console import output, print_json, print_table, warn
 from twigcast.cli.spark_console import spark_session
 
 if TYPE_CHECKING:
@@ -65,16 +64,12 @@ def _as_json(
 
 
 def _print_table(result: CoverResult, first: list[dict[str, Any]], folder: str | None) -> None:
-    table = Table("forwarded", "position", "keys")
-    table.columns[0].overflow = "fold"
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in first:
-        table.add_row(Text(row["pattern"]), f"{row['position']:,}", f"{row['keys']:,}")
-    console = output()
-    console.print(table)
-    if result.forwarded > len(first):
-        console.print(f"… and {result.forwarded - len(first):,} more")
+    print_table(
+        ("forwarded", "position", "keys"),
+        [(row["pattern"], row["position"], row["keys"]) for row in first],
+        numbers=["position", "keys"],
+        total=result.forwarded,
+    )
     parts = [
         f"{result.subscriptions:,} subscriptions",
         f"{result.distinct:,} distinct",
@@ -82,6 +77,6 @@ def _print_table(result: CoverResult, first: list[dict[str, Any]], folder: str |
     ]
     if result.skipped:
         parts.append(f"{result.skipped:,} skipped")
-    console.print(", ".join(parts))
+    output().print(", ".join(parts))
     if folder is not None:
-        console.print(Text(f"written to {folder}"))
+        output().print(Text(f"written to {folder}"))

@@ -106,14 +106,16 @@ def _about(document: Document) -> dict[str, Any]:
     return about
 
 
-def _print_json(document: Document) -> None:
-    """Print a JSON object; content that is not UTF-8 as hexadecimal digits."""
-    about = _about(document)
+def as_field(content: bytes) -> dict[str, str]:
+    """A document as a field of a JSON object; if it is not UTF-8, as hexadecimal digits."""
     try:
-        about["document"] = document.content.decode()
+        return {"document": content.decode()}
     except UnicodeDecodeError:
-        about["document_hex"] = document.content.hex()
-    print_json(about)
+        return {"document_hex": content.hex()}
+
+
+def _print_json(document: Document) -> None:
+    print_json(_about(document) | as_field(document.content))
     sys.stdout.flush()
 
 

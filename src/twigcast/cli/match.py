@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
+from twigcast.cli.console import (
+    complain,
+    print_json,
+    print_table,
+    read_bytes,
+    with_progress,
+    xml_files,
+)
 from twigcast.cli.explain import choose_subscriptions, explain_files
 from twigcast.cli.subscription_argument import named_subscriptions
 from twigcast.errors import DocumentError
@@ -37,8 +42,7 @@ def match(
         ),
     ],
     documents: Annotated[
-        list[str],
-        typer.Argument(help="XML files, folders of .xml files, or - for standard input."),
+        list[str], typer.Argument(help="XML files, folders of .xml files, or - for standard input.")
     ],
     json: Annotated[
         bool,
@@ -51,8 +55,7 @@ def match(
     explaining: Annotated[
         bool,
         typer.Option(
-            "--explain",
-            help="Show which step, value and text makes a subscription match or fail.",
+            "--explain", help="Show which step, value and text makes a subscription match or fail."
         ),
     ] = False,
     keys: Annotated[
@@ -83,21 +86,11 @@ def match(
 
 
 def _files_to_match(documents: list[str]) -> list[str]:
-    names = list(_files(documents))
+    names = list(xml_files(documents))
     if not names:
         complain(f"no .xml file in {', '.join(documents)}")
         raise typer.Exit(1)
     return names
-
-
-def _files(documents: list[str]) -> Iterator[str]:
-    """The files named, with folders replaced by the XML files in them."""
-    for name in documents:
-        path = Path(name)
-        if name != "-" and path.is_dir():
-            yield from (str(file) for file in sorted(path.rglob("*.xml")))
-        else:
-            yield name
 
 
 def _answer(matcher: Matcher, order: dict[str, int], name: str) -> _Answer:
@@ -124,16 +117,14 @@ def _print_json_lines(answers: Iterator[_Answer]) -> bool:
 
 def _print_table(answers: Iterator[_Answer]) -> bool:
     failed = False
-    table = Table("document", "matches", "subscriptions")
-    table.columns[0].overflow = table.columns[2].overflow = "fold"
-    table.columns[1].justify = "right"
+    rows: list[tuple[str, int | str, Text]] = []
     for answer in answers:
         if answer.error is None:
-            table.add_row(Text(answer.document), f"{len(answer.keys):,}", _shown(answer.keys))
+            rows.append((answer.document, len(answer.keys), _shown(answer.keys)))
         else:
             failed = True
-            table.add_row(Text(answer.document), "", Text(answer.error, style="red"))
-    output().print(table)
+            rows.append((answer.document, "", Text(answer.error, style="red")))
+    print_table(("document", "matches", "subscriptions"), rows, numbers=["matches"])
     return failed
 
 

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from twigcast.cli.broker_options import ended_by_signals, note, noting_signals, requiring
-from twigcast.cli.console import complain, print_json, showing_work, wide_output
+from twigcast.cli.broker_options import ended_by_signals, noting_signals, requiring
+from twigcast.cli.console import complain, make_table, note, print_json, showing_work, wide_output
 from twigcast.cli.network_status import status
 from twigcast.errors import OverlayError
 from twigcast.simulation import parse_topology
@@ -131,15 +129,12 @@ def _print(running: LocalNetwork, *, json: bool) -> None:
         print_json({"folder": str(running.folder), "brokers": list(_rows(running))})
         sys.stdout.flush()
         return
-    table = Table("broker", "address")
-    if running.http_addresses:
-        table.add_column("http")
-    table.add_column("links")
+    rows = []
     for row in _rows(running):
         web = [f"http://{row['http']}"] if row["http"] else []
-        cells = (row["broker"], row["address"], *web, ", ".join(row["links"]))
-        table.add_row(*map(Text, cells))
-    wide_output().print(table)
+        rows.append((row["broker"], row["address"], *web, ", ".join(row["links"])))
+    columns = ("broker", "address", *(["http"] if running.http_addresses else []), "links")
+    wide_output().print(make_table(columns, rows))
     sys.stdout.flush()
 
 

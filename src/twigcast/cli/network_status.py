@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self, TypeAlias
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 from urllib.parse import unquote
 
 import typer
@@ -15,16 +15,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.broker_options import (
-    CA,
-    CERTIFICATE,
-    DEFAULT_ADDRESS,
-    KEY,
-    TOKEN,
-    ClientOptions,
-    noting_signals,
-)
-from twigcast.cli.console import complain, leaving_early, output, print_json
+from twigcast.cli import broker_options
+from twigcast.cli.broker_options import ClientOptions, noting_signals
+from twigcast.cli.console import complain, leaving_early, make_table, output, print_json
 from twigcast.errors import TwigcastError
 
 if TYPE_CHECKING:
@@ -46,26 +39,27 @@ def status(
             "--broker",
             metavar="HOST:PORT",
             envvar="TWIGCAST_BROKER",
-            help=f"A broker to ask, {DEFAULT_ADDRESS} by default; can be given several times.",
+            help=f"A broker to ask, {broker_options.DEFAULT_ADDRESS} by default; can be given "
+            "several times.",
         ),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show it anew each second, until Ctrl-C.")
     ] = False,
-    token: TOKEN = None,
-    ca: CA = None,
-    certificate: CERTIFICATE = None,
-    key: KEY = None,
+    token: broker_options.TOKEN = None,
+    ca: broker_options.CA = None,
+    certificate: broker_options.CERTIFICATE = None,
+    key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a broker.")] = False,
 ) -> None:
     """Show what brokers know: the overlay, links, documents, tables and queues.
 
     Every broker knows the whole overlay, but figures of its own only.
     """
-    addresses = list(dict.fromkeys(brokers or [DEFAULT_ADDRESS]))
+    addresses = list(dict.fromkeys(brokers or [broker_options.DEFAULT_ADDRESS]))
     reached = [ClientOptions(address, token, ca, certificate, key) for address in addresses]
     with ExitStack() as stack:
-        asked = [stack.enter_context(_Asked(each)) for each in reached]
+        asked = [stack.enter_context(closing(_Asked(each))) for each in reached]
         if watch:
             _watch(asked, json=json)
             return
@@ -90,10 +84,7 @@ class _Asked:
         self._options = options
         self._client: SyncClient | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._client is not None:
             self._client.close()
 
@@ -142,13 +133,7 @@ def _shown(statuses: Sequence[Status]) -> RenderableType:
 
 
 def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
-    """A table whose words are folded where it is narrow, and whose numbers are not."""
-    table = Table(title=title, title_justify="left")
-    for column in words:
-        table.add_column(column, overflow="fold")
-    for column in numbers:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
+    return make_table([*words, *numbers], numbers=numbers, title=title)
 
 
 def _brokers(answered: Sequence[Status]) -> Table:
@@ -202,7 +187,7 @@ def _reached(names: Sequence[str], known: Mapping[str, Collection[str]]) -> set[
 def _documents(answered: Sequence[Status]) -> Table:
     """What went through the brokers that were asked, and how large their tables are."""
     counts = ("in", "out", "forwarded")
-    table = _table("documents and tables", ("broker",), (*counts, "patterns", "told"))
+    table = _table("documents and tables", ("broker",), (*counts, "patterns", "sent"))
     for each in sorted(answered, key=lambda each: str(each["broker"])):
         numbers = [each["documents"][name] for name in counts]
         numbers += [each["tables"][name] for name in ("patterns", "told")]
@@ -235,9 +220,7 @@ def _address(link: Status) -> str:
 def _queues(queues: Sequence[tuple[str, Status]]) -> Table:
     has_owners = len({queue["owner"] for _, queue in queues}) > 1
     table = _table(
-        "durable subscriptions",
-        ("broker", "name", "expressions"),
-        ("queued", "waiting", "client"),
+        "durable subscriptions", ("broker", "name", "expressions"), ("queued", "waiting", "client")
     )
     for broker, queue in queues:
         expressions = [xpath for _, xpath in sorted(queue["expressions"].items())]

@@ -7,31 +7,24 @@ import sys
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, NamedTuple
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
-from twigcast.cli.broker_options import (
-    BROKER,
-    CA,
-    CERTIFICATE,
-    DEFAULT_ADDRESS,
-    KEY,
-    TOKEN,
-    ClientOptions,
-    reporting_connection,
-)
+from twigcast.cli import broker_options
+from twigcast.cli.broker_options import ClientOptions, reporting_connection
 from twigcast.cli.console import (
     WorkShown,
+    error_output,
     leaving_early,
     print_json,
     read_schema,
     showing_work,
+    xml_files,
 )
 from twigcast.schema import Schema
 
@@ -62,7 +55,7 @@ def publish(
             help="XML files, folders of .xml files, or - for one document from standard input.",
         ),
     ],
-    broker: BROKER = DEFAULT_ADDRESS,
+    broker: broker_options.BROKER = broker_options.DEFAULT_ADDRESS,
     lines: Annotated[
         bool, typer.Option("--lines", help="Each line of the files, or of -, is a document.")
     ] = False,
@@ -70,17 +63,17 @@ def publish(
         str | None,
         typer.Option(
             metavar="DTD|anything",
-            help="Tell the network first that documents are of this DTD, or may be anything; "
+            help="Advertise first that documents are of this DTD, or may be anything; "
             "networks whose strategy uses advertisements want that.",
         ),
     ] = None,
     root: Annotated[
         str | None, typer.Option(help="The DTD's root element, where that is not plain.")
     ] = None,
-    token: TOKEN = None,
-    ca: CA = None,
-    certificate: CERTIFICATE = None,
-    key: KEY = None,
+    token: broker_options.TOKEN = None,
+    ca: broker_options.CA = None,
+    certificate: broker_options.CERTIFICATE = None,
+    key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
 ) -> None:
     """Publish documents: a broker sends each to whoever's XPath it matches.
@@ -95,13 +88,12 @@ def publish(
     promised: Schema | bool = advertise == _ANYTHING
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
-    names = list(_files(files))
+    names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
     total = 0 if lines else len(names)
     batches = _lines_of(names) if lines else _documents_of(names)
-    # On a terminal, what is printed shows the progress itself.
-    with nullcontext(_show_nothing) if sys.stdout.isatty() else showing_work() as show:
+    with showing_work(printing=True) as show:
         reports = _Reports(show, total, json=json)
         with reporting_connection():
             asyncio.run(_publish(options.connect(), promised, batches, reports))
@@ -134,8 +126,7 @@ class _Reports:
         if self._json:
             with leaving_early():
                 print_json({"document": name, "error": error})
-        console = Console(stderr=True, highlight=False, soft_wrap=True)
-        console.print(Text(f"{name}: {error}", style="red"))
+        error_output().print(Text(f"{name}: {error}", style="red"))
         self._count()
 
     def _count(self) -> None:
@@ -144,10 +135,6 @@ class _Reports:
             self._show("publishing", self._done, self._total)
         else:
             self._show(f"publishing: {self._done:,}")
-
-
-def _show_nothing(work: str, done: int = 0, total: int = 0) -> None:
-    pass
 
 
 async def _publish(
@@ -215,16 +202,6 @@ async def _read_aside(batches: Iterator[list[_Item]]) -> AsyncIterator[list[_Ite
             raise batch
         room.release()
         yield batch
-
-
-def _files(files: list[str]) -> Iterator[str]:
-    """The files named, with folders replaced by the XML files in them."""
-    for name in files:
-        path = Path(name)
-        if name != "-" and path.is_dir():
-            yield from (str(file) for file in sorted(path.rglob("*.xml")))
-        else:
-            yield name
 
 
 def _documents_of(names: list[str]) -> Iterator[list[_Item]]:

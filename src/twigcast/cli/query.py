@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from twigcast.cli import spark_options
 from twigcast.cli.broker_options import bound_namespaces
-from twigcast.cli.console import leaving_early, output, print_json
+from twigcast.cli.console import error_output, leaving_early, output, print_json, print_table
+from twigcast.cli.documents_shown import as_field
 from twigcast.cli.spark_console import spark_session
-from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
     from twigcast.pipeline import QueryReport, QueryResult
@@ -50,8 +49,8 @@ def query(
         list[str] | None,
         typer.Option(metavar="PREFIX=URI", help="Bind a prefix; may be given several times."),
     ] = None,
-    master: MASTER = None,
-    conf: CONF = None,
+    master: spark_options.MASTER = None,
+    conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
 ) -> None:
     """Ask an archive which documents match an XPath expression.
@@ -60,7 +59,7 @@ def query(
     """
     if ids and (documents or folder is not None):
         raise typer.BadParameter("--ids goes with neither --documents nor --output")
-    settings = spark_settings(conf)
+    settings = spark_options.spark_settings(conf)
     namespaces = bound_namespaces(namespace or [])
     from twigcast.pipeline import query as ask
 
@@ -93,7 +92,7 @@ def query(
         if not is_shown:  # the reader has gone, and the search may not be complete
             return
         summary = _summary(result.report)
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text(summary))
+    error_output().print(Text(summary))
 
 
 def _rows(result: QueryResult) -> Iterator[dict[str, Any]]:
@@ -103,15 +102,9 @@ def _rows(result: QueryResult) -> Iterator[dict[str, Any]]:
 
 
 def _as_json(row: dict[str, Any]) -> dict[str, Any]:
-    """The row; a document that is not UTF-8 is given byte by byte, as hexadecimal digits."""
     content = row.pop("content", None)
     row["time"] = row["time"].isoformat()
-    if content is not None:
-        try:
-            row["document"] = content.decode()
-        except UnicodeDecodeError:
-            row["document_hex"] = content.hex()
-    return row
+    return row if content is None else row | as_field(content)
 
 
 def _write_files(result: QueryResult, folder: Path, *, json: bool) -> None:
@@ -133,27 +126,18 @@ def _print_documents(result: QueryResult) -> None:
 
 
 def _print_table(result: QueryResult) -> None:
-    table = Table("id", "time", "bytes", "root", "source")
-    table.columns[2].justify = "right"
-    for column in (table.columns[3], table.columns[4]):
-        column.overflow = "fold"
+    rows: list[tuple[str | int, ...]] = []
     left_out = 0
     for row in _rows(result):
-        if table.row_count == _MOST_SHOWN:
+        if len(rows) == _MOST_SHOWN:
             left_out += 1
             continue
-        table.add_row(
-            row["id"][:12],
-            row["time"].isoformat(sep=" ", timespec="seconds").removesuffix("+00:00"),
-            f"{row['size']:,}",
-            Text(row["root"]),
-            Text(row["source"] or ""),
-        )
-    console = output()
-    if table.row_count:
-        console.print(table)
+        time = row["time"].isoformat(sep=" ", timespec="seconds").removesuffix("+00:00")
+        rows.append((row["id"][:12], time, row["size"], row["root"], row["source"] or ""))
+    if rows:
+        print_table(("id", "time", "bytes", "root", "source"), rows, numbers=["bytes"])
     if left_out:
-        console.print(f"… and {left_out:,} more; --ids and --json show all")
+        output().print(f"… and {left_out:,} more; --ids and --json show all")
 
 
 def _summary(report: QueryReport) -> str:

@@ -6,31 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from twigcast.cli.console import leaving_early, output, print_figures, print_json, warn
-from twigcast.cli.delivery_options import (
-    AT,
-    AT_COLUMN,
-    NETWORK,
-    OUTPUT_FORMAT,
-    SKIP_BAD,
-    SUBSCRIPTIONS,
-    OutputFormat,
-    check_delivery,
-)
-from twigcast.cli.source_options import (
-    COLUMN,
-    DOCUMENTS,
-    ID_COLUMN,
-    INPUT_FORMAT,
-    PATTERN,
-    ROW_ELEMENT,
-    source_options,
-)
+from twigcast.cli import spark_options
+from twigcast.cli.console import leaving_early, output, print_figures, print_json, print_table, warn
 from twigcast.cli.spark_console import spark_session
-from twigcast.cli.spark_options import CONF, MASTER, spark_settings
 
 if TYPE_CHECKING:
     from twigcast.pipeline import RouteReport, Totals
@@ -40,18 +20,18 @@ _MOST_SKIPPED = 10
 
 
 def route(
-    documents: DOCUMENTS,
+    documents: spark_options.DOCUMENTS,
     folder: Annotated[str, typer.Option("--output", "-o", help="The folder of the result.")],
-    subscriptions: SUBSCRIPTIONS = None,
-    network: NETWORK = None,
-    at: AT = None,
-    at_column: AT_COLUMN = None,
-    input_format: INPUT_FORMAT = None,
-    column: COLUMN = None,
-    id_column: ID_COLUMN = None,
-    row_element: ROW_ELEMENT = None,
-    pattern: PATTERN = None,
-    output_format: OUTPUT_FORMAT = OutputFormat.PARQUET,
+    subscriptions: spark_options.SUBSCRIPTIONS = None,
+    network: spark_options.NETWORK = None,
+    at: spark_options.AT = None,
+    at_column: spark_options.AT_COLUMN = None,
+    input_format: spark_options.INPUT_FORMAT = None,
+    column: spark_options.COLUMN = None,
+    id_column: spark_options.ID_COLUMN = None,
+    row_element: spark_options.ROW_ELEMENT = None,
+    pattern: spark_options.PATTERN = None,
+    output_format: spark_options.OUTPUT_FORMAT = spark_options.OutputFormat.PARQUET,
     partition_by_subscriber: Annotated[
         bool,
         typer.Option(
@@ -61,7 +41,7 @@ def route(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder if it is there.")
     ] = False,
-    skip_bad: SKIP_BAD = False,
+    skip_bad: spark_options.SKIP_BAD = False,
     shard_size: Annotated[
         int | None,
         typer.Option(
@@ -73,8 +53,8 @@ def route(
     explain_plan: Annotated[
         bool, typer.Option("--explain-plan", help="Print the plan of Spark, and stop.")
     ] = False,
-    master: MASTER = None,
-    conf: CONF = None,
+    master: spark_options.MASTER = None,
+    conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
     """Match documents with subscriptions, or route them through a network, on Spark.
@@ -82,13 +62,13 @@ def route(
     The folder gets the tables deliveries, documents, rejected and, with a network, links; and
     summary.json.  It is there whole or not at all.
     """
-    check_delivery(subscriptions, network, at, at_column)
+    spark_options.check_delivery(subscriptions, network, at, at_column)
     if network is not None and shard_size is not None:
         raise typer.BadParameter("--shard-size does not go with --network")
-    settings = spark_settings(conf)
+    settings = spark_options.spark_settings(conf)
     from twigcast.pipeline import SHARD_SIZE, prepare_route
 
-    options = source_options(
+    options = spark_options.source_options(
         input_format,
         column=column,
         id_column=id_column,
@@ -158,12 +138,7 @@ def _figures(report: RouteReport) -> list[tuple[str, str]]:
 
 def _print_counts(title: str, unit: str, rows: Sequence[tuple[str, int]]) -> None:
     if rows:
-        table = Table(title, unit)
-        table.columns[0].overflow = "fold"
-        table.columns[1].justify = "right"
-        for name, count in rows:
-            table.add_row(Text(name), f"{count:,}")
-        output().print(table)
+        print_table((title, unit), rows, numbers=[unit])
 
 
 def _time(seconds: float) -> str:
@@ -171,18 +146,15 @@ def _time(seconds: float) -> str:
 
 
 def _print_links(totals: Totals) -> None:
-    table = Table("link", "documents", "MB", "false positives")
-    for column in table.columns[1:]:
-        column.justify = "right"
     ranked = sorted(totals.links, key=lambda one: (-one.documents, one.sender, one.receiver))
-    for one in ranked[:_MOST_LINKS]:
-        table.add_row(
-            Text(f"{one.sender} → {one.receiver}"),
-            f"{one.documents:,}",
+    rows = [
+        (
+            f"{one.sender} → {one.receiver}",
+            one.documents,
             f"{one.bytes / 1e6:,.2f}",
-            f"{one.false_positives:,}",
+            one.false_positives,
         )
-    console = output()
-    console.print(table)
-    if len(ranked) > _MOST_LINKS:
-        console.print(f"… and {len(ranked) - _MOST_LINKS:,} more")
+        for one in ranked[:_MOST_LINKS]
+    ]
+    numbers = ("documents", "MB", "false positives")
+    print_table(("link", *numbers), rows, numbers=numbers, total=len(ranked))

@@ -47,8 +47,7 @@ def simulate(
         ),
     ] = "tree:levels=3,fanout=2",
     network: Annotated[
-        str | None,
-        typer.Option(help="A network file (.toml) with overlay, strategy and clients."),
+        str | None, typer.Option(help="A network file (.toml) with overlay, strategy and clients.")
     ] = None,
     dtd: Annotated[str | None, typer.Option(help="The DTD that producers advertise.")] = None,
     root: RootOption = None,
@@ -68,8 +67,7 @@ def simulate(
         typer.Option(min=1, help="Subscribers, at random brokers; otherwise one at each leaf."),
     ] = None,
     producers: Annotated[
-        int,
-        typer.Option(min=1, help="Producers: one at the first broker, more at random ones."),
+        int, typer.Option(min=1, help="Producers: one at the first broker, more at random ones.")
     ] = 1,
     documents: Annotated[int, typer.Option(min=1, help="The documents to publish.")] = 50,
     shape: ShapeOption = Shape.PATH,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
-from twigcast.cli.console import showing_work
+from twigcast.cli.console import error_output, showing_work
 from twigcast.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def spark_session(
 
     # When it is interrupted, the gateway to Java logs stacks.
     logging.getLogger().setLevel(logging.CRITICAL)
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = error_output()
     with showing_work() as show:
         show("starting Spark")
         spark = start_session(f"twigcast {command}", master, settings)

@@ -1,16 +1,20 @@
-"""The options of the commands that run on Spark."""
+"""The options of the commands that run on Spark: Spark itself, documents, what decides."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from twigcast.pipeline import SourceOptions
 
 MASTER = Annotated[
     str | None,
     typer.Option(
         help="Where Spark runs: local[2], spark://host:7077, yarn, …; all cores of this machine by "
-        "default.",
+        "default."
     ),
 ]
 CONF = Annotated[
@@ -20,6 +24,75 @@ CONF = Annotated[
         help="A setting of Spark, such as spark.driver.memory=4g; may be given several times.",
     ),
 ]
+DOCUMENTS = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files, folders, globs or URLs: .xml, .xml.gz, .zip, .tar.gz; Parquet, JSON lines or "
+        "CSV with a column of XML; or one huge XML file, with --row-element."
+    ),
+]
+
+
+class SourceFormat(StrEnum):
+    """The formats of sources."""
+
+    FILES = "files"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    CSV = "csv"
+    ROWS = "rows"
+
+
+INPUT_FORMAT = Annotated[
+    SourceFormat | None,
+    typer.Option(help="The format of the documents; by default that of the file names."),
+]
+COLUMN = Annotated[
+    str | None, typer.Option(help="The column of a table that holds the XML, if several might.")
+]
+ID_COLUMN = Annotated[
+    str | None, typer.Option(help="The column of a table with the ids of the documents.")
+]
+ROW_ELEMENT = Annotated[
+    str | None, typer.Option(help="Cut XML files at this element; each of them is a document.")
+]
+PATTERN = Annotated[
+    str | None, typer.Option(help="Which files of a folder are documents, such as '*.nitf'.")
+]
+SUBSCRIPTIONS = Annotated[
+    str | None,
+    typer.Option(
+        "--subscriptions",
+        "-s",
+        help="Subscriptions: a text, .csv or .parquet file, or a folder of Parquet.  A stream "
+        "takes up what changes in them.",
+    ),
+]
+NETWORK = Annotated[
+    str | None, typer.Option(help="A network file: brokers, links, clients, strategy.")
+]
+AT = Annotated[
+    str | None,
+    typer.Option(
+        help="The broker where documents enter the network; that of its only producer by default."
+    ),
+]
+AT_COLUMN = Annotated[
+    str | None, typer.Option(help="The column of a table that names that broker.")
+]
+SKIP_BAD = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave bad subscriptions out instead of stopping.")
+]
+
+
+class OutputFormat(StrEnum):
+    """The formats of tables."""
+
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+
+
+OUTPUT_FORMAT = Annotated[OutputFormat, typer.Option("--format", help="The format of the tables.")]
 
 
 def spark_settings(conf: list[str] | None) -> dict[str, str]:
@@ -38,3 +111,20 @@ def spark_settings(conf: list[str] | None) -> dict[str, str]:
             )
         settings[name] = value.strip()
     return settings
+
+
+def source_options(input_format: SourceFormat | None, **named: str | None) -> SourceOptions:
+    """The options of the source; ``named`` are the other fields of SourceOptions."""
+    from twigcast.pipeline import SourceOptions
+
+    return SourceOptions(format=None if input_format is None else input_format.value, **named)
+
+
+def check_delivery(
+    subscriptions: str | None, network: str | None, at: str | None, at_column: str | None
+) -> None:
+    """Refuse options that exclude each other."""
+    if subscriptions is None and network is None:
+        raise typer.BadParameter("name --subscriptions, a --network, or both")
+    if network is None and (at is not None or at_column is not None):
+        raise typer.BadParameter("--at and --at-column go with --network")

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from queue import Empty, SimpleQueue
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
-from twigcast.cli.console import output, print_json, showing_work, warn
-from twigcast.cli.delivery_options import (
-    AT,
-    AT_COLUMN,
-    NETWORK,
-    OUTPUT_FORMAT,
-    SKIP_BAD,
-    SUBSCRIPTIONS,
-    OutputFormat,
-    check_delivery,
-)
-from twigcast.cli.source_options import (
-    COLUMN,
-    ID_COLUMN,
-    INPUT_FORMAT,
-    PATTERN,
-    source_options,
-)
-from twigcast.cli.spark_options import CONF, MASTER, spark_settings
+from twigcast.cli import spark_options
+from twigcast.cli.broker_options import noting_signals
+from twigcast.cli.console import note, output, print_json, showing_work, warn
 
 if TYPE_CHECKING:
     from twigcast.pipeline import BatchReport, Stream
@@ -59,14 +38,14 @@ def stream(
     folder: Annotated[
         str, typer.Option("--output", "-o", help="The folder to write to, or to go on with.")
     ],
-    subscriptions: SUBSCRIPTIONS = None,
-    network: NETWORK = None,
-    at: AT = None,
-    at_column: AT_COLUMN = None,
-    input_format: INPUT_FORMAT = None,
-    column: COLUMN = None,
-    id_column: ID_COLUMN = None,
-    pattern: PATTERN = None,
+    subscriptions: spark_options.SUBSCRIPTIONS = None,
+    network: spark_options.NETWORK = None,
+    at: spark_options.AT = None,
+    at_column: spark_options.AT_COLUMN = None,
+    input_format: spark_options.INPUT_FORMAT = None,
+    column: spark_options.COLUMN = None,
+    id_column: spark_options.ID_COLUMN = None,
+    pattern: spark_options.PATTERN = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(help="Where Spark records what it has taken; in the output by default."),
@@ -84,10 +63,10 @@ def stream(
     max_files: Annotated[
         int | None, typer.Option(min=1, help="The most files of one batch.")
     ] = None,
-    output_format: OUTPUT_FORMAT = OutputFormat.PARQUET,
-    skip_bad: SKIP_BAD = False,
-    master: MASTER = None,
-    conf: CONF = None,
+    output_format: spark_options.OUTPUT_FORMAT = spark_options.OutputFormat.PARQUET,
+    skip_bad: spark_options.SKIP_BAD = False,
+    master: spark_options.MASTER = None,
+    conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a batch.")] = False,
 ) -> None:
     """Match documents with subscriptions as they arrive, each exactly once.
@@ -95,20 +74,16 @@ def stream(
     Every batch is a folder of the output with the tables of twigcast route, there whole or not at
     all.  Ctrl-C ends after the batch that is running; the same command goes on, also after a crash.
     """
-    check_delivery(subscriptions, network, at, at_column)
+    spark_options.check_delivery(subscriptions, network, at, at_column)
     if once and trigger is not None:
         raise typer.BadParameter("--once and --trigger exclude each other")
     span = None if trigger is None else _span(trigger)
-    settings = spark_settings(conf)
+    settings = spark_options.spark_settings(conf)
     from twigcast import pipeline  # starts with pyspark, which other commands do without
     from twigcast.pipeline import stream as start
 
-    options = source_options(
-        input_format,
-        column=column,
-        id_column=id_column,
-        at_column=at_column,
-        pattern=pattern,
+    options = spark_options.source_options(
+        input_format, column=column, id_column=id_column, at_column=at_column, pattern=pattern
     )
     reports: SimpleQueue[BatchReport] = SimpleQueue()
     with showing_work() as show:
@@ -120,8 +95,8 @@ def stream(
             spark.sparkContext.setLogLevel("FATAL")
         address = pipeline.ui_address(spark)
         if address is not None:
-            _note(f"Spark shows what it does at {address}")
-        with _counting_signals() as signals:
+            note(f"Spark shows what it does at {address}")
+        with noting_signals(2, lambda number: os._exit(128 + number)) as signals:
             running = start(
                 spark,
                 documents,
@@ -148,29 +123,6 @@ def _span(text: str) -> str:
     if span is None or int(span[1]) == 0:
         raise typer.BadParameter(f"--trigger takes a span such as 500ms, 10s or 5min, not {text!r}")
     return f"{span[1]} {_UNITS[span[2]]}"
-
-
-def _note(text: str) -> None:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text(text, style="dim"))
-
-
-@contextmanager
-def _counting_signals() -> Iterator[list[int]]:
-    """The signals that ask for an end, as they come; the third one ends at once."""
-    came: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        came.append(number)
-        if len(came) > 2:
-            os._exit(128 + number)
-
-    former = {one: signal.signal(one, note) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        for one, handler in former.items():
-            signal.signal(one, handler)
 
 
 class _Shown:
@@ -213,7 +165,7 @@ class _Shown:
         sys.stdout.flush()
 
     def sum_up(self, how: str) -> None:
-        _note(
+        note(
             f"{how}: {self._batches:,} batches, {self._documents:,} documents, "
             f"{self._deliveries:,} deliveries, {self._rejected:,} rejected"
         )
@@ -224,7 +176,7 @@ def _follow(running: Stream, shown: _Shown, signals: list[int]) -> None:
     for warning in running.warnings:
         warn(warning)
     version = running.version
-    _note(f"{version.subscriptions:,} subscriptions, version {version.name}; Ctrl-C ends")
+    note(f"{version.subscriptions:,} subscriptions, version {version.name}; Ctrl-C ends")
     try:
         while not running.wait(_EVERY) and not signals:
             shown.show()
@@ -241,7 +193,7 @@ def _follow(running: Stream, shown: _Shown, signals: list[int]) -> None:
 def _end(running: Stream, shown: _Shown, signals: list[int]) -> None:
     deadline = time.monotonic() + _PATIENCE
     if not running.finish(0):
-        _note("ending after the running batch; Ctrl-C again ends at once")
+        note("ending after the running batch; Ctrl-C again ends at once")
     while not running.finish(_EVERY) and len(signals) < 2 and time.monotonic() < deadline:
         shown.show()
     running.stop(0)

@@ -10,23 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from twigcast.cli import broker_options
 from twigcast.cli.broker_options import (
-    BROKER,
-    CA,
-    CERTIFICATE,
-    DEFAULT_ADDRESS,
-    KEY,
-    NAMESPACE,
-    TOKEN,
     ClientOptions,
     bound_namespaces,
-    note,
     noting_signals,
     parse_expressions,
     parse_time,
     reporting_connection,
 )
-from twigcast.cli.console import leaving_early, warn
+from twigcast.cli.console import leaving_early, note, warn
 from twigcast.cli.documents_shown import Show, require_reader, shown, wait_for_reader
 from twigcast.language import Pattern, read_subscriptions
 
@@ -46,8 +39,8 @@ def subscribe(
             metavar="XPATH", help="Expressions; documents that match any of them are printed."
         ),
     ] = None,
-    broker: BROKER = DEFAULT_ADDRESS,
-    namespace: NAMESPACE = None,
+    broker: broker_options.BROKER = broker_options.DEFAULT_ADDRESS,
+    namespace: broker_options.NAMESPACE = None,
     subscriptions: Annotated[
         str | None,
         typer.Option(
@@ -86,17 +79,16 @@ def subscribe(
         ),
     ] = None,
     no_ack: Annotated[
-        bool,
-        typer.Option("--no-ack", help="Acknowledge nothing, so that everything comes again."),
+        bool, typer.Option("--no-ack", help="Acknowledge nothing, so that everything comes again.")
     ] = False,
     forget: Annotated[
         bool,
         typer.Option("--forget", help="End the durable subscription for good, with its documents."),
     ] = False,
-    token: TOKEN = None,
-    ca: CA = None,
-    certificate: CERTIFICATE = None,
-    key: KEY = None,
+    token: broker_options.TOKEN = None,
+    ca: broker_options.CA = None,
+    certificate: broker_options.CERTIFICATE = None,
+    key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
 ) -> None:
     """Subscribe: print documents as they come, until Ctrl-C.
@@ -149,12 +141,7 @@ class _Following:
     """Shows the documents of a subscription, and acknowledges them."""
 
     def __init__(
-        self,
-        subscription: SyncSubscription,
-        show: Show,
-        *,
-        acknowledging: bool,
-        patience: float,
+        self, subscription: SyncSubscription, show: Show, *, acknowledging: bool, patience: float
     ) -> None:
         self._subscription = subscription
         self._show = show

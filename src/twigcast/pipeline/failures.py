@@ -15,6 +15,14 @@ _CLASS: Final = re.compile(r"^(?:[a-z_]\w*\.)+(?=[A-Z])")
 """The packages before the name of an exception."""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what Java or Python said."""
+    java = getattr(error, "java_exception", None)
+    text = str(error) if java is None else str(java.getMessage() or java.toString())
+    lines = text.splitlines()
+    return lines[0] if lines and lines[0] else type(error).__name__
+
+
 def reason_of(error: BaseException) -> str:
     """One line that says what is wrong, without the stacks of Java and Python.
 

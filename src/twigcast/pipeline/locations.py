@@ -16,15 +16,18 @@ its end that its mark in the hidden folder is gone, and fails.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from twigcast.errors import PipelineError
+from twigcast.pipeline.failures import first_line
 
 _MARK: Final = "_unfinished"
 
@@ -40,7 +43,6 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The last part of the URL."""
         return self.url.rstrip("/").rpartition("/")[2]
 
 
@@ -55,16 +57,14 @@ class Location:
             self._files = plain.getFileSystem(spark._jsc.hadoopConfiguration())
             self._path = self._files.makeQualified(plain)
         except Exception as error:
-            raise PipelineError(f"{path}: {_reason(error)}") from None
+            raise PipelineError(f"{path}: {first_line(error)}") from None
 
     @property
     def url(self) -> str:
-        """The full URL."""
         return str(self._path.toString())
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
         return str(self._path.getName())
 
     @property
@@ -75,9 +75,13 @@ class Location:
 
     @property
     def is_folder(self) -> bool:
-        """Whether a folder is there."""
         with self._reporting():
             return self.exists() and bool(self._files.getFileStatus(self._path).isDirectory())
+
+    @property
+    def size(self) -> int:
+        with self._reporting():
+            return int(self._files.getFileStatus(self._path).getLen())
 
     def child(self, name: str) -> Location:
         """The location of this name within this folder."""
@@ -91,7 +95,6 @@ class Location:
         return Location(self._spark, f"{str(parent.toString()).rstrip('/')}/{name}")
 
     def exists(self) -> bool:
-        """Whether something is there."""
         with self._reporting():
             return bool(self._files.exists(self._path))
 
@@ -108,13 +111,22 @@ class Location:
             return [_entry(status) for status in self._files.globStatus(self._path) or ()]
 
     def read_head(self, size: int) -> bytes:
-        """The first bytes of a file."""
-        with self._reporting():
-            stream = self._files.open(self._path)
-            try:
-                return bytes(stream.readNBytes(size))
-            finally:
-                stream.close()
+        with self._opened() as stream:
+            return bytes(stream.readNBytes(size))
+
+    def read_tail(self, size: int) -> bytes:
+        with self._opened() as stream:
+            stream.seek(max(0, self.size - size))
+            return bytes(stream.readNBytes(size))
+
+    def sha256(self) -> str:
+        """The SHA-256 of a file, as ``sha256sum`` prints it."""
+        if self.local_path is not None:
+            with Path(self.local_path).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        jvm: Any = self._spark._jvm
+        with self._opened() as stream:
+            return str(jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
 
     def write_text(self, text: str) -> None:
         """Make a file, or replace it."""
@@ -126,13 +138,8 @@ class Location:
                 stream.close()
 
     def read_text(self) -> str:
-        """The text of a small file."""
-        with self._reporting():
-            stream = self._files.open(self._path)
-            try:
-                return bytes(stream.readAllBytes()).decode()
-            finally:
-                stream.close()
+        with self._opened() as stream:
+            return bytes(stream.readAllBytes()).decode()
 
     def remove(self) -> None:
         """Remove it with everything in it, if it is there."""
@@ -215,11 +222,20 @@ class Location:
         former.remove()
 
     @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        with self._reporting():
+            stream = self._files.open(self._path)
+            try:
+                yield stream
+            finally:
+                stream.close()
+
+    @contextmanager
     def _reporting(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            raise PipelineError(f"{self.url}: {_reason(error)}") from None
+            raise PipelineError(f"{self.url}: {first_line(error)}") from None
 
     def __repr__(self) -> str:
         return f"<Location {self.url}>"
@@ -232,10 +248,3 @@ def _entry(status: Any) -> Entry:
         int(status.getLen()),
         int(status.getModificationTime()),
     )
-
-
-def _reason(error: Exception) -> str:
-    """What Java said, without its stack."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error) or type(error).__name__
-    return text.splitlines()[0]

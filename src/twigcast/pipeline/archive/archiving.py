@@ -101,14 +101,13 @@ def archive(
     incoming = _checked(documents)
     opened = ArchiveFolder(spark, folder, create=True)
     opened.tidy()
-    parts = opened.parts()
     number = opened.next_number()
     now = datetime.now(UTC)
     with opened.writing() as staging:
         scratch = staging.child(".scratch")
         described = incoming.mapInArrow(Describe(limits or DEFAULT_LIMITS), DESCRIBED)
         described.write.option("compression", "lz4").parquet(scratch.child("described").url)
-        run = _Run(opened, parts, staging, scratch, number, now)
+        run = _Run(opened.spark, opened.parts(), staging, scratch, number, now)
         report = run.finish(file_bytes)
         if report.part is not None:
             scratch.remove()
@@ -139,31 +138,26 @@ def _checked(documents: DataFrame) -> DataFrame:
     return documents.select("source", "content", "problem", time)
 
 
+@dataclass
 class _Run:
     """One run of :func:`archive`, from the described documents on."""
 
-    def __init__(
-        self,
-        folder: ArchiveFolder,
-        parts: list[Part],
-        staging: Location,
-        scratch: Location,
-        number: int,
-        now: datetime,
-    ) -> None:
-        self._spark = folder.spark
-        self._parts = [part for part in parts if part.facts.documents]
-        self._count = len(parts)
-        self._staging = staging
-        self._scratch = scratch
-        self._number = number
-        self._now = now
-        self.shape_count = 0
-        described = escape(scratch.child("described").url)
-        time = F.coalesce("micros", F.lit(to_micros(now)))
+    spark: SparkSession
+    parts: list[Part]
+    """The parts that the archive has before."""
+    staging: Location
+    scratch: Location
+    number: int
+    now: datetime
+    shape_count: int = 0
+    """The shapes of the documents that are added."""
+
+    def __post_init__(self) -> None:
+        self._full = [part for part in self.parts if part.facts.documents]
+        time = F.coalesce("micros", F.lit(to_micros(self.now)))
         self._described = (
-            self._spark.read.schema(DESCRIBED)
-            .parquet(described)
+            self.spark.read.schema(DESCRIBED)
+            .parquet(escape(self.scratch.child("described").url))
             .withColumns({"time": F.timestamp_micros(time), "is_timed": F.isnotnull("micros")})
         )
 
@@ -197,9 +191,9 @@ class _Run:
             bytes=size,
             new_shapes=new_shapes,
             shapes=shapes,
-            documents=added + sum(part.facts.documents for part in self._parts),
-            part=f"{self._number:06}-{self._number:06}" if added or rejected else None,
-            parts=self._count + bool(added or rejected),
+            documents=added + sum(part.facts.documents for part in self._full),
+            part=f"{self.number:06}-{self.number:06}" if added or rejected else None,
+            parts=len(self.parts) + bool(added or rejected),
         )
 
     def _distinct(self) -> DataFrame:
@@ -213,24 +207,24 @@ class _Run:
             .groupBy("id")
             .agg(F.min("facts").alias("facts"), F.count("facts").alias("times"))
         )
-        if self._parts:
-            there = read_part_tables(self._spark, self._parts, DOCUMENTS)
+        if self._full:
+            there = read_part_tables(self.spark, self._full, DOCUMENTS)
             there = there.select("id", F.lit(True).alias("known"))
             distinct = distinct.join(there, "id", "left")
         else:
             distinct = distinct.withColumn("known", F.lit(None).cast("boolean"))
         known = F.coalesce("known", F.lit(False)).alias("known")
-        scratch = self._scratch.child("distinct").url
+        scratch = self.scratch.child("distinct").url
         kept = distinct.select("id", "facts.*", "times", known)
         kept.write.parquet(scratch)
-        return self._spark.read.schema(kept.schema).parquet(escape(scratch))
+        return self.spark.read.schema(kept.schema).parquet(escape(scratch))
 
     def _write_rejected(self) -> tuple[Rejection, ...]:
         bad = self._described.where("reason is not null").sort("row")
-        now = F.lit(self._now.isoformat()).cast("timestamp")
+        now = F.lit(self.now.isoformat()).cast("timestamp")
         table = bad.select("source", "reason", "line", "column", now.alias("time")).coalesce(1)
-        table_writer(table, REJECTED).parquet(self._staging.child(REJECTED).url)
-        written = read_staged(self._spark, self._staging, REJECTED)
+        table_writer(table, REJECTED).parquet(self.staging.child(REJECTED).url)
+        written = read_staged(self.spark, self.staging, REJECTED)
         return tuple(
             Rejection(row["source"], row["reason"], row["line"], row["column"])
             for row in written.limit(_MOST_REJECTIONS).collect()
@@ -249,10 +243,10 @@ class _Run:
         )
         met = self._described.where("root is not null").select("fingerprint", "root", "skeleton")
         shapes = met.dropDuplicates(["fingerprint"]).join(counted, "fingerprint")
-        write_shapes(shapes, self._staging, self._number, file_bytes)
+        write_shapes(shapes, self.staging, self.number, file_bytes)
 
     def _own_shapes(self) -> DataFrame:
-        return read_staged(self._spark, self._staging, SHAPES)
+        return read_staged(self.spark, self.staging, SHAPES)
 
     def _write_documents(self, distinct: DataFrame | None, size: int, file_bytes: int) -> None:
         """Write the documents: those whose rows are chosen, or all good ones."""
@@ -261,15 +255,15 @@ class _Run:
             documents = documents.join(distinct.where("not known").select("row"), "row", "semi")
         documents = documents.withColumnRenamed("fingerprint", "key")
         shapes = self._own_shapes().withColumnRenamed("fingerprint", "key")
-        write_documents(documents, shapes, self._staging, size, file_bytes)
+        write_documents(documents, shapes, self.staging, size, file_bytes)
 
     def _count_shapes(self, added: bool) -> tuple[int, int]:
         """How many shapes are new, and how many there are in the whole archive."""
         tables = []
         if added:
             tables.append(self._own_shapes().select("fingerprint", F.lit(True).alias("new")))
-        if self._parts:
-            known = read_part_tables(self._spark, self._parts, SHAPES)
+        if self._full:
+            known = read_part_tables(self.spark, self._full, SHAPES)
             tables.append(known.select("fingerprint", F.lit(False).alias("new")))
         if not tables:
             return 0, 0

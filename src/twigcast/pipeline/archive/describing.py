@@ -19,28 +19,16 @@ from pyspark import TaskContext
 from twigcast.documents import DocumentLimits
 from twigcast.language import name_text
 from twigcast.matching import Skeleton, skeletons_of
+from twigcast.pipeline.columns import arrow_schema
 
-_TYPES: Final = {
-    "row": pyarrow.int64(),
-    "id": pyarrow.string(),
-    "source": pyarrow.string(),
-    "micros": pyarrow.int64(),
-    "size": pyarrow.int64(),
-    "fingerprint": pyarrow.string(),
-    "root": pyarrow.string(),
-    "skeleton": pyarrow.binary(),
-    "content": pyarrow.binary(),
-    "reason": pyarrow.string(),
-    "line": pyarrow.int32(),
-    "column": pyarrow.int32(),
-}
 DESCRIBED: Final = (
-    "row long, id string, source string, micros long, size long, fingerprint string, "
+    "row bigint, id string, source string, micros bigint, size bigint, fingerprint string, "
     "root string, skeleton binary, content binary, reason string, line int, column int"
 )
 """``row`` is a number of its own for every document, in the order in which they come; ``micros`` is
 its time, in microseconds since 1970, null where it came without; ``root`` and ``skeleton`` are
 there with the first document of a shape; ``reason`` is null for a good one."""
+_ARROW: Final = arrow_schema(DESCRIBED)
 
 _FINGERPRINT: Final = 32
 _MOST_SEEN: Final = 50_000
@@ -106,25 +94,14 @@ class Describe:
                 shown = (root_text(first), first.text) if first is not None else (None, None)
                 rows.append((identity, data.size, fingerprints[number], *shown, None, None, None))
         described = zip(*rows, strict=True) if rows else iter([()] * 8)
-        identities, sizes, prints, roots, texts, reasons, lines, columns = described
-        values = {
-            "row": range(row, row + batch.num_rows),
-            "id": identities,
-            "source": source,
-            "micros": given.cast(_TIME).cast(pyarrow.int64()),
-            "size": sizes,
-            "fingerprint": prints,
-            "root": roots,
-            "skeleton": texts,
-            "content": content,
-            "reason": reasons,
-            "line": lines,
-            "column": columns,
-        }
+        identities, *shapes, reasons, lines, columns = described
+        numbers = range(row, row + batch.num_rows)
+        micros = given.cast(_TIME).cast(pyarrow.int64())
+        values = [numbers, identities, source, micros, *shapes, content, reasons, lines, columns]
         arrays = [
-            value.cast(_TYPES[name])
+            value.cast(field.type)
             if isinstance(value, pyarrow.Array)
-            else pyarrow.array(value, _TYPES[name])
-            for name, value in values.items()
+            else pyarrow.array(value, field.type)
+            for value, field in zip(values, _ARROW, strict=True)
         ]
-        return pyarrow.RecordBatch.from_arrays(arrays, names=list(values))
+        return pyarrow.RecordBatch.from_arrays(arrays, schema=_ARROW)

@@ -53,10 +53,11 @@ class Evaluate:
                 numbers = numbers[: self.enough - matched]
             matched += len(numbers)
             if len(numbers):
-                chosen = batch.take(pyarrow.array(numbers)).select(
-                    [name for name in schema.names if name != "evaluated"]
-                )
-                yield self._counted(chosen, schema)
+                columns = list(batch.take(pyarrow.array(numbers)).columns)
+                columns = columns if self.keeps_content else columns[:-1]
+                if self.is_counting:
+                    columns.append(pyarrow.nulls(len(numbers), pyarrow.int64()))
+                yield pyarrow.RecordBatch.from_arrays(columns, schema=schema)
             if matched == self.enough:
                 break
         if self.is_counting and schema is not None:
@@ -70,9 +71,3 @@ class Evaluate:
         if self.is_counting:
             fields.append(pyarrow.field("evaluated", pyarrow.int64()))
         return pyarrow.schema(fields)
-
-    def _counted(self, batch: Any, schema: Any) -> Any:
-        if not self.is_counting:
-            return batch
-        columns = [*batch.columns, pyarrow.nulls(batch.num_rows, pyarrow.int64())]
-        return pyarrow.RecordBatch.from_arrays(columns, schema=schema)

@@ -112,13 +112,9 @@ class Part:
         """The URL of one of its tables."""
         return self.location.child(name).url
 
-    def first_shape(self) -> int:
-        """The least number that a shape of this part can have."""
-        return self.first << PART_SHIFT
-
     def has_shape(self, first: int, last: int) -> bool:
         """Whether a shape of this part can have a number in that range."""
-        return self.first_shape() <= last and first < (self.first + 1) << PART_SHIFT
+        return self.first << PART_SHIFT <= last and first < (self.first + 1) << PART_SHIFT
 
 
 class ArchiveFolder:
@@ -169,8 +165,6 @@ class ArchiveFolder:
                 "use the Twigcast that wrote it, or archive its documents anew"
             )
 
-    # --- reading --------------------------------------------------------------------------------
-
     def _ranges(self) -> dict[tuple[int, int], int]:
         """All parts that are there, those replaced included, and when each was made."""
         ranges = {}
@@ -194,8 +188,6 @@ class ArchiveFolder:
         """Whether all of these parts are still there."""
         ranges = self._ranges()
         return all((part.first, part.last) in ranges for part in parts)
-
-    # --- writing --------------------------------------------------------------------------------
 
     def next_number(self) -> int:
         """The number of the part that the next run adds."""

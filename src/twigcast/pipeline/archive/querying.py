@@ -13,6 +13,7 @@ are lacking.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
@@ -31,22 +32,15 @@ from twigcast.pipeline.archive.folder import ArchiveFolder, Part
 from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, steps, stretches
 from twigcast.pipeline.archive.tables import read_files
 from twigcast.pipeline.archive.times import to_micros, to_time
+from twigcast.pipeline.columns import arrow_schema
 
 COLUMNS: Final = ("id", "source", "time", "size", "root")
-_TYPES: Final = "id string, source string, time timestamp, size long, root string"
+_TYPES: Final = "id string, source string, time timestamp, size bigint, root string"
 
 _MOST_STRETCHES: Final = 64
 _FIRST_STEP: Final = 1_000
 _MOST_DOCUMENTS: Final = 1_000_000
 _MOST_BYTES: Final = 256 << 20
-_ARROW_TYPES: Final = {
-    "id": pyarrow.string(),
-    "source": pyarrow.string(),
-    "time": pyarrow.timestamp("us", tz="UTC"),
-    "size": pyarrow.int64(),
-    "root": pyarrow.string(),
-    "content": pyarrow.binary(),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +96,7 @@ class QueryResult:
         self._window = window
         self._limit = limit
         self._columns = [*COLUMNS, "content"] if documents else list(COLUMNS)
+        self._types = f"{_TYPES}, content binary" if documents else _TYPES
         self._keeps_content = documents
         self._parts: list[Part] = [part for part in folder.parts() if part.facts.documents]
         self._total = sum(part.facts.documents for part in self._parts)
@@ -113,24 +108,18 @@ class QueryResult:
         return f"<QueryResult: {asked}, {self._total:,} documents, {state}>"
 
     @cached_property
-    def _choice(self) -> ShapeChoice | None:
-        """The choice of shapes; None if the archive is empty."""
-        if not self._parts:
-            return None
+    def _choice(self) -> ShapeChoice:
         with self._reading():
             return choose_shapes(
                 self._folder, self._parts, self._pattern, self._window.since, self._window.until
             )
 
-    # --- the two forms --------------------------------------------------------------------------
-
     @property
     def frame(self) -> DataFrame:
         """The matches as a DataFrame: id, source, time, size, root, and content if asked for."""
         choice = self._choice
-        if choice is None or not choice.is_candidate.any():
-            types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
-            return self._folder.spark.createDataFrame([], types)
+        if not choice.is_candidate.any():
+            return self._folder.spark.createDataFrame([], self._types)
         chosen = choice.is_candidate
         frames = self._frames(choice, chosen, choice.files(chosen), None, is_counting=False)
         frame = frames[0] if len(frames) == 1 else frames[0].union(frames[1])
@@ -140,13 +129,11 @@ class QueryResult:
         """The matches as Arrow tables, one after the other; afterwards there is a report."""
         choice = self._choice
         left = self._limit
-        evaluated = matched = 0
-        searched = 0
-        candidates = [] if choice is None else list(self._steps(choice))
+        evaluated = matched = searched = 0
+        candidates = list(self._steps(choice))
         for chosen, files in candidates:
             if left == 0:
                 break
-            assert choice is not None
             for frame in self._frames(choice, chosen, files, left, is_counting=True):
                 with self._reading():
                     table = frame.toArrow()
@@ -166,11 +153,9 @@ class QueryResult:
                 searched += 1
         self._report = QueryReport(
             documents=self._total,
-            shapes=0 if choice is None else choice.shape_count(),
-            candidate_shapes=0 if choice is None else choice.candidate_count(),
-            candidate_documents=(
-                0 if choice is None else int(choice.documents[choice.is_candidate].sum())
-            ),
+            shapes=choice.shape_count(),
+            candidate_shapes=choice.candidate_count(),
+            candidate_documents=int(choice.documents[choice.is_candidate].sum()),
             evaluated=evaluated,
             matched=matched,
             is_complete=searched == len(candidates),
@@ -180,9 +165,7 @@ class QueryResult:
         """All matches as one Arrow table."""
         tables = list(self.batches())
         if not tables:
-            return pyarrow.schema(
-                [(name, _ARROW_TYPES[name]) for name in self._columns]
-            ).empty_table()
+            return arrow_schema(self._types).empty_table()
         return pyarrow.concat_tables(tables)
 
     def ids(self) -> list[str]:
@@ -197,8 +180,6 @@ class QueryResult:
                 pass
         assert self._report is not None
         return self._report
-
-    # --- how ------------------------------------------------------------------------------------
 
     def _steps(self, choice: ShapeChoice) -> Iterator[tuple[Any, set[int]]]:
         """The steps of the query; small at first if there is a limit."""
@@ -224,8 +205,7 @@ class QueryResult:
         asked = chosen & choice.is_open
         if not files.isdisjoint(choice.files(asked)):
             evaluate = Evaluate(str(self._pattern), self._keeps_content, enough, is_counting)
-            types = f"{_TYPES}, content binary" if self._keeps_content else _TYPES
-            types = f"{types}, evaluated long" if is_counting else types
+            types = f"{self._types}, evaluated bigint" if is_counting else self._types
             frame = self._documents(choice, asked, files).select(*COLUMNS, "content")
             frames.append(frame.mapInArrow(evaluate, types))
         return frames
@@ -247,22 +227,14 @@ class QueryResult:
             frame = frame.join(F.broadcast(wanted), "shape", "semi")
         return frame
 
-    def _reading(self) -> _Reading:
-        return _Reading(self._folder, self._parts)
-
-
-class _Reading:
-    """A context in which missing files are reported as the compaction that removed them."""
-
-    def __init__(self, folder: ArchiveFolder, parts: list[Part]) -> None:
-        self._folder = folder
-        self._parts = parts
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, Exception) and not self._folder.still_has(self._parts):
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Report missing files as the compaction that removed them."""
+        try:
+            yield
+        except Exception as error:
+            if self._folder.still_has(self._parts):
+                raise
             raise PipelineError(
                 f"{self._folder.url} was compacted so long ago that what this query was reading "
                 "has been taken away; ask again"

@@ -98,6 +98,9 @@ def choose_shapes(
     folder: ArchiveFolder, parts: list[Part], pattern: Pattern, since: int | None, until: int | None
 ) -> ShapeChoice:
     """Ask the table of shapes; ``since`` and ``until`` are in microseconds."""
+    if not parts:
+        nothing = numpy.zeros(0, dtype=bool)
+        return ShapeChoice(*[nothing] * 8)
     table = read_part_tables(folder.spark, parts, SHAPES).select(
         "shape",
         "fingerprint",

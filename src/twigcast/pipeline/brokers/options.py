@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from twigcast.errors import PipelineError, TwigcastError
 from twigcast.language import read_expression
@@ -44,30 +45,15 @@ class BrokerOptions:
 
     def connect(self) -> Client:
         """A client for an event loop; ``async with`` connects it."""
-        try:
-            from twigcast.client import connect
-        except ImportError as error:
-            raise _missing(error) from error
-        return connect(**self._arguments())
+        client: Client = _load_client().connect(**asdict(self), name=f"spark/{os.getpid()}")
+        return client
 
     def connect_sync(self) -> SyncClient:
         """A client that is connected."""
-        try:
-            from twigcast.client import connect_sync
-        except ImportError as error:
-            raise _missing(error) from error
-        return connect_sync(**self._arguments())
-
-    def _arguments(self) -> dict[str, Any]:
-        return {
-            "address": self.address,
-            "token": self.token,
-            "ca": self.ca,
-            "certificate": self.certificate,
-            "key": self.key,
-            "tls": self.tls,
-            "name": f"spark/{os.getpid()}",
-        }
+        client: SyncClient = _load_client().connect_sync(
+            **asdict(self), name=f"spark/{os.getpid()}"
+        )
+        return client
 
 
 @dataclass(frozen=True)
@@ -177,7 +163,6 @@ class _Reading:
                 self.refuse(f"there is no option {name}; {known[close[0]]} perhaps")
 
     def broker(self) -> BrokerOptions:
-        """How to reach the broker."""
         address = self.required("broker")
         texts = {name: self.text(name) for name in ("token", "ca", "certificate", "key")}
         return BrokerOptions(address, **texts, tls=self.flag("tls", False))
@@ -187,7 +172,6 @@ class _Reading:
         return self._options.get(name.lower()) or None
 
     def required(self, name: str) -> str:
-        """An option that must be there."""
         text = self.text(name)
         if text is None:
             self._missing.append(name)
@@ -202,7 +186,6 @@ class _Reading:
         return int(text)
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false."""
         text = (self.text(name) or str(default)).lower()
         if text not in ("true", "false"):
             self.refuse(f"{name} is true or false, not {text!r}")
@@ -217,11 +200,9 @@ class _Reading:
         }
 
     def refuse(self, reason: str) -> None:
-        """Note what is wrong."""
         self._wrong.append(reason)
 
     def finish(self) -> None:
-        """Raise what was noted."""
         if self._missing:
             said = " and ".join(f'.option("{name}", …)' for name in self._missing)
             self._wrong.insert(0, f"{' and '.join(self._missing)} must be given: {said}")
@@ -252,8 +233,12 @@ def _promised(promise: str | None, root: str | None) -> Promised:
     return Schema.from_dtd(promise, root)
 
 
-def _missing(error: ImportError) -> PipelineError:
-    return PipelineError(
-        f"brokers are reached with gRPC, and {error.name} is not installed here: "
-        "pip install 'twigcast[client]'"
-    )
+def _load_client() -> ModuleType:
+    try:
+        from twigcast import client
+    except ImportError as error:
+        raise PipelineError(
+            f"brokers are reached with gRPC, and {error.name} is not installed here: "
+            "pip install 'twigcast[client]'"
+        ) from error
+    return client

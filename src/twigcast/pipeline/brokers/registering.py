@@ -30,7 +30,6 @@ class BrokerDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The name for ``format``."""
         return FORMAT
 
     def schema(self) -> StructType:
@@ -39,24 +38,20 @@ class BrokerDataSource(DataSource):
         return COLUMNS
 
     def reader(self, schema: StructType) -> QueueReader:
-        """For ``spark.read``."""
         _require_columns(schema)
         return QueueReader(batch_options(self.options))
 
     def streamReader(self, schema: StructType) -> QueueStreamReader:  # noqa: N802 - Spark's name
-        """For ``spark.readStream``."""
         _require_columns(schema)
         return QueueStreamReader(stream_options(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchPublisher:
-        """For ``df.write``."""
         _require_append(overwrite, '.mode("append")')
         options = publish_options(self.options)
         check_column(schema, options.column)
         return BatchPublisher(options, uuid.uuid4().hex)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamPublisher:  # noqa: N802
-        """For ``df.writeStream``."""
         _require_append(overwrite, '.outputMode("append")')
         options = publish_options(self.options)
         check_column(schema, options.column)

@@ -78,7 +78,6 @@ class StreamPublisher(DataSourceStreamArrowWriter):
         return publish(self._options, iterator, f"{query}-{batch}", context.partitionId())
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        """Log how many documents were skipped."""
         log_refused(f"batch {batchId}", messages)
 
 
@@ -94,7 +93,6 @@ class BatchPublisher(DataSourceArrowWriter):
         return publish(self._options, iterator, self._run, _task().partitionId())
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Log how many documents were skipped."""
         log_refused("published", messages)
 
 
@@ -120,13 +118,8 @@ def log_refused(what: str, messages: Sequence[WriterCommitMessage | None]) -> No
     if refused:
         total = refused + sum(each.published for each in parts)
         reason = next(each.reason for each in parts if each.refused)
-        _log.warning(
-            "%s: %s of %s documents were refused and skipped; one: %s",
-            what,
-            f"{refused:,}",
-            f"{total:,}",
-            reason,
-        )
+        counts = f"{refused:,} of {total:,} documents"
+        _log.warning("%s: %s were refused and skipped; one: %s", what, counts, reason)
 
 
 def publish(

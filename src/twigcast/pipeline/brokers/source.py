@@ -25,61 +25,41 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from twigcast.errors import ConnectionFailedError, PipelineError, TwigcastError
 from twigcast.pipeline.brokers.options import PATIENCE, QueueOptions
+from twigcast.pipeline.columns import arrow_schema, batch_of
 
 if TYPE_CHECKING:
     from twigcast.client import Document, QueueState, SyncClient
 
-COLUMNS: Final = StructType(
-    [
-        StructField("id", StringType()),
-        StructField("content", BinaryType()),
-        StructField("keys", ArrayType(StringType())),
-        StructField("sequence", LongType()),
-        StructField("published", TimestampType()),
-    ]
+_SCHEMA: Final = arrow_schema(
+    "id string, content binary, keys array<string>, sequence bigint, published timestamp"
 )
+COLUMNS: Final = from_arrow_schema(_SCHEMA)
 PART: Final = 2_000
 """Documents of one task.  The same range is always cut at the same sequences."""
 
 _BATCH: Final = 1_000
 _BATCH_BYTES: Final = 8 * 2**20
 _PAUSE: Final = 0.25
-_SCHEMA: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("content", pa.binary()),
-        ("keys", pa.list_(pa.field("element", pa.string()))),
-        ("sequence", pa.int64()),
-        ("published", pa.timestamp("us", tz="UTC")),
-    ]
-)
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
+@dataclass
 class QueueRange(InputPartition):
-    """The sequence numbers of one task."""
+    """Sequence numbers: those of one task, or those without a document."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.first = first
-        self.last = last
+    first: int
+    last: int
 
 
 class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -97,7 +77,6 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return queue.offset(queue.state().acknowledged)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """At most so many documents a batch."""
         return ReadMaxRows(self._options.max_documents)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -122,7 +101,6 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._last
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The ranges of a batch."""
         queue = self._open()
         state = queue.state()
         first, last = queue.sequence(start, state) + 1, queue.sequence(end, state)
@@ -146,7 +124,6 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise PipelineError(f"{options.durable} cannot be acknowledged: {error}") from error
 
     def stop(self) -> None:
-        """Disconnect."""
         if self._queue is not None:
             self._queue.close()
             self._queue = None
@@ -164,7 +141,6 @@ class QueueReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        """All that is kept."""
         try:
             with self._options.broker.connect_sync() as client:
                 state = client.queue_state(self._options.durable)
@@ -202,7 +178,6 @@ class _Queue:
             raise PipelineError(f"{options.durable} is not available: {error}") from error
 
     def state(self) -> QueueState:
-        """Where the queue stands."""
         return self._ask(lambda client: client.queue_state(self._options.durable))
 
     def offset(self, sequence: int) -> dict[str, Any]:
@@ -226,7 +201,6 @@ class _Queue:
         return sequence
 
     def close(self) -> None:
-        """Disconnect."""
         self._client.close()
 
     def _ask(self, question: Callable[[SyncClient], _Result]) -> _Result:
@@ -264,15 +238,10 @@ async def acknowledge(options: QueueOptions, upto: int) -> None:
             await client.acknowledge(options.durable, upto)
 
 
-class _Gap(NamedTuple):
-    first: int
-    last: int
-
-
 def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordBatch]:
     """The rows of a range, as Arrow batches; goes on where it was when the broker was away."""
     following = wanted.first
-    gaps: list[_Gap] = []
+    gaps: list[QueueRange] = []
     rows: list[Document] = []
     size = 0
     deadline = time.monotonic() + PATIENCE
@@ -281,7 +250,7 @@ def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordB
             with options.broker.connect_sync() as client:
                 for document in client.read_queue(options.durable, following, wanted.last):
                     if document.sequence > following:
-                        gaps.append(_Gap(following, document.sequence - 1))
+                        gaps.append(QueueRange(following, document.sequence - 1))
                     following = document.sequence + 1
                     rows.append(document)
                     size += len(document.content)
@@ -290,7 +259,7 @@ def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordB
                         rows, size = [], 0
                     deadline = time.monotonic() + PATIENCE
                 if following <= wanted.last:
-                    gaps.append(_Gap(following, wanted.last))
+                    gaps.append(QueueRange(following, wanted.last))
                 if gaps and options.fail_on_data_loss:
                     _check(options.durable, gaps, client.queue_state(options.durable))
                 break
@@ -306,7 +275,7 @@ def read_range(options: QueueOptions, wanted: QueueRange) -> Iterator[pa.RecordB
         yield _to_arrow(rows)
 
 
-def _check(durable: str, gaps: Sequence[_Gap], state: QueueState) -> None:
+def _check(durable: str, gaps: Sequence[QueueRange], state: QueueState) -> None:
     """Fail if retention has taken what is not there.
 
     It takes what is acknowledged, or old.  A later number that is missing was given to a document
@@ -327,12 +296,5 @@ def _lost(durable: str, count: int) -> PipelineError:
 
 
 def _to_arrow(rows: Sequence[Document]) -> pa.RecordBatch:
-    columns = [
-        [row.id for row in rows],
-        [row.content for row in rows],
-        [row.keys for row in rows],
-        [row.sequence for row in rows],
-        [row.published for row in rows],
-    ]
-    arrays = [pa.array(column, each.type) for column, each in zip(columns, _SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+    cells = [(row.id, row.content, row.keys, row.sequence, row.published) for row in rows]
+    return batch_of(cells, _SCHEMA)

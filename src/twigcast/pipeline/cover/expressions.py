@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, Final
 
@@ -29,26 +30,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError, SubscriptionFileError
 from twigcast.language import read_binding, read_expression
+from twigcast.pipeline.columns import arrow_schema, batch_of
 from twigcast.pipeline.locations import Location
 
 SCHEMA: Final = "position bigint, key string, text string, xpath string, problem string"
-_ARROW: Final = pa.schema(
-    [
-        ("position", pa.int64()),
-        ("key", pa.string()),
-        ("text", pa.string()),
-        ("xpath", pa.string()),
-        ("problem", pa.string()),
-    ]
-)
+_ARROW: Final = arrow_schema(SCHEMA)
 _MARK: Final = b"\xef\xbb\xbf"
 _PART: Final = 33
 """Spark's increasing numbers have that of the part above this many bits for the row in it."""
 _ROW: Final = (1 << _PART) - 1
 _MANY: Final = 10_000
 
+Batches = Iterator[pa.RecordBatch]
 _Row = tuple[int, str | None, str | None, str | None, str | None]
-_Numbered = tuple[int, str, str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,6 @@ class Expressions:
     file: str | None = None
 
     def complaint(self, position: int, key: str | None, problem: str) -> Exception:
-        """The error for a subscription that has one."""
         if self.file is not None:
             return SubscriptionFileError(problem, self.file, position)
         return PipelineError(f"the subscription {key!r}: {problem}")
@@ -97,8 +90,8 @@ def _of_text(spark: SparkSession, path: str) -> Expressions:
         binding = read_binding(bytes(row.line).decode(errors="replace").strip("\ufeff \t\r"))
         if binding is not None:
             bound.append((_number(row.id, offsets), *binding))
-    parse_lines = ParseLines(offsets, tuple(sorted(bound)))
-    return Expressions(_spread(lines, offsets).mapInArrow(parse_lines, SCHEMA), path)
+    parse = partial(_parse_lines, offsets, sorted(bound))
+    return Expressions(_spread(lines, offsets).mapInArrow(parse, SCHEMA), path)
 
 
 def _of_table(table: DataFrame, file: str | None, *, numbered_from: int | None) -> Expressions:
@@ -112,7 +105,7 @@ def _of_table(table: DataFrame, file: str | None, *, numbered_from: int | None) 
     if numbered_from is not None:
         offsets = _offsets(rows, numbered_from)
         rows = _spread(rows, offsets)
-    return Expressions(rows.mapInArrow(ParseRows(offsets), SCHEMA), file)
+    return Expressions(rows.mapInArrow(partial(_parse_rows, offsets), SCHEMA), file)
 
 
 def _offsets(rows: DataFrame, first: int) -> tuple[int, ...]:
@@ -134,26 +127,22 @@ def _number(identity: int, offsets: tuple[int, ...]) -> int:
     return offsets[identity >> _PART] + (identity & _ROW)
 
 
-@dataclass(frozen=True, slots=True)
-class ParseLines:
-    """Parses lines of a text; ``bindings`` are lines with the prefixes bound there, in order."""
-
-    offsets: tuple[int, ...]
-    bindings: tuple[tuple[int, str, str], ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bound_at = [number for number, _, _ in self.bindings]
-        bound: list[dict[str, str]] = [{}]
-        for _, prefix, uri in self.bindings:
-            bound.append(bound[-1] | {prefix: uri})
-        for batch in batches:
-            rows: list[_Row] = []
-            for identity, line in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
-                number = _number(identity, self.offsets)
-                row = _parsed_line(number, line, bound[bisect_left(bound_at, number)])
-                if row is not None:
-                    rows.append(row)
-            yield _batch(rows)
+def _parse_lines(
+    offsets: tuple[int, ...], bindings: Sequence[tuple[int, str, str]], batches: Batches
+) -> Batches:
+    """Parse lines of a text; ``bindings`` are lines with the prefixes bound there, in order."""
+    bound_at = [number for number, _, _ in bindings]
+    bound: list[dict[str, str]] = [{}]
+    for _, prefix, uri in bindings:
+        bound.append(bound[-1] | {prefix: uri})
+    for batch in batches:
+        rows: list[_Row] = []
+        for identity, line in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
+            number = _number(identity, offsets)
+            row = _parsed_line(number, line, bound[bisect_left(bound_at, number)])
+            if row is not None:
+                rows.append(row)
+        yield batch_of(rows, _ARROW)
 
 
 def _parsed_line(number: int, line: bytes, namespaces: Mapping[str, str]) -> _Row | None:
@@ -174,28 +163,23 @@ def _is_binding(line: str) -> bool:
     return line.startswith("xmlns") and read_binding(line) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class ParseRows:
-    """Parses rows of a table; without ``offsets`` Spark's own numbers are the positions."""
+def _parse_rows(offsets: tuple[int, ...] | None, batches: Batches) -> Batches:
+    """Parse rows of a table; without ``offsets`` Spark's own numbers are the positions."""
+    for batch in batches:
+        columns = [column.to_pylist() for column in batch.columns]
+        if offsets is not None:
+            columns[0] = [_number(identity, offsets) for identity in columns[0]]
+        yield batch_of([_parsed_row(*row) for row in zip(*columns, strict=True)], _ARROW)
 
-    offsets: tuple[int, ...] | None
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            columns = [column.to_pylist() for column in batch.columns]
-            if len(columns) == 3:
-                columns.append([None] * batch.num_rows)
-            yield _batch([self._parse(*row) for row in zip(*columns, strict=True)])
-
-    def _parse(self, identity: int, key: Any, xpath: Any, namespaces: Any) -> _Row:
-        number = identity if self.offsets is None else _number(identity, self.offsets)
-        if key is None or xpath is None:
-            return number, _cell(key), None, _cell(xpath), "the key or the xpath is empty"
-        prefixes = _prefixes(namespaces)
-        if prefixes is None:
-            reason = 'namespaces must be a JSON object such as {"cap": "urn:…"}'
-            return number, _cell(key), None, _cell(xpath), reason
-        return _parsed(number, _cell(key) or "", _cell(xpath) or "", prefixes)
+def _parsed_row(number: int, key: Any, xpath: Any, namespaces: Any = None) -> _Row:
+    key, xpath, prefixes = _cell(key), _cell(xpath), _prefixes(namespaces)
+    if key is None or xpath is None:
+        return number, key, None, xpath, "the key or the xpath is empty"
+    if prefixes is None:
+        reason = 'namespaces must be a JSON object such as {"cap": "urn:…"}'
+        return number, key, None, xpath, reason
+    return _parsed(number, key, xpath, prefixes)
 
 
 def _cell(value: Any) -> str | None:
@@ -222,9 +206,3 @@ def _parsed(number: int, key: str, xpath: str, namespaces: Mapping[str, str]) ->
         return number, key, str(read_expression(xpath, namespaces).pattern), None, None
     except ValueError as error:  # a SubscriptionError, or a binding that cannot be
         return number, key, None, xpath, str(error)
-
-
-def _batch(rows: list[_Row]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(_ARROW)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)

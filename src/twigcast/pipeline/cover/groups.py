@@ -29,14 +29,11 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from twigcast.covering import (
-    NeededNames,
-    TextSearch,
-    first_replacing,
-    needed_names,
-    replaced_by,
-)
+from twigcast.covering import NeededNames, TextSearch, first_replacing, needed_names, replaced_by
 from twigcast.language import restore_pattern
+from twigcast.pipeline.columns import arrow_schema, batch_of
+
+Batches = Iterator[pa.RecordBatch]
 
 STAYS, HIDDEN, GONE, NEVER = range(4)
 """What a first look says of a pattern.
@@ -56,20 +53,6 @@ _MOST_LEARNED: Final = 100_000
 _MOST_SLICES: Final = 16
 _FEW: Final = 2_000
 """Patterns that are not worth another worker."""
-
-_names = pa.list_(pa.int16())
-_FIRST_LOOK: Final = pa.schema(
-    [
-        ("text", pa.string()),
-        ("position", pa.int64()),
-        ("keys", pa.int64()),
-        ("fate", pa.int8()),
-        ("is_firm", pa.bool_()),
-        ("replaced_by", pa.int64()),
-        ("needs", _names),
-        ("offers", _names),
-    ]
-)
 
 
 @lru_cache(maxsize=_NAMES)
@@ -115,22 +98,15 @@ class _FirstLook:
         return STAYS, names.firm, None, needs, offers
 
 
-def take_first_look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def take_first_look(batches: Batches) -> Batches:
     """Drop what wider patterns of the same part replace; these should come first."""
     seen = _FirstLook()
     for batch in batches:
-        texts, positions, keys = batch.columns
-        looks = [
-            seen.look(text, position)
-            for text, position in zip(texts.to_pylist(), positions.to_pylist(), strict=True)
+        rows = [
+            (text, position, keys, *seen.look(text, position))
+            for text, position, keys in _rows(batch, "text", "position", "keys")
         ]
-        columns: Sequence[Sequence[object]] = list(zip(*looks, strict=True)) if looks else ((),) * 5
-        arrays = [texts, positions, keys]
-        arrays += [
-            pa.array(column, field.type)
-            for column, field in zip(columns, list(_FIRST_LOOK)[3:], strict=True)
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, schema=_FIRST_LOOK)
+        yield batch_of(rows, arrow_schema(FIRST_LOOK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +131,11 @@ class Homes:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class CountHomes:
-    """Counts for each batch how many patterns have which home."""
-
-    homes: Homes
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            names, counts = np.unique(self.homes.find(batch.column("needs")), return_counts=True)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(names, pa.int32()), pa.array(counts, pa.int64())], ["home", "patterns"]
-            )
+def count_homes(homes: Homes, batches: Batches) -> Batches:
+    """For each batch, how many patterns have which home."""
+    for batch in batches:
+        names, counts = np.unique(homes.find(batch.column("needs")), return_counts=True)
+        yield batch_of(list(zip(names, counts, strict=True)), arrow_schema(HOMES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +162,6 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """The number of cells."""
         return self.block_count * self.slices
 
     def of_member(self, home: int, position: int) -> Iterator[int]:
@@ -210,54 +178,29 @@ class Cells:
         return [block * self.slices + position % self.slices for block in blocks]
 
 
+HOMES: Final = "home int, patterns bigint"
 SPREAD: Final = "cell int, asks boolean, position bigint, text string"
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Copies patterns to the cells that hold them and to those in which they ask."""
-
-    homes: Homes
-    cells: Cells
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            positions = batch.column("position").to_pylist()
-            rows: list[int] = []
-            cells: list[int] = []
-            asks: list[bool] = []
-            described = zip(
-                positions,
-                self.homes.find(batch.column("needs")),
-                batch.column("fate").to_pylist(),
-                batch.column("offers").to_pylist(),
-                strict=True,
-            )
-            for row, (position, home, fate, offers) in enumerate(described):
-                before = len(cells)
-                cells.extend(self.cells.of_member(home, position))
-                members = len(cells) - before
-                if fate == STAYS:
-                    cells.extend(self.cells.of_asking(offers, position))
-                asks.extend([False] * members)
-                asks.extend([True] * (len(cells) - before - members))
-                rows.extend([row] * (len(cells) - before))
-            chosen = pa.array(rows, pa.int32())
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(cells, pa.int32()),
-                    pa.array(asks, pa.bool_()),
-                    batch.column("position").take(chosen),
-                    batch.column("text").take(chosen),
-                ],
-                ["cell", "asks", "position", "text"],
-            )
+def spread(homes: Homes, cells: Cells, batches: Batches) -> Batches:
+    """Copy patterns to the cells that hold them and to those in which they ask."""
+    for batch in batches:
+        described = _rows(batch, "position", "text", "fate", "offers")
+        rows: list[tuple[object, ...]] = []
+        for home, (position, text, fate, offers) in zip(
+            homes.find(batch.column("needs")), described, strict=True
+        ):
+            rows += [(cell, False, position, text) for cell in cells.of_member(home, position)]
+            if fate == STAYS:
+                asked = cells.of_asking(offers, position)
+                rows += [(cell, True, position, text) for cell in asked]
+        yield batch_of(rows, arrow_schema(SPREAD))
 
 
 PAIRS: Final = "position bigint, replaced_by bigint"
 
 
-def search_cell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def search_cell(batches: Batches) -> Batches:
     """Which of the patterns that ask in a cell are replaced; its own come before them."""
     search: TextSearch[int] = TextSearch()
     for batch in batches:
@@ -270,33 +213,21 @@ def search_cell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             other = first_replacing(position, pattern, search)
             if other is not None:
                 replaced.append((position, other))
-        yield _pairs(replaced)
+        yield batch_of(replaced, arrow_schema(PAIRS))
 
 
-@dataclass(frozen=True, slots=True)
-class FindReplacing:
-    """Finds everything that replaces a few patterns, given by their positions and texts."""
-
-    few: tuple[tuple[int, str], ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        search: TextSearch[int] = TextSearch()
-        for position, text in self.few:
-            search.add(restore_pattern(text), position)
-        for batch in batches:
-            pairs: list[tuple[int, int]] = []
-            for position, text in _rows(batch, "position", "text"):
-                pattern = restore_pattern(text)
-                pairs += [(below, position) for below in replaced_by(position, pattern, search)]
-            yield _pairs(pairs)
+def find_replacing(few: Sequence[tuple[int, str]], batches: Batches) -> Batches:
+    """Everything that replaces a few patterns, given by their positions and texts."""
+    search: TextSearch[int] = TextSearch()
+    for position, text in few:
+        search.add(restore_pattern(text), position)
+    for batch in batches:
+        pairs: list[tuple[int, int]] = []
+        for position, text in _rows(batch, "position", "text"):
+            pattern = restore_pattern(text)
+            pairs += [(below, position) for below in replaced_by(position, pattern, search)]
+        yield batch_of(pairs, arrow_schema(PAIRS))
 
 
 def _rows(batch: pa.RecordBatch, *columns: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(batch.column(column).to_pylist() for column in columns), strict=True)
-
-
-def _pairs(pairs: Sequence[tuple[int, int]]) -> pa.RecordBatch:
-    below, above = zip(*pairs, strict=True) if pairs else ((), ())
-    return pa.RecordBatch.from_arrays(
-        [pa.array(below, pa.int64()), pa.array(above, pa.int64())], ["position", "replaced_by"]
-    )

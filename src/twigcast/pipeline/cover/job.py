@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -17,16 +18,17 @@ from twigcast.pipeline.cover.expressions import Expressions, read_expressions
 from twigcast.pipeline.cover.groups import (
     FIRST_LOOK,
     HIDDEN,
+    HOMES,
     NEVER,
     PAIRS,
     SPREAD,
     STAYS,
     Cells,
-    CountHomes,
-    FindReplacing,
     Homes,
-    Spread,
+    count_homes,
+    find_replacing,
     search_cell,
+    spread,
     take_first_look,
 )
 from twigcast.pipeline.locations import Location
@@ -198,7 +200,7 @@ class _Work:
         homes = Homes.by_count(counts)
         sizes = {
             row.home: row.patterns
-            for row in needs.mapInArrow(CountHomes(homes), "home int, patterns bigint")
+            for row in needs.mapInArrow(partial(count_homes, homes), HOMES)
             .groupBy("home")
             .agg(F.sum("patterns").alias("patterns"))
             .collect()
@@ -207,7 +209,7 @@ class _Work:
         cells = Cells.plan(sizes, _MOST_TOGETHER, asking, workers)
         return (
             self._in_sight.select("position", "text", "fate", "needs", "offers")
-            .mapInArrow(Spread(homes, cells), SPREAD)
+            .mapInArrow(partial(spread, homes, cells), SPREAD)
             .repartitionById(cells.count, "cell")
             .sortWithinPartitions("asks")
             .mapInArrow(search_cell, PAIRS)
@@ -238,7 +240,7 @@ class _Work:
     def _ask(self, positions: set[int]) -> Iterator[tuple[int, int]]:
         rows = self._in_sight.select("position", "text")
         few = rows.filter(F.col("position").isin(sorted(positions))).collect()
-        find = FindReplacing(tuple((row.position, row.text) for row in few))
+        find = partial(find_replacing, [(row.position, row.text) for row in few])
         for row in rows.mapInArrow(find, PAIRS).collect():
             yield row.position, row.replaced_by
 

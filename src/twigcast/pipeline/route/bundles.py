@@ -24,7 +24,6 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 _Loaded = TypeVar("_Loaded")
-_CHUNK = 1 << 20
 
 _kept: dict[str, Any] = {}
 """The bundle that this worker loaded last, by name; loading another one drops it."""
@@ -68,6 +67,5 @@ def _digest(files: list[Path]) -> str:
     for path in files:
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:32]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -34,14 +34,7 @@ from twigcast.pipeline.route.verdicts import (
 from twigcast.pipeline.route.writing import WRITTEN_SCHEMA, WriteTables
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.subscriptions import Subscriptions, load_subscriptions
-from twigcast.routing import (
-    Crossing,
-    FrozenNetwork,
-    Network,
-    NetworkPlan,
-    Towards,
-    read_network,
-)
+from twigcast.routing import Crossing, FrozenNetwork, Network, NetworkPlan, Towards, read_network
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class Decision:
     """The links of the network, each in both directions."""
     subscriptions: int = 0
     skipped: tuple[SubscriptionFileError, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     def verdicts(self, documents: Documents) -> DataFrame:
         """One verdict for each document and shard; with a network, one for each document."""

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from twigcast.language import Subscription
 from twigcast.matching import Matcher
+from twigcast.pipeline.columns import arrow_schema, batch_of
 
 SHARD_SIZE: Final = 2_000_000
 """Subscriptions of one index, by default: some hundred bytes each for paths, more for trees."""
@@ -28,8 +29,8 @@ CACHE_BYTES: Final = 128 * 2**20
 _MATCHER: Final = "matcher"
 _KEYS: Final = "keys.arrow"
 _SUBSCRIBERS: Final = "subscribers.arrow"
-_KEY_FIELDS: Final = pa.schema([("key", pa.string()), ("subscriber", pa.int32())])
-_SUBSCRIBER_FIELDS: Final = pa.schema([("subscriber", pa.string())])
+_KEY_FIELDS: Final = arrow_schema("key string, subscriber int")
+_SUBSCRIBER_FIELDS: Final = arrow_schema("subscriber string")
 _AT_ONCE: Final = 100_000
 
 
@@ -54,21 +55,18 @@ def write_index(subscriptions: Iterable[Subscription], folder: Path) -> int:
     matcher = Matcher()
     count = 0
     numbers: dict[str, int] = {}
-    with _file(folder / _KEYS, _KEY_FIELDS) as out:
+    with pa.ipc.new_file(str(folder / _KEYS), _KEY_FIELDS) as out:
         waiting = iter(subscriptions)
         while part := list(islice(waiting, _AT_ONCE)):
+            rows = []
             for each in part:
                 matcher.add(each.key, each.pattern)
-            keys = [each.key for each in part]
-            subscribers = [
-                numbers.setdefault(each.subscriber or each.key, len(numbers)) for each in part
-            ]
-            columns = [pa.array(keys, pa.string()), pa.array(subscribers, pa.int32())]
-            out.write_batch(pa.record_batch(columns, schema=_KEY_FIELDS))
+                subscriber = numbers.setdefault(each.subscriber or each.key, len(numbers))
+                rows.append((each.key, subscriber))
+            out.write_batch(batch_of(rows, _KEY_FIELDS))
             count += len(part)
-    with _file(folder / _SUBSCRIBERS, _SUBSCRIBER_FIELDS) as out:
-        names = pa.array(list(numbers), pa.string())
-        out.write_batch(pa.record_batch([names], schema=_SUBSCRIBER_FIELDS))
+    with pa.ipc.new_file(str(folder / _SUBSCRIBERS), _SUBSCRIBER_FIELDS) as out:
+        out.write_batch(batch_of([(name,) for name in numbers], _SUBSCRIBER_FIELDS))
     matcher.save(folder / _MATCHER)
     return count
 
@@ -96,10 +94,6 @@ def load_index(folder: Path) -> Index:
     (subscribers,) = _columns(folder / _SUBSCRIBERS)
     matcher = Matcher.load(folder / _MATCHER, cache_bytes=CACHE_BYTES)
     return Index(matcher, keys, subscriber_of, subscribers)
-
-
-def _file(path: Path, schema: pa.Schema) -> pa.ipc.RecordBatchFileWriter:
-    return pa.ipc.new_file(str(path), schema)
 
 
 def _columns(path: Path) -> list[pa.Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Required, TypedDict, Unpack
 
@@ -133,31 +133,40 @@ class RouteJob:
             describe(self.spark, None)
 
 
-class RouteSettings(TypedDict, total=False):
-    """The settings of a job, beside its documents."""
+class JobSettings(TypedDict, total=False):
+    """The settings that :func:`route` and a stream share."""
 
     output: Required[str]
-    """The folder of the result; the job makes it."""
+    """The folder of the result, which the job makes; a stream that was stopped goes on there."""
     subscriptions: Subscriptions | None
     network: str | NetworkPlan | None
     at: str | None
     """The broker where a document enters the network, unless its own column says it."""
     options: SourceOptions
     format: Format
+    skip_bad: bool
+    """Leave bad subscriptions out, rather than refuse all of them."""
+
+
+class RouteSettings(JobSettings, total=False):
+    """The settings of a job, beside its documents."""
+
     partition_by_subscriber: bool
     overwrite: bool
-    skip_bad: bool
-    """Leave bad subscriptions out, rather than stop before any work."""
     shard_size: int
     """The most subscriptions of one index; a larger set is cut into several."""
 
 
-def check_settings(given: Mapping[str, Any], known: type, what: str) -> None:
-    """Refuse settings that are not among the keys of a TypedDict, and the lack of an output."""
+def check_settings(given: JobSettings, known: type, what: str) -> Format:
+    """The format.  Refuses settings that are not keys of a TypedDict, and the lack of an output."""
     fields = [field.name for field in dataclasses.fields(SourceOptions)]
     remedies = {name: f"options=SourceOptions({name}=…)" for name in fields if name != "format"}
     refuse_unknown(given, known.__annotations__, what, remedies)
     require(given, {"output": 'output="deliveries"'}, what)
+    format = given.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
+    if format not in FORMATS:
+        raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
+    return format
 
 
 def prepare_route(
@@ -166,10 +175,7 @@ def prepare_route(
     **settings: Unpack[RouteSettings],
 ) -> RouteJob:
     """Check the settings and compile the subscriptions, as :func:`route` does before it runs."""
-    check_settings(settings, RouteSettings, "route()")
-    format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
-    if format not in FORMATS:
-        raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
+    format = check_settings(settings, RouteSettings, "route()")  # noqa: A001
     overwrite = settings.get("overwrite", False)
     subscriptions, network = settings.get("subscriptions"), settings.get("network")
     output = Location(spark, settings["output"])

@@ -15,14 +15,15 @@ from twigcast.errors import PipelineError
 from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.names import escape
 
-_COLUMNS: Final = {
+COLUMNS: Final = {
     "deliveries": "document string, key string, subscriber string",
     "documents": "id string, source string, size bigint, hash string, status string",
     "rejected": "document string, source string, reason string, line int, column int",
     "links": "sender string, receiver string, documents bigint, bytes bigint, "
     "false_positives bigint",
 }
-_BROKER: Final = "broker string"
+"""The tables of a result; with a network, deliveries have one more column."""
+BROKER: Final = "broker string"
 _BATCH: Final = "batch"
 
 
@@ -31,8 +32,8 @@ def read_table(spark: SparkSession, folder: str, name: str) -> DataFrame:
 
     A table of a stream has one more column, ``batch``.
     """
-    if name not in _COLUMNS:
-        raise PipelineError(f"a result has no table {name!r}; it has {', '.join(_COLUMNS)}")
+    if name not in COLUMNS:
+        raise PipelineError(f"a result has no table {name!r}; it has {', '.join(COLUMNS)}")
     result = Location(spark, folder)
     if result.child(name).exists():
         return _read(spark, [result], name, None)
@@ -50,9 +51,9 @@ def read_table(spark: SparkSession, folder: str, name: str) -> DataFrame:
 def _read(
     spark: SparkSession, results: list[Location], name: str, base: Location | None
 ) -> DataFrame:
-    columns = [_COLUMNS[name]]
+    columns = [COLUMNS[name]]
     if name == "deliveries" and any(one.child("links").exists() for one in results):
-        columns.append(_BROKER)
+        columns.append(BROKER)
     if base is not None:
         columns.append(f"{_BATCH} int")
     schema = ", ".join(columns)

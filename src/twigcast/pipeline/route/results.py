@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -59,7 +59,7 @@ class Totals:
     """The commonest reasons for which documents were rejected."""
     busiest: tuple[tuple[str, int], ...] = ()
     """The subscribers with the most deliveries."""
-    links: tuple[LinkTraffic, ...] = field(default=())
+    links: tuple[LinkTraffic, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The totals as the summary has them."""
@@ -149,16 +149,8 @@ def sum_up(verdicts: DataFrame, frames: Mapping[str, DataFrame]) -> Totals:
     }
     counted = verdicts.agg(F.sum(F.size("deliveries"))).first()
     deliveries = int((counted and counted[0]) or 0)
-    reasons = (
-        frames["rejected"].groupBy("reason").count().orderBy(F.desc("count"), "reason")
-        if REJECTED in by_status
-        else None
-    )
-    busiest = (
-        frames["deliveries"].groupBy("subscriber").count().orderBy(F.desc("count"), "subscriber")
-        if deliveries
-        else None
-    )
+    reasons = _top(frames["rejected"], "reason", _MOST_REASONS) if REJECTED in by_status else ()
+    busiest = _top(frames["deliveries"], "subscriber", _MOST_SUBSCRIBERS) if deliveries else ()
     links = frames["links"].collect() if "links" in frames else []
     return Totals(
         documents=sum(count for count, _ in by_status.values()),
@@ -167,16 +159,16 @@ def sum_up(verdicts: DataFrame, frames: Mapping[str, DataFrame]) -> Totals:
         delivered=by_status.get(DELIVERED, (0, 0))[0],
         unwanted=by_status.get(UNWANTED, (0, 0))[0],
         rejected=by_status.get(REJECTED, (0, 0))[0],
-        reasons=_top(reasons, _MOST_REASONS),
-        busiest=_top(busiest, _MOST_SUBSCRIBERS),
+        reasons=reasons,
+        busiest=busiest,
         links=tuple(LinkTraffic(**row.asDict()) for row in links),
     )
 
 
-def _top(frame: DataFrame | None, most: int) -> tuple[tuple[str, int], ...]:
-    if frame is None:
-        return ()
-    return tuple((str(row[0]), int(row[1])) for row in frame.take(most))
+def _top(frame: DataFrame, column: str, most: int) -> tuple[tuple[str, int], ...]:
+    """The values that a column has most often, with how often."""
+    counts = frame.groupBy(column).count().orderBy(F.desc("count"), column)
+    return tuple((str(row[0]), int(row[1])) for row in counts.take(most))
 
 
 def _take(tries: Path, root: Path, name: str) -> Path:

@@ -62,7 +62,6 @@ class Verdicts:
     crossings: Mapping[str, pa.Array] | None = None
 
     def __len__(self) -> int:
-        """The number of documents."""
         return len(self.facts)
 
     @cached_property
@@ -74,16 +73,14 @@ class Verdicts:
 
     def rows(self) -> Batches:
         """One row a document, in batches whose number of deliveries is bounded."""
-        names = self.facts.schema.names
+        facts = self.facts.add_column(4, "status", self.status)
         for begin, end in self._pieces():
-            part = {name: self.facts.column(name).slice(begin, end - begin) for name in names}
-            tail = {name: part.pop(name) for name in ("reason", "line", "column")}
-            part["status"] = self.status.slice(begin, end - begin)
-            part |= tail
-            part["deliveries"] = _lists(self.offsets[begin : end + 1], self.deliveries)
+            deliveries = _lists(self.offsets[begin : end + 1], self.deliveries)
+            rows = facts.slice(begin, end - begin).append_column("deliveries", deliveries)
             if self.crossings is not None and self.crossing_offsets is not None:
-                part["crossings"] = _lists(self.crossing_offsets[begin : end + 1], self.crossings)
-            yield pa.RecordBatch.from_pydict(part)
+                crossings = _lists(self.crossing_offsets[begin : end + 1], self.crossings)
+                rows = rows.append_column("crossings", crossings)
+            yield rows
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         """Ranges of documents with few enough deliveries; a range has at least one document."""

@@ -27,6 +27,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from twigcast.pipeline.columns import arrow_schema, batch_of
+from twigcast.pipeline.route.reading import BROKER, COLUMNS
 from twigcast.pipeline.route.verdicts import Counts, Decide, Verdicts
 from twigcast.pipeline.sources.documents import Batches
 
@@ -36,40 +38,9 @@ _FIRST_DOCUMENTS: Final = 100
 _DOCUMENTS_AT_ONCE: Final = 50_000
 _DICTIONARY_BYTES: Final = 16 * 2**20
 
-_STRING: Final = pa.string()
+_SCHEMAS: Final = {name: arrow_schema(columns) for name, columns in COLUMNS.items()}
+_ROUTED: Final = _SCHEMAS | {"deliveries": arrow_schema(f"{COLUMNS['deliveries']}, {BROKER}")}
 _NAMES: Final = pa.dictionary(pa.int32(), pa.string())
-_DELIVERY_FIELDS: Final = {"document": _NAMES, "key": _NAMES, "subscriber": _NAMES}
-_SCHEMAS: Final = {
-    "deliveries": pa.schema(_DELIVERY_FIELDS),
-    "documents": pa.schema(
-        {
-            "id": _STRING,
-            "source": _STRING,
-            "size": pa.int64(),
-            "hash": _STRING,
-            "status": _STRING,
-        }
-    ),
-    "rejected": pa.schema(
-        {
-            "document": _STRING,
-            "source": _STRING,
-            "reason": _STRING,
-            "line": pa.int32(),
-            "column": pa.int32(),
-        }
-    ),
-}
-_ROUTED: Final = _SCHEMAS | {"deliveries": pa.schema(_DELIVERY_FIELDS | {"broker": _NAMES})}
-_LINK_FIELDS: Final = pa.schema(
-    {
-        "sender": _STRING,
-        "receiver": _STRING,
-        "documents": pa.int64(),
-        "bytes": pa.int64(),
-        "false_positives": pa.int64(),
-    }
-)
 
 
 @dataclass
@@ -109,7 +80,6 @@ class Written:
         return self.links.get(json.dumps([sender, receiver]), [0, 0, 0])
 
     def merge(self, other: Written) -> None:
-        """Add the report of another task."""
         self.files += other.files
         self.statuses += other.statuses
         self.reasons += other.reasons
@@ -125,7 +95,6 @@ class Written:
 
     @classmethod
     def of_text(cls, text: str) -> Written:
-        """The report in a text that :meth:`to_text` made."""
         fields: dict[str, Any] = json.loads(text)
         for name in ("statuses", "reasons"):
             fields[name] = Counter(fields[name])
@@ -148,7 +117,7 @@ class WriteTables:
         written = Written()
         tables = _Tables(Path(self.folder), _ROUTED if self.routed else _SCHEMAS)
         try:
-            for piece in _Pieces(batches, written):
+            for piece in _pieces(batches, written):
                 verdicts = self.decide(piece)
                 written.add(verdicts)
                 tables.add(verdicts)
@@ -159,26 +128,20 @@ class WriteTables:
         yield pa.RecordBatch.from_pydict({"written": [written.to_text()]})
 
 
-@dataclass(frozen=True, slots=True)
-class _Pieces:
+def _pieces(batches: Batches, written: Written) -> Batches:
     """Batches cut so that each has about as many deliveries as are written at once."""
-
-    batches: Batches
-    written: Written
-
-    def __iter__(self) -> Batches:
-        for batch in self.batches:
-            begin = 0
-            while begin < len(batch):
-                # Estimated from the mean number of deliveries of the documents before.
-                documents = self.written.statuses.total()
-                most = len(batch)
-                if self.written.deliveries:
-                    most = max(1, _ROWS_AT_ONCE * documents // self.written.deliveries)
-                elif not documents:
-                    most = _FIRST_DOCUMENTS
-                yield batch.slice(begin, most)
-                begin += most
+    for batch in batches:
+        begin = 0
+        while begin < len(batch):
+            # Estimated from the mean number of deliveries of the documents before.
+            documents = written.statuses.total()
+            most = len(batch)
+            if written.deliveries:
+                most = max(1, _ROWS_AT_ONCE * documents // written.deliveries)
+            elif not documents:
+                most = _FIRST_DOCUMENTS
+            yield batch.slice(begin, most)
+            begin += most
 
 
 class _Tables:
@@ -204,7 +167,9 @@ class _Tables:
         if pc.any(is_bad).as_py():
             bad = facts.filter(is_bad).rename_columns({"id": "document"})
             self._write("rejected", pa.table(bad.select(self._schemas["rejected"].names)))
-        self._waiting.append(_Waiting.of(verdicts))
+        # A copy: the ids of a batch from Spark would keep the whole batch in memory.
+        ids = facts.column("id").take(pa.array(np.arange(len(verdicts))))
+        self._waiting.append(_Waiting(ids, np.diff(verdicts.offsets), verdicts.deliveries))
         self._rows += int(verdicts.offsets[-1] - verdicts.offsets[0])
         self._documents += len(verdicts)
         if self._rows >= _ROWS_AT_ONCE or self._documents >= _DOCUMENTS_AT_ONCE:
@@ -225,15 +190,13 @@ class _Tables:
         if writer is None:
             # Only the driver makes the folder itself: a task may outlive a job that failed.
             (self._folder / table).mkdir(exist_ok=True)
-            schema = self._schemas[table]
+            schema, named = self._schemas[table], ["status", "reason"]
+            if table == "deliveries":
+                schema, named = pa.schema([(name, _NAMES) for name in schema.names]), schema.names
             writer = self._writers[table] = pq.ParquetWriter(
                 str(self._folder / table / self._name),
                 schema,
-                use_dictionary=[
-                    one.name
-                    for one in schema
-                    if pa.types.is_dictionary(one.type) or one.name in ("status", "reason")
-                ],
+                use_dictionary=[name for name in named if name in schema.names],
                 dictionary_pagesize_limit=_DICTIONARY_BYTES,
                 # Statistics of the other columns would take longer than writing them.
                 write_statistics=[schema.names[0]],
@@ -257,16 +220,10 @@ class _Waiting(NamedTuple):
     counts: Counts
     deliveries: Mapping[str, pa.Array]
 
-    @classmethod
-    def of(cls, verdicts: Verdicts) -> _Waiting:
-        # A copy: the ids of a batch from Spark would keep the whole batch in memory.
-        ids = verdicts.facts.column("id").take(pa.array(np.arange(len(verdicts))))
-        return cls(ids, np.diff(verdicts.offsets), verdicts.deliveries)
-
 
 def _documents_of(parts: list[_Waiting]) -> pa.DictionaryArray:
     """The id of the document of each delivery."""
-    ids = pa.concat_arrays([part.ids for part in parts]).cast(_STRING)
+    ids = pa.concat_arrays([part.ids for part in parts]).cast(pa.string())
     counts = np.concatenate([part.counts for part in parts])
     numbers = np.repeat(np.arange(len(ids), dtype=np.int32), counts)
     return _compact(pa.array(numbers), ids)
@@ -291,20 +248,15 @@ def _compact(numbers: pa.Array, names: pa.Array) -> pa.DictionaryArray:
 
 def write_empty(folder: Path, table: str, *, routed: bool) -> None:
     """Write a table without rows, so that readers see its columns."""
-    schema = (_ROUTED if routed else _SCHEMAS)[table]
-    plain = pa.schema([(one.name, _STRING if one.type == _NAMES else one.type) for one in schema])
+    empty = (_ROUTED if routed else _SCHEMAS)[table].empty_table()
     folder.mkdir(exist_ok=True)
-    pq.write_table(plain.empty_table(), str(folder / "part-none.parquet"), store_schema=False)
+    pq.write_table(empty, str(folder / "part-none.parquet"), store_schema=False)
 
 
 def write_links(folder: Path, rows: list[tuple[Any, ...]]) -> None:
     """Write the table of the links, in one file."""
     folder.mkdir()
-    columns = list(zip(*rows, strict=True)) or [()] * len(_LINK_FIELDS)
-    arrays = [
-        pa.array(list(column), one.type) for column, one in zip(columns, _LINK_FIELDS, strict=True)
-    ]
-    table = pa.Table.from_arrays(arrays, schema=_LINK_FIELDS)
+    table = pa.Table.from_batches([batch_of(rows, _SCHEMAS["links"])])
     pq.write_table(table, str(folder / "part-0.parquet"), store_schema=False)
 
 

@@ -6,7 +6,8 @@
 Spark gives the file and block of a record, but not its number, so a worker counts the records of
 each block.  The starts of blocks must then depend on the file alone; by Spark's own settings they
 would also depend on the number of processors and on the other files.  So such files are loaded with
-settings of our own (:mod:`~twigcast.pipeline.sources.apart`).
+settings of our own: a copy of the user's Spark session loads them, and the user's gets the plan,
+which remembers how the files are listed and cut.
 
 Invariant: as long as a file is the same, so are the numbers of its records.
 """
@@ -14,8 +15,8 @@ Invariant: as long as a file is the same, so are the numbers of its records.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -23,7 +24,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 from pyspark.sql.types import StringType, StructField, StructType
 
-from twigcast.pipeline.sources.apart import load_apart
 from twigcast.pipeline.sources.cells import quoted
 from twigcast.pipeline.sources.names import as_hadoop
 
@@ -34,6 +34,20 @@ RECORD: Final = "__twigcast_record"
 
 _FILE: Final = "__twigcast_file"
 _START: Final = "__twigcast_start"
+
+
+def load_apart(
+    spark: SparkSession, load: Callable[[SparkSession], DataFrame], settings: Mapping[str, str]
+) -> DataFrame:
+    """The frame that ``load`` reads under these settings; it belongs to ``spark``."""
+    java: Any = spark._jsparkSession
+    apart = SparkSession(spark.sparkContext, java.cloneSession())
+    for name, value in settings.items():
+        apart.conf.set(name, value)
+    frame: Any = load(apart)
+    jvm: Any = spark._jvm
+    plan = frame._jdf.queryExecution().analyzed()
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(java, plan), spark)
 
 
 def load_in_blocks(

@@ -23,10 +23,11 @@ CUSTOMARY: Final = ("content", "xml", "document", "body")
 NO_CELL: Final = "the cell is empty (null)"
 
 _HEAD: Final = 256
-_DECLARED: Final = (
+DECLARED: Final = (
     "^(\ufeff?<\\?xml\\s+version\\s*=\\s*(?:\"[^\"<>]*\"|'[^'<>]*')\\s+encoding\\s*=\\s*)"
     "(\"[^\"<>]*\"|'[^'<>]*')"
 )
+"""An XML declaration: what is before the encoding, and the encoding with its quotes."""
 
 
 def xml_column(schema: StructType, options: SourceOptions, shown: str) -> str:
@@ -65,7 +66,7 @@ def content_of(frame: DataFrame, name: str) -> Column:
     if isinstance(frame.schema[name].dataType, BinaryType):
         return column
     head = F.substring(column, 1, _HEAD)
-    before, declared = (F.regexp_extract(head, _DECLARED, group) for group in (1, 2))
+    before, declared = (F.regexp_extract(head, DECLARED, group) for group in (1, 2))
     rest = F.substring(column, F.length(before) + F.length(declared) + 1, F.length(column))
     forced = F.rpad(F.lit('"UTF-8"'), F.greatest(F.length(declared), F.lit(7)), " ")
     is_other = F.substring(column, 1, 6).contains("<?xml") & ~F.lower(declared).isin(

@@ -21,17 +21,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from typing import Final
+from functools import partial, reduce
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from twigcast.pipeline.columns import arrow_schema, batch_of
+
 SCHEMA: Final = "id string, source string, content binary, problem string"
+
+_ARROW: Final = arrow_schema(SCHEMA)
+_BATCH_BYTES: Final = 8 * 1024 * 1024
+_BATCH_ROWS: Final = 1_000
 
 Batches = Iterator[pa.RecordBatch]
 Work = Callable[[Batches], Batches]
 """From batches to batches; an importable function or a small object that can be pickled."""
+
+
+class SourceRow(NamedTuple):
+    """One row of a source: a document, or the reason why there is none."""
+
+    id: str
+    source: str
+    content: bytes | None
+    problem: str | None = None
+
+
+def to_batches(documents: Iterable[SourceRow]) -> Batches:
+    """The documents in order, in batches of at most 1,000 rows.
+
+    A batch has about 8 MB unless one document is larger, however large the archive is.
+    """
+    rows: list[SourceRow] = []
+    size = 0
+    for one in documents:
+        rows.append(one)
+        size += len(one.content or b"") + len(one.id) + len(one.source)
+        if size >= _BATCH_BYTES or len(rows) >= _BATCH_ROWS:
+            yield batch_of(rows, _ARROW)
+            rows, size = [], 0
+    if rows:
+        yield batch_of(rows, _ARROW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +77,10 @@ class DocumentPart:
 
     def mapped(self, work: Work, schema: str) -> DataFrame:
         """The rows that the work makes of the documents."""
-        whole = work if self.opening is None else _InTurn(self.opening, work)
+        whole = work if self.opening is None else partial(_in_turn, self.opening, work)
         return self.frame.mapInArrow(whole, schema)
 
     def opened(self) -> DataFrame:
-        """The documents as a frame."""
         if self.opening is None:
             return self.frame
         return self.frame.mapInArrow(self.opening, self.schema)
@@ -69,12 +100,10 @@ class Documents:
 
     @classmethod
     def of(cls, *parts: DocumentPart | DataFrame) -> Documents:
-        """Documents of these parts."""
         return cls(tuple(_part(each) for each in parts))
 
     @classmethod
     def joined(cls, several: Iterable[Documents]) -> Documents:
-        """The documents of several sources together."""
         return cls(tuple(part for each in several for part in each.parts))
 
     def mapped(self, work: Work, schema: str) -> DataFrame:
@@ -82,7 +111,6 @@ class Documents:
         return reduce(DataFrame.unionAll, [part.mapped(work, schema) for part in self.parts])
 
     def frame(self) -> DataFrame:
-        """All documents as one frame."""
         frames = [part.opened() for part in self.parts]
         return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
 
@@ -100,10 +128,5 @@ def _names(schema: str) -> list[str]:
     return [field.split()[0] for field in schema.split(",")]
 
 
-@dataclass(frozen=True, slots=True)
-class _InTurn:
-    first: Work
-    second: Work
-
-    def __call__(self, batches: Batches) -> Batches:
-        return self.second(self.first(batches))
+def _in_turn(first: Work, second: Work, batches: Batches) -> Batches:
+    return second(first(batches))

@@ -38,9 +38,3 @@ def raise_passing(error: BaseException) -> None:
         if isinstance(cause, OSError) and cause.errno not in (None, *_LASTING):
             raise cause
         cause = cause.__context__
-
-
-def said(error: BaseException) -> str:
-    """What a reader said, in one line."""
-    lines = str(error).splitlines()
-    return lines[0] if lines and lines[0] else type(error).__name__

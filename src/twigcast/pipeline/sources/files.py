@@ -15,17 +15,21 @@ Cost: a task holds one file of another file system, or one document of a local o
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import BinaryIO, Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
-from twigcast.pipeline.sources.batching import SourceRow, to_batches
-from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
+from twigcast.pipeline.sources.documents import (
+    SCHEMA,
+    Batches,
+    DocumentPart,
+    Documents,
+    SourceRow,
+    to_batches,
+)
 from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.listing import Reading, empty_files
 from twigcast.pipeline.sources.packed_files import ZIP, open_local, read_file
@@ -51,8 +55,7 @@ def read_files(spark: SparkSession, reading: Reading, part: int = PART) -> Docum
     empty = [row for url in empty_files(frame) for row in read_file(url, io.BytesIO())]
     if not empty:
         return there
-    rows = [(one.id, one.source, one.content, one.problem) for one in empty]
-    return Documents.joined((there, Documents.of(spark.createDataFrame(rows, SCHEMA))))
+    return Documents.joined((there, Documents.of(spark.createDataFrame(empty, SCHEMA))))
 
 
 def _read_local(spark: SparkSession, reading: Reading, frame: DataFrame, part: int) -> Documents:
@@ -71,13 +74,15 @@ def _read_local(spark: SparkSession, reading: Reading, frame: DataFrame, part: i
     ]
     # As many partitions as rows: number n of the range is all of task n.
     numbers = spark.range(0, len(pieces), 1, len(pieces))
-    cut = Documents.of(DocumentPart(numbers, ZipParts(tuple(pieces))))
+    cut = Documents.of(DocumentPart(numbers, partial(read_each, partial(open_part, pieces))))
     return Documents.joined((opened(frame.where(~large)), cut))
 
 
 def opened(frame: DataFrame, read: Reader = read_file) -> Documents:
     """Documents of files that workers open themselves; the frame may be streaming."""
-    return Documents.of(DocumentPart(frame.select("path"), OpenFiles(read)))
+    return Documents.of(
+        DocumentPart(frame.select("path"), partial(read_each, partial(open_file, read)))
+    )
 
 
 def fetched(frame: DataFrame, read: Reader = read_file) -> Documents:
@@ -86,71 +91,36 @@ def fetched(frame: DataFrame, read: Reader = read_file) -> Documents:
     size = F.col("length")
     small = frame.where(size <= FETCHED).select("path", "content")
     large = frame.where(size > FETCHED).select("path", F.lit(None).cast("binary").alias("content"))
-    return Documents.of(DocumentPart(small.unionAll(large), ReadContents(read)))
+    return Documents.of(
+        DocumentPart(small.unionAll(large), partial(read_each, partial(_fetched, read)))
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class ZipParts:
-    """Reads parts of zips: each row of the input is the number of one."""
-
-    parts: tuple[tuple[str, int, int], ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The documents of the numbered parts."""
-        return to_batches(
-            row
-            for batch in batches
-            for number in batch.column(0).to_pylist()
-            for row in _open_part(*self.parts[number])
-        )
+def read_each(read: Callable[..., Iterator[SourceRow]], batches: Batches) -> Batches:
+    """The documents that ``read`` makes of the cells of each row."""
+    # Cell by cell: the contents of a batch are not copied all at once.
+    return to_batches(
+        row
+        for batch in batches
+        for cells in zip(*batch.columns, strict=True)
+        for row in read(*(cell.as_py() for cell in cells))
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFiles:
-    """Opens files: each row of the input is the URL of one."""
-
-    read: Reader
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The documents of the files."""
-        return to_batches(
-            row
-            for batch in batches
-            for path in batch.column(0).to_pylist()
-            for row in _open_file(path, self.read)
-        )
+def open_part(pieces: Sequence[tuple[str, int, int]], number: int) -> Iterator[SourceRow]:
+    """The documents of one piece of a zip: its URL, the part and the number of parts."""
+    path, part, parts = pieces[number]
+    return open_file(partial(read_file, part=part, parts=parts), path, is_first=part == 0)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadContents:
-    """Reads files that were fetched: each row of the input is the URL and the bytes of one.
-
-    Those that are too large have no bytes.
-    """
-
-    read: Reader
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The documents of the files."""
-        return to_batches(
-            row
-            for batch in batches
-            for path, content in zip(*batch.columns, strict=True)
-            for row in self._read(path.as_py(), content.as_py())
-        )
-
-    def _read(self, path: str, content: bytes | None) -> Iterator[SourceRow]:
-        if content is None:
-            return iter([SourceRow(path, path, None, NOT_FETCHED)])
-        return self.read(path, io.BytesIO(content))
+def _fetched(read: Reader, path: str, content: bytes | None) -> Iterator[SourceRow]:
+    if content is None:
+        return iter([SourceRow(path, path, None, NOT_FETCHED)])
+    return read(path, io.BytesIO(content))
 
 
-def _open_part(path: str, part: int, parts: int) -> Iterator[SourceRow]:
-    read = partial(read_file, part=part, parts=parts)
-    return _open_file(path, read, is_first=part == 0)
-
-
-def _open_file(path: str, read: Reader, *, is_first: bool = True) -> Iterator[SourceRow]:
+def open_file(read: Reader, path: str, *, is_first: bool = True) -> Iterator[SourceRow]:
+    """The documents of a file that the worker opens; only the first part reports a failure."""
     try:
         file = open_local(path)
     except OSError as error:

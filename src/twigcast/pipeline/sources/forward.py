@@ -25,15 +25,12 @@ class ForwardFile(io.RawIOBase):
         self._last = b""
 
     def readable(self) -> bool:
-        """True: the stream is there to be read."""
         return True
 
     def seekable(self) -> bool:
-        """True: forward, which is all that ``tarfile`` needs."""
         return True
 
     def tell(self) -> int:
-        """The number of bytes read so far."""
         return self._offset
 
     def read(self, size: int = -1, /) -> bytes:

@@ -15,8 +15,9 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from twigcast.pipeline.sources.batching import SourceRow
-from twigcast.pipeline.sources.faults import raise_passing, said
+from twigcast.pipeline.failures import first_line
+from twigcast.pipeline.sources.documents import SourceRow
+from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.packed_files import LIMIT
 
 LONGEST: Final = 4 * LIMIT
@@ -39,7 +40,7 @@ def read_lines(url: str, file: BinaryIO) -> Iterator[SourceRow]:
             yield SourceRow(name, name, line, None if line is not None else TOO_LONG)
     except Exception as error:
         raise_passing(error)
-        yield SourceRow(url, url, None, f"it cannot be read to its end: {said(error)}")
+        yield SourceRow(url, url, None, f"it cannot be read to its end: {first_line(error)}")
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes | None]:

@@ -14,7 +14,7 @@ Invariant: each file belongs to exactly one reading.  Cost: one listing here, on
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -25,8 +25,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from twigcast.errors import PipelineError
+from twigcast.pipeline.failures import first_line
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.sources.apart import load_apart
+from twigcast.pipeline.sources.blocks import load_apart
 from twigcast.pipeline.sources.names import (
     ENDINGS,
     KNOWN,
@@ -79,16 +80,10 @@ class Reading:
         if source == "binaryFile" or not self.is_partitioned:
             given["recursiveFileLookup"] = "true"
 
-        def load(spark: SparkSession) -> DataFrame:
-            reader = spark.read.format(source).options(**given)
-            if schema is not None:
-                reader = reader.schema(schema)
-            return reader.load(list(self.roots))
-
         try:
-            return _with_few_tasks(spark, load, len(self.roots))
+            return _load(spark, source, self.roots, given, schema)
         except PySparkException as error:
-            raise PipelineError(f"{unescape(self.roots[0])}: {_first_line(error)}") from None
+            raise PipelineError(f"{unescape(self.roots[0])}: {first_line(error)}") from None
 
 
 def find_readings(
@@ -249,19 +244,15 @@ def _is_value(step: str) -> bool:
 
 def list_files(spark: SparkSession, roots: Sequence[str], pattern: str | None) -> list[str]:
     """The files at and below the roots, as Hadoop writes them; hidden ones are not among them."""
-
-    def load(spark: SparkSession) -> DataFrame:
-        reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-        if pattern is not None:
-            reader = reader.option("pathGlobFilter", pattern)
-        return reader.load(list(roots))
-
+    given = {"recursiveFileLookup": "true"}
+    if pattern is not None:
+        given["pathGlobFilter"] = pattern
     try:
-        frame = _with_few_tasks(spark, load, len(roots))
+        frame = _load(spark, "binaryFile", roots, given)
     except Exception as error:
         if not isinstance(error, AnalysisException) or error.getCondition() != "PATH_NOT_FOUND":
             # File systems raise many kinds of errors if they cannot be reached.
-            raise PipelineError(f"{unescape(roots[0])}: {_first_line(error)}") from None
+            raise PipelineError(f"{unescape(roots[0])}: {first_line(error)}") from None
         missing = (error.getMessageParameters() or {}).get("path", roots[0])
         raise PipelineError(
             f"{unescape(missing)}: nothing is there; check the path, or quote a pattern"
@@ -295,11 +286,20 @@ def _input_files(frame: DataFrame) -> list[str]:
     return [as_hadoop(unquote(name)) for name in joined.split("\n")] if joined else []
 
 
-def _with_few_tasks(
-    spark: SparkSession, load: Callable[[SparkSession], DataFrame], roots: int
+def _load(
+    spark: SparkSession,
+    source: str,
+    roots: Sequence[str],
+    options: Mapping[str, str],
+    schema: StructType | None = None,
 ) -> DataFrame:
-    """What is loaded from so many roots; to list them Spark would start a task for each."""
-    if roots <= _FEW_ROOTS:
+    """What is loaded from the roots; to list many, Spark would start a task for each."""
+
+    def load(spark: SparkSession) -> DataFrame:
+        reader = spark.read.format(source).options(**options)
+        return (reader if schema is None else reader.schema(schema)).load(list(roots))
+
+    if len(roots) <= _FEW_ROOTS:
         return load(spark)
     tasks = str(4 * spark.sparkContext.defaultParallelism)
     settings = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks}
@@ -307,7 +307,7 @@ def _with_few_tasks(
 
 
 def _without_nested(urls: dict[str, str]) -> dict[str, str]:
-    """Places that lie in no other of them."""
+    """The URLs that lie in no other of them."""
     kept: dict[str, str] = {}
     for url, given in urls.items():
         parent = url.rpartition("/")[0]
@@ -333,10 +333,3 @@ def _nothing(shown: str, options: SourceOptions) -> PipelineError:
         f"{shown}: no file is there{fitting}; names that start with '.' or '_' are hidden from "
         "Spark"
     )
-
-
-def _first_line(error: Exception) -> str:
-    """What went wrong, without the stack of Java."""
-    java = getattr(error, "java_exception", None)
-    text = str(error if java is None else java.getMessage() or java.toString())
-    return text.splitlines()[0]

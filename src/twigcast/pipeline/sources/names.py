@@ -82,7 +82,6 @@ class Qualifier:
         self._here = Location(spark, ".").url.rstrip("/")
 
     def __call__(self, path: str) -> str:
-        """The full URL of a path or URL."""
         scheme, colon, _ = path.partition(":")
         if not (colon and "/" not in scheme):
             above = file_system(self._here) if path.startswith("/") else f"{self._here}/"

@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from twigcast.documents import DEFAULT_LIMITS
-from twigcast.pipeline.sources.batching import SourceRow
-from twigcast.pipeline.sources.faults import raise_passing, said
+from twigcast.pipeline.failures import first_line
+from twigcast.pipeline.sources.documents import SourceRow
+from twigcast.pipeline.sources.faults import raise_passing
 from twigcast.pipeline.sources.forward import ForwardFile
 
 LIMIT: Final = DEFAULT_LIMITS.size
@@ -68,7 +69,7 @@ def _document(url: str, name: str, file: BinaryIO) -> SourceRow:
             content = file.read(LIMIT + 1)
     except Exception as error:
         raise_passing(error)
-        return SourceRow(url, url, None, f"it cannot be read: {said(error)}")
+        return SourceRow(url, url, None, f"it cannot be read: {first_line(error)}")
     if len(content) > LIMIT:
         return _too_large(url)
     return SourceRow(url, url, content)
@@ -80,7 +81,7 @@ def _zip(url: str, file: BinaryIO, part: int, parts: int) -> Iterator[SourceRow]
     except Exception as error:
         raise_passing(error)
         if part == 0:
-            yield SourceRow(url, url, None, f"the archive cannot be read: {said(error)}")
+            yield SourceRow(url, url, None, f"the archive cannot be read: {first_line(error)}")
         return
     with archive:
         members = archive.infolist()
@@ -100,12 +101,8 @@ def _zip(url: str, file: BinaryIO, part: int, parts: int) -> Iterator[SourceRow]
 
 def _zip_member(identity: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> SourceRow:
     if member.flag_bits & 1:
-        return SourceRow(
-            identity,
-            identity,
-            None,
-            "it is encrypted; unpack the archive with its password",
-        )
+        problem = "it is encrypted; unpack the archive with its password"
+        return SourceRow(identity, identity, None, problem)
     if member.file_size > LIMIT:
         return _too_large(identity)
     try:
@@ -113,7 +110,7 @@ def _zip_member(identity: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo
             return _document(identity, member.filename.lower(), inner)  # type: ignore[arg-type]
     except Exception as error:
         raise_passing(error)
-        return SourceRow(identity, identity, None, f"it cannot be read: {said(error)}")
+        return SourceRow(identity, identity, None, f"it cannot be read: {first_line(error)}")
 
 
 def _tar(url: str, file: BinaryIO) -> Iterator[SourceRow]:
@@ -127,7 +124,9 @@ def _tar(url: str, file: BinaryIO) -> Iterator[SourceRow]:
         stream.require_end()
     except Exception as error:
         raise_passing(error)
-        yield SourceRow(url, url, None, f"the archive cannot be read to its end: {said(error)}")
+        yield SourceRow(
+            url, url, None, f"the archive cannot be read to its end: {first_line(error)}"
+        )
 
 
 def _tar_members(url: str, archive: tarfile.TarFile) -> Iterator[SourceRow]:

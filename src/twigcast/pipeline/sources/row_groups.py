@@ -18,17 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from pyspark.sql.types import (
-    BinaryType,
-    ByteType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-)
+from pyspark.sql.types import BinaryType, ByteType, IntegerType, LongType, ShortType, StringType
 
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.sources.cells import NO_CELL, require_columns, xml_column
+from twigcast.pipeline.sources.cells import DECLARED, NO_CELL, require_columns, xml_column
 from twigcast.pipeline.sources.documents import SCHEMA, Batches, DocumentPart, Documents
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.options import PARQUET, SourceOptions
@@ -39,10 +32,6 @@ _BATCH_ROWS: Final = 1_000
 _BATCH_BYTES: Final = 16 * 2**20
 _IDS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
 _DECLARES: Final = r"^\x{feff}?<\?xml\s[^>]*encoding"
-_DECLARED: Final = re.compile(
-    "(\ufeff?<\\?xml\\s+version\\s*=\\s*(?:\"[^\"<>]*\"|'[^'<>]*')\\s+encoding\\s*=\\s*)"
-    "(\"[^\"<>]*\"|'[^'<>]*')"
-)
 
 
 def open_row_groups(
@@ -176,7 +165,7 @@ def _content(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 def _as_declared(text: str | None) -> str | None:
     """A text whose declaration says UTF-8 where it says anything, at the same length at least."""
-    declared = _DECLARED.match(text) if text else None
+    declared = re.match(DECLARED, text) if text else None
     if text is None or declared is None or declared[2][1:-1].lower() == "utf-8":
         return text
     return declared[1] + '"UTF-8"'.ljust(len(declared[2])) + text[declared.end() :]

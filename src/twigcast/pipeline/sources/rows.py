@@ -23,10 +23,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError
-from twigcast.pipeline.sources.batching import SourceRow, to_batches
+from twigcast.pipeline.locations import Location
 from twigcast.pipeline.sources.blocks import BLOCK, decoded_url, load_in_blocks, record_name
-from twigcast.pipeline.sources.documents import SCHEMA, DocumentPart, Documents
-from twigcast.pipeline.sources.heads import read_heads, read_tail
+from twigcast.pipeline.sources.documents import (
+    SCHEMA,
+    DocumentPart,
+    Documents,
+    SourceRow,
+    to_batches,
+)
+from twigcast.pipeline.sources.heads import read_heads
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.names import escape
 from twigcast.pipeline.sources.options import SourceOptions
@@ -34,6 +40,7 @@ from twigcast.pipeline.sources.packed_files import LIMIT, TOO_LARGE
 from twigcast.pipeline.sources.rowhead import UTF_8_MARK, RowHead, UnreadableHeadError, find_head
 from twigcast.pipeline.sources.rowscan import Row
 
+_TAIL: Final = 64 * 1024
 INCOMPLETE: Final = "the file ends before the end of its root element; it is incomplete or damaged"
 
 
@@ -67,8 +74,7 @@ def read_rows(
         )
     parts = [_cut(spark, group, reading.is_local, block) for group in _groups(heads).values()]
     if problems:
-        rows = [(one.id, one.source, one.content, one.problem) for one in problems]
-        parts.append(DocumentPart(spark.createDataFrame(rows, SCHEMA)))
+        parts.append(DocumentPart(spark.createDataFrame(problems, SCHEMA)))
     return Documents(tuple(parts))
 
 
@@ -190,8 +196,8 @@ def _cut_end(spark: SparkSession, url: str, head: RowHead, block: int) -> bytes 
 
     In such a file the worker that meets the end does not know it.
     """
-    tail = read_tail(spark, url, block)
-    if tail is None or head.root_end.search(tail):
+    location = Location(spark, url)
+    if location.size <= block or head.root_end.search(tail := location.read_tail(_TAIL)):
         return None
     return tail.rpartition(head.scanner.separator)[2]
 

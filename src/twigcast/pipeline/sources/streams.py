@@ -25,7 +25,7 @@ from twigcast.pipeline.sources.blocks import RECORD
 from twigcast.pipeline.sources.cells import xml_column
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.sources.files import Reader, fetched, opened
-from twigcast.pipeline.sources.jsonhead import json_columns
+from twigcast.pipeline.sources.heads import json_columns
 from twigcast.pipeline.sources.lines import read_lines
 from twigcast.pipeline.sources.listing import Reading, list_files
 from twigcast.pipeline.sources.names import ENDINGS, escape, kind_of

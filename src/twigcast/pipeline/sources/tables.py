@@ -30,7 +30,7 @@ from twigcast.pipeline.sources.cells import (
     require_columns,
     xml_column,
 )
-from twigcast.pipeline.sources.jsonhead import json_columns
+from twigcast.pipeline.sources.heads import json_columns
 from twigcast.pipeline.sources.listing import Reading
 from twigcast.pipeline.sources.options import CSV, JSON_LINES, PARQUET, SourceOptions
 
@@ -65,8 +65,7 @@ def read_table_documents(
     if reading.format == JSON_LINES:
         schema = json_columns(spark, reading.files, options)
         frame = load_in_blocks(
-            spark,
-            lambda apart: reading.load(apart, "json", with_damages(schema), JSON_OPTIONS),
+            spark, lambda apart: reading.load(apart, "json", with_damages(schema), JSON_OPTIONS)
         )
     else:
         # Without wishes on types Spark looks at the header alone.

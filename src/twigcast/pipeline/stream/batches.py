@@ -126,18 +126,13 @@ class StreamBatches:
         started = time.perf_counter()
         warnings = self.versions.renew()
         version, decision = self.versions.version, self.versions.decision
-        reports: list[BatchReport] = []
-
-        def write(staging: Location) -> None:
+        with self.output.writing(number) as staging:
             totals = self._write(frame, number, decision, staging)
             seconds = round(time.perf_counter() - started, 3)
             report = BatchReport(number, self.output.stream, version, totals, seconds, warnings)
             text = json.dumps(report.as_json(), indent=2) + "\n"
             staging.child(BATCH_FILE).write_text(text)
-            reports.append(report)
-
-        self.output.put(number, write)
-        return reports[0]
+        return report
 
     def _repeated(self, batch: Location) -> BatchReport:
         report = BatchReport.of_json(json.loads(batch.child(BATCH_FILE).read_text()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Required, TypedDict, Unpack
+from typing import Any, Unpack
 
 from pyspark.errors import IllegalArgumentException, PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -13,15 +13,12 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from twigcast.errors import PipelineError
 from twigcast.pipeline.failures import reason_of
 from twigcast.pipeline.locations import Location
-from twigcast.pipeline.route.job import check_settings
-from twigcast.pipeline.route.results import FORMATS, Format
+from twigcast.pipeline.route.job import JobSettings, check_settings
 from twigcast.pipeline.sources import SourceOptions, as_documents, stream_documents
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.stream.batches import BatchReport, StreamBatches
 from twigcast.pipeline.stream.output import StreamOutput
 from twigcast.pipeline.stream.versions import SubscriptionVersions, Version
-from twigcast.pipeline.subscriptions import Subscriptions
-from twigcast.routing import NetworkPlan
 
 
 class Stream:
@@ -90,27 +87,17 @@ class Stream:
         self.wait()
 
 
-class StreamSettings(TypedDict, total=False):
+class StreamSettings(JobSettings, total=False):
     """The settings of a stream, beside its documents."""
 
-    output: Required[str]
-    """The folder to write to; a stream that was stopped goes on there."""
     checkpoint: str | None
     """The folder where Spark records which documents it has taken; by default in the output."""
-    subscriptions: Subscriptions | None
-    network: str | NetworkPlan | None
-    at: str | None
-    """The broker where a document enters the network, unless its own column says it."""
-    options: SourceOptions
-    format: Format
     trigger: str | None
     """How often to look for documents, such as ``10 seconds``; by default without a pause."""
     once: bool
     """Take the documents that are there, and end."""
     max_files: int | None
     """The most files of one batch."""
-    skip_bad: bool
-    """Leave bad subscriptions out, rather than refuse all of their version."""
     on_batch: Callable[[BatchReport], None] | None
     """Called after each batch, by a thread of its own; at least once, also after a crash."""
 
@@ -125,10 +112,7 @@ def stream(
     least ``output``, and ``subscriptions`` or a ``network``.  Where these are files that change,
     each batch goes by the newest version.  Settings that cannot work are an error before any work.
     """
-    check_settings(settings, StreamSettings, "stream()")
-    format = settings.get("format", "parquet")  # noqa: A001 - as Spark's own writer calls it
-    if format not in FORMATS:
-        raise PipelineError(f"the format {format!r} is not known; choose one of {FORMATS}")
+    format = check_settings(settings, StreamSettings, "stream()")  # noqa: A001
     output = StreamOutput(spark, settings["output"], settings.get("checkpoint"))
     incoming = _documents(spark, documents, output, settings)
     (part,) = incoming.parts

@@ -23,8 +23,8 @@ import json
 import secrets
 import uuid
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -136,13 +136,14 @@ class StreamOutput:
                 "back, or begin anew with a new output and a new checkpoint"
             )
 
-    def put(self, number: int, write: Callable[[Location], None]) -> None:
-        """Write a batch and publish it by renaming; if that fails, nothing is left."""
+    @contextmanager
+    def writing(self, number: int) -> Iterator[Location]:
+        """A folder to write a batch to, published by renaming; if that fails, nothing is left."""
         target = self.batch(number)
         staging = self.folder.child(f".{target.name}.{self._token}.partial")
         try:
             staging.remove()
-            write(staging)
+            yield staging
             self.check()
             if target.exists():
                 raise PipelineError(

@@ -25,8 +25,9 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -93,9 +94,15 @@ class SubscriptionVersions:
             subscriptions = tuple(subscriptions)
         self._subscriptions = subscriptions
         self._network = network
-        self._at = at
-        self._names_broker = names_broker
-        self._skip_bad = skip_bad
+        self._compile = partial(
+            decide,
+            spark,
+            subscriptions,
+            network,
+            at=at,
+            names_broker=names_broker,
+            skip_bad=skip_bad,
+        )
         self._known = self._look()
         """How the files looked whose content is that of the version, or was refused."""
         self._refused: str | None = None
@@ -147,16 +154,6 @@ class SubscriptionVersions:
             f"the new subscriptions are not used, version {self.version.name} stays: {problem}",
         )
 
-    def _compile(self) -> Decision:
-        return decide(
-            self._spark,
-            self._subscriptions,
-            self._network,
-            at=self._at,
-            names_broker=self._names_broker,
-            skip_bad=self._skip_bad,
-        )
-
     def _version(self, name: str, seen: tuple[_Stamp, ...]) -> Version:
         changed = None
         if seen:
@@ -193,7 +190,7 @@ class SubscriptionVersions:
 
     def _sum(self, paths: list[str]) -> str:
         sums = [
-            (_sha256(self._spark, entry.url), entry.name)
+            (Location(self._spark, entry.url).sha256(), entry.name)
             for path in paths
             for entry in _entries(self._spark, path)
         ]
@@ -238,20 +235,6 @@ def _stamp(spark: SparkSession, entry: Entry) -> _Stamp:
     status = Path(local).stat()
     inode = status.st_ino, status.st_ctime_ns
     return _Stamp(entry.url, status.st_size, status.st_mtime_ns // 1_000_000, inode)
-
-
-def _sha256(spark: SparkSession, url: str) -> str:
-    local = Location(spark, url).local_path
-    if local is not None:
-        with Path(local).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    jvm: Any = spark._jvm
-    path = jvm.org.apache.hadoop.fs.Path(url)
-    stream = path.getFileSystem(spark._jsc.hadoopConfiguration()).open(path)
-    try:
-        return str(jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
-    finally:
-        stream.close()
 
 
 def _named_files(network: Path) -> list[Path]:
