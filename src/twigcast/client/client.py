@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Self, TypeAlias
 
 from twigcast.client import asking
@@ -96,12 +95,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return await self.open()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *reason: object) -> None:
         await self.close()
 
     @property
@@ -211,7 +205,7 @@ class Client:
             limit=limit,
             since=0 if since is None else to_milliseconds(since),
         )
-        return asking.ask(self._connection, question)
+        return Asked(self._connection, question)
 
     def read_queue(self, durable: str, first: int, last: int) -> Asked:
         """The documents in the queue of a durable subscription from ``first`` to ``last``.
@@ -219,7 +213,7 @@ class Client:
         Acknowledged or not, as far as they are still kept; it changes nothing.
         """
         question = messages.ReadRequest(durable=_name(durable), first=first, last=last)
-        return asking.read(self._connection, question)
+        return Asked(self._connection, question)
 
     async def queue_state(self, durable: str) -> QueueState:
         """Where the queue of a durable subscription stands."""
