@@ -240,7 +240,7 @@ def test_status_topology_links_and_metrics(tmp_path: Path) -> None:
                     "documents_filtered_total": 1,
                     "table_subscriptions": 3,
                     "table_patterns": 2,
-                    'table_told{neighbour="there"}': 1,
+                    'table_sent{neighbour="there"}': 1,
                     "durable_expressions": 1,
                     "durable_patterns": 1,
                     "clients": 3,

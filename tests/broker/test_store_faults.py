@@ -159,7 +159,8 @@ def test_the_store_of_another_broker_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("PRAGMA user_version = 2", "newer"),
+        ("PRAGMA user_version = 3", "newer"),
+        ("PRAGMA user_version = 1", "older"),
         ("PRAGMA application_id = 5", "something else"),
         ("DROP TABLE received", "no such table"),
         ("DELETE FROM facts WHERE name = 'broker'", "missing"),

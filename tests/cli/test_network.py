@@ -325,7 +325,7 @@ def test_status_of_much_fits_a_terminal() -> None:
     told: dict[str, Any] = {"broker": "constantinople-1", "address": "broker.example.org:7400"}
     told |= {"uptime_seconds": 90_000.0, "clients": 1234, "owed": {"smyrna": 1_234_567}}
     told |= {"documents": dict.fromkeys(("in", "out", "forwarded"), 123_456_789)}
-    told |= {"tables": {"patterns": 1_234_567, "told": 1_234_567}, "homes": {}, "problems": {}}
+    told |= {"tables": {"patterns": 1_234_567, "sent": 1_234_567}, "homes": {}, "problems": {}}
     told |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
     told |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
     console = Console(width=80, file=io.StringIO())

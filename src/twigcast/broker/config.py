@@ -1,15 +1,20 @@
-"""The settings of a broker: a dataclass for each section of its configuration.
+"""The configuration of a broker: a dataclass for each section of its TOML file.
 
-Sections are made by :func:`~twigcast.broker.config.read_config` or from flags, and check
-themselves: a section that exists makes sense, and so does the whole, whoever made it.  A mistake is
-a :class:`~twigcast.errors.ConfigError` with the key.  Durations are in seconds, sizes in bytes.
+    file ──twigcast.tables──► BrokerConfig ──────────────► safety.check_safe
+           types, known keys  ranges, what goes together   open doors
 
-Annotations say what stands in a file (:mod:`twigcast.tables`).  Links and principals are written
-in another form, since their tokens stand in files: ``_LinkEntry`` and ``_PrincipalEntry``.
+Sections are made by :func:`read_config` or from flags, and check themselves, whoever made them.  A
+mistake is a :class:`~twigcast.errors.ConfigError` with the key.  Durations are in seconds, sizes in
+bytes.  ``docs/configuration.md`` shows every key; what rules mean is in
+:mod:`twigcast.broker.access`.
+
+Annotations say what stands in a file.  Links and principals are written in another form, since
+their tokens stand in files: ``_LinkEntry`` and ``_PrincipalEntry``.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,7 +30,7 @@ from twigcast.errors import ConfigError, SchemaError
 from twigcast.language import NAME
 from twigcast.routing import Strategy
 from twigcast.schema import Schema
-from twigcast.tables import Duration, Size, Text, show
+from twigcast.tables import Duration, Size, Text, read_file, show
 
 _NAME: Final = re.compile(r"[\w.-]{1,100}")
 _ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({NAME})")
@@ -421,6 +426,15 @@ class BrokerConfig:
         ``port`` is the one that the system has chosen, where ``listen`` leaves that to it.
         """
         return self.name or self.listen_address.name(port)
+
+
+def read_config(path: str | os.PathLike[str]) -> BrokerConfig:
+    """The configuration in a file.
+
+    Raises :class:`~twigcast.errors.ConfigError` with the file, the key, what is wrong there and
+    what to write instead.
+    """
+    return read_file(path, BrokerConfig)
 
 
 def _refuse(where: str, reason: str) -> NoReturn:

@@ -202,10 +202,10 @@ def _reached(names: Sequence[str], known: Mapping[str, Collection[str]]) -> set[
 def _documents(answered: Sequence[Status]) -> Table:
     """What went through the brokers that were asked, and how large their tables are."""
     counts = ("in", "out", "forwarded")
-    table = _table("documents and tables", ("broker",), (*counts, "patterns", "told"))
+    table = _table("documents and tables", ("broker",), (*counts, "patterns", "sent"))
     for each in sorted(answered, key=lambda each: str(each["broker"])):
         numbers = [each["documents"][name] for name in counts]
-        numbers += [each["tables"][name] for name in ("patterns", "told")]
+        numbers += [each["tables"][name] for name in ("patterns", "sent")]
         table.add_row(Text(each["broker"]), *(f"{number:,}" for number in numbers))
     return table
 

@@ -56,7 +56,7 @@ class Gauges:
             for name, neighbour in broker.router.neighbours.items()
         }
         yield Figure(
-            "table_told", "Patterns sent to a neighbour, after covering.", sent, "neighbour"
+            "table_sent", "Patterns sent to a neighbour, after covering.", sent, "neighbour"
         )
         yield _one(
             "table_advertisements", "Advertisements that are known.", sizes["advertisements"]

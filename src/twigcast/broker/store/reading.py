@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from twigcast.broker.store.records import OwedDocuments, Queued, StoredDocument, StoreFigures
-from twigcast.broker.store.schema import connect, copy_file, told_as_store_error
+from twigcast.broker.store.schema import as_store_error, connect, copy_file
 from twigcast.errors import StoreError
 
 _THREADS: Final = 2
@@ -54,7 +54,7 @@ class StoreReaders:
         """Ask something in one of the threads; errors of SQLite's become StoreErrors."""
 
         def ask() -> Result:
-            with told_as_store_error(self._path):
+            with as_store_error(self._path):
                 return question(self._connection())
 
         try:

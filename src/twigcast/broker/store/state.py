@@ -32,7 +32,7 @@ def read_state(connection: sqlite3.Connection) -> StoreState:
         [
             _durable(connection, *row)
             for row in connection.execute(
-                "SELECT number, name, owner, last, acknowledged, missed, missed_told,"
+                "SELECT number, name, owner, last, acknowledged, missed, missed_reported,"
                 " gap_after, gap_last FROM durables WHERE name IS NOT NULL ORDER BY name"
             )
         ],

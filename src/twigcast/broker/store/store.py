@@ -22,7 +22,7 @@ from twigcast.broker.store.records import (
     StoreFigures,
 )
 from twigcast.broker.store.retention import Retention, Trimmed
-from twigcast.broker.store.schema import Sync, open_file, told_as_store_error
+from twigcast.broker.store.schema import Sync, as_store_error, open_file
 from twigcast.broker.store.state import read_state
 from twigcast.broker.store.transaction import NewDocument, Transaction
 from twigcast.broker.store.trimming import clean_slice, trim_slice
@@ -51,7 +51,7 @@ class Store:
         self._is_closed = False
         self._newest = 0
         self._publications: dict[str, tuple[str, asyncio.Future[None]]] = {}  # being written
-        with told_as_store_error(path):
+        with as_store_error(path):
             state = read_state(connection)
         self.epoch = state.epoch
         """The life of this file, in which what it owes is numbered; later ones sort later."""
@@ -86,14 +86,14 @@ class Store:
         broker's, or newer than this program, or damaged.
         """
         path = folder / FILE
-        with told_as_store_error(path):
+        with as_store_error(path):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = FolderLock(folder)
         try:
             connection = open_file(path, broker, sync, lock.last)
             try:
                 store = Store(path, connection, lock, retention)
-                with told_as_store_error(path):
+                with as_store_error(path):
                     lock.note(store.incarnation, is_at_risk=sync == "normal")
                 return store
             except BaseException:
@@ -313,7 +313,7 @@ class Store:
         To go back to it, put it into an empty folder as ``store.sqlite``: it begins a new epoch.
         """
         unfinished = path.with_name(path.name + ".unfinished")
-        with told_as_store_error(path):
+        with as_store_error(path):
             if path.exists():
                 raise StoreError(f"{path}: there is something already: name a new file")
             unfinished.unlink(missing_ok=True)

@@ -242,7 +242,7 @@ class Transaction:
         queue = self.queue(durable)
         if queue is not None:
             self.connection.execute(
-                "UPDATE durables SET missed_told = max(missed_told, ?) WHERE number = ?",
+                "UPDATE durables SET missed_reported = max(missed_reported, ?) WHERE number = ?",
                 (min(count, queue.missed), queue.number),
             )
 
