@@ -102,7 +102,10 @@ class LinkConnection:
 
     async def receive(self) -> list[messages.LinkItem] | None:
         """The items of the next frame; None when the other side has ended the link."""
-        data = await asyncio.wait_for(self._stream.read(), self._suspect_after)
+        return await asyncio.wait_for(self._read(), self._suspect_after)
+
+    async def _read(self) -> list[messages.LinkItem] | None:
+        data = await self._stream.read()
         if data is None:
             return None
         self._received += 1
@@ -165,15 +168,9 @@ class LinkConnection:
     async def _listen(
         self, handle: Callable[[messages.LinkItem, LinkConnection], Awaitable[None] | None]
     ) -> None:
-        while True:
-            data = await self._stream.read()
-            if data is None:
-                return
-            self._received += 1
-            self.bytes_received += len(data)
-            self._heard = time.monotonic()
-            began = time.monotonic()
-            for item in decode_frame(data, self._received):
+        while (items := await self._read()) is not None:
+            began = self._heard
+            for item in items:
                 answer = handle(item, self)
                 if answer is not None:
                     self._is_handling = True
