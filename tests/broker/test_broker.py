@@ -431,7 +431,7 @@ def test_leaving_while_a_large_delivery_is_written_harms_nothing(tmp_path: Path)
             for _ in range(6):
                 desk = client.subscribe("/a", durable="d")
                 await take(desk, 1)
-                await asyncio.wait_for(desk.close(), 5)
+                await asyncio.wait_for(desk.close(), 20)
             await client.publish("<b/>")
 
     asyncio.run(scenario())
