@@ -32,10 +32,10 @@ _HEARTBEAT: Final = messages.LinkItem(heartbeat=messages.Heartbeat()).SerializeT
 class Stream(Protocol):
     """Either end of a call: messages as bytes."""
 
-    async def read(self) -> bytes | None:
-        """The next message; None at the end."""
+    async def read(self) -> object:
+        """The next message; at the end something else, None or gRPC's mark for it."""
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes, /) -> None:
         """Send a message, waiting while the other side does not take any."""
 
 
@@ -106,7 +106,7 @@ class LinkConnection:
 
     async def _read(self) -> list[messages.LinkItem] | None:
         data = await self._stream.read()
-        if data is None:
+        if not isinstance(data, bytes):
             return None
         self._received += 1
         self.bytes_received += len(data)

@@ -276,19 +276,3 @@ class CallStream:
     async def write(self, data: bytes) -> None:
         """Send a message."""
         await self._call.write(data)
-
-
-class ContextStream:
-    """The called end of a stream, for :class:`LinkConnection`."""
-
-    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        self._context = context
-
-    async def read(self) -> bytes | None:
-        """The next message; None at the end."""
-        data: object = await self._context.read()  # or gRPC's mark for the end
-        return data if isinstance(data, bytes) else None
-
-    async def write(self, data: bytes) -> None:
-        """Send a message."""
-        await self._context.write(data)

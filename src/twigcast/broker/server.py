@@ -25,7 +25,6 @@ from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import certificate_names, server_credentials
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
-from twigcast.broker.links import ContextStream
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.safety import check_safe
 from twigcast.broker.status import status
@@ -120,7 +119,7 @@ class Service:
             await self._abort(context, error)
         try:
             await broker.links.accept(
-                ContextStream(context),
+                context,
                 context.peer() or "",
                 lambda name: broker.access.require_link(principal, name),
             )

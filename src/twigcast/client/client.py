@@ -57,17 +57,19 @@ def connect(
     Raises ConnectionFailedError for an address or a file that cannot be right.
     """
     endpoint = Endpoint(address, token=token, ca=ca, certificate=certificate, key=key, tls=tls)
-    if not timeout > 0:
-        raise ValueError(f"timeout is a number of seconds above 0, not {timeout}")
-    if name is None:
-        name = f"{socket.gethostname()}/{os.getpid()}"
     return Client(endpoint, name=name, timeout=timeout, reconnect=reconnect)
 
 
 class Client:
     """A connection to a broker, made by :func:`connect`; belongs to one event loop."""
 
-    def __init__(self, endpoint: Endpoint, *, name: str, timeout: float, reconnect: bool) -> None:
+    def __init__(
+        self, endpoint: Endpoint, *, name: str | None, timeout: float, reconnect: bool
+    ) -> None:
+        if not timeout > 0:
+            raise ValueError(f"timeout is a number of seconds above 0, not {timeout}")
+        if name is None:
+            name = f"{socket.gethostname()}/{os.getpid()}"
         connection = Connection(endpoint, name=name, timeout=timeout, reconnect=reconnect)
         requests = Requests(connection)
         self._connection = connection

@@ -12,6 +12,7 @@ Iterables of documents are read on the caller's thread.  Several threads may use
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -21,8 +22,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from twigcast.client.advertising import Advertised, Promised
 from twigcast.client.asking import Asked
-from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions, connect
+from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions
 from twigcast.client.connection import log
+from twigcast.client.endpoints import Endpoint
 from twigcast.client.events import Document, Event
 from twigcast.client.failures import closed
 from twigcast.client.loop_thread import Handover, LoopThread
@@ -31,6 +33,7 @@ from twigcast.client.results import Documents
 from twigcast.client.subscribing import Subscription
 from twigcast.documents import Source
 from twigcast.errors import TwigcastError
+from twigcast.language import Pattern
 
 _Inner = TypeVar("_Inner")
 _Arguments = ParamSpec("_Arguments")
@@ -62,37 +65,28 @@ def _waiting(
     return wait
 
 
-def _asking(
-    method: Callable[Concatenate[Client, _Arguments], Asked],
-) -> Callable[Concatenate[_Sync[Client], _Arguments], SyncAsked]:
-    """The method of a twin whose result is a twin."""
-
-    @wraps(method)
-    def ask(
-        self: _Sync[Client], /, *arguments: _Arguments.args, **named: _Arguments.kwargs
-    ) -> SyncAsked:
-        return SyncAsked(method(self._inner, *arguments, **named), self._thread)
-
-    return ask
-
-
-def _connecting(connect: Callable[_Arguments, Client]) -> Callable[_Arguments, SyncClient]:
-    @wraps(connect, assigned=())
-    def connect_sync(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> SyncClient:
-        """Connect to a broker; ``with`` closes the client.  Arguments are those of ``connect``."""
-        client = connect(*arguments, **named)
-        thread = LoopThread()
-        try:
-            thread.run(client.open())
-        except BaseException:
-            thread.stop()
-            raise
-        return SyncClient(client, thread)
-
-    return connect_sync
-
-
-connect_sync = _connecting(connect)
+def connect_sync(
+    address: str | Iterable[str],
+    *,
+    token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    tls: bool = False,
+    name: str | None = None,
+    timeout: float = 10.0,
+    reconnect: bool = True,
+) -> SyncClient:
+    """Connect to a broker; ``with`` closes the client.  Arguments are those of ``connect``."""
+    endpoint = Endpoint(address, token=token, ca=ca, certificate=certificate, key=key, tls=tls)
+    client = Client(endpoint, name=name, timeout=timeout, reconnect=reconnect)
+    thread = LoopThread()
+    try:
+        thread.run(client.open())
+    except BaseException:
+        thread.stop()
+        raise
+    return SyncClient(client, thread)
 
 
 class _Closing:
@@ -275,8 +269,6 @@ class SyncClient(_Sync[Client], _Closing):
     forget = _waiting(Client.forget)
     queue_state = _waiting(Client.queue_state)
     status = _waiting(Client.status)
-    ask = _asking(Client.ask)
-    read_queue = _asking(Client.read_queue)
 
     def close(self) -> None:
         """Send what is still to be sent and end the connection; does nothing a second time."""
@@ -346,6 +338,22 @@ class SyncClient(_Sync[Client], _Closing):
     def advertise(self, promised: Promised = None, root: str | None = None) -> SyncAdvertised:
         """Advertise what this client publishes; see :meth:`Client.advertise`."""
         return SyncAdvertised(self._thread.run(self._inner.advertise(promised, root)), self._thread)
+
+    def ask(
+        self,
+        expression: str | Pattern,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        limit: int = 0,
+        since: datetime | timedelta | None = None,
+    ) -> SyncAsked:
+        """The stored documents that match, newest first; see :meth:`Client.ask`."""
+        asked = self._inner.ask(expression, namespaces=namespaces, limit=limit, since=since)
+        return SyncAsked(asked, self._thread)
+
+    def read_queue(self, durable: str, first: int, last: int) -> SyncAsked:
+        """The documents in the queue of a durable subscription from ``first`` to ``last``."""
+        return SyncAsked(self._inner.read_queue(durable, first, last), self._thread)
 
 
 def _size(document: object) -> int:
