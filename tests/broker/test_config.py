@@ -128,7 +128,7 @@ def test_every_strategy_can_be_chosen(tmp_path: Path, name: str) -> None:
     assert read(tmp_path, f'strategy = "{name}"').strategy == name
 
 
-def test_anonymous_access_that_is_not_mentioned_is_told_from_none(tmp_path: Path) -> None:
+def test_anonymous_access_that_is_not_mentioned_differs_from_none(tmp_path: Path) -> None:
     assert read(tmp_path, "[access]").access.anonymous is None
     assert read(tmp_path, "[access]\nanonymous = []").access.anonymous == frozenset()
 

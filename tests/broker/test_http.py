@@ -380,7 +380,7 @@ def test_the_page_loads_nothing_from_elsewhere() -> None:
     run(main)
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_reported() -> None:
     async def main() -> None:
         async with serving() as (running, _):
             assert running.http is not None

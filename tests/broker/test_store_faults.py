@@ -254,7 +254,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path, broker="home")
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StoreError, match="Not a directory"):
         Store.open(tmp_path / "file" / "store", broker="home")

@@ -268,9 +268,9 @@ def _check(connection: sqlite3.Connection, path: Path, broker: str) -> None:
     if path.stat().st_size < expected:
         raise _damaged(path, "its end is missing")
     for table in _SMALL_TABLES:
-        (verdict,) = connection.execute(f"PRAGMA quick_check('{table}')").fetchone()
-        if verdict != "ok":
-            raise _damaged(path, f"table {table}: {verdict}")
+        (problem,) = connection.execute(f"PRAGMA quick_check('{table}')").fetchone()
+        if problem != "ok":
+            raise _damaged(path, f"table {table}: {problem}")
     connection.execute("SELECT * FROM documents ORDER BY number DESC LIMIT 1").fetchall()
     connection.execute("SELECT * FROM documents ORDER BY number LIMIT 1").fetchall()
 
