@@ -290,7 +290,7 @@ def test_documents_are_published_by_those_who_may(name: str, document: str) -> N
     assert found == ("" if document in MAY_PUBLISH[name] else "not-allowed")
 
 
-def test_a_refused_document_is_told_why() -> None:
+def test_a_document_is_refused_with_the_reason() -> None:
     access = Access(CONFIG)
     agency, wire = known(access, "agency"), known(access, "wire")
     with pytest.raises(AccessError, match=r"the root alert, only with Q\{urn:x\}alert, nitf;"):
@@ -309,7 +309,7 @@ def test_a_refused_document_is_told_why() -> None:
     assert error.value.code == "unauthenticated"
 
 
-def test_what_is_no_document_is_told_so_where_it_has_to_be_read() -> None:
+def test_what_is_no_document_is_refused_where_it_has_to_be_read() -> None:
     access = Access(CONFIG)
     for name, content in product(("agency", "wire"), (b"", b"text", b"<a", b"<p:a/>")):
         with pytest.raises(DocumentError):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from config_files import HASH, LISTS, NEWS, SECTIONS, written
+from folders import ROOT
 
-from twigcast.broker import config as config_module
 from twigcast.broker.config import (
     AccessConfig,
     BrokerConfig,
@@ -21,10 +20,9 @@ from twigcast.broker.config import (
     RuleConfig,
     StoreConfig,
     TlsConfig,
-    cautions,
-    check_safe,
     read_config,
 )
+from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.tokens import hash_token, new_token
 from twigcast.errors import ConfigError
 from twigcast.routing import STRATEGIES
@@ -51,8 +49,9 @@ def refused(folder: Path, text: str) -> ConfigError:
 
 
 def documented() -> str:
-    lines = (config_module.__doc__ or "").partition("::\n\n")[2].partition("\n\nFiles are")[0]
-    return textwrap.dedent(lines)
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    return str(block)
 
 
 # --- what is read ----------------------------------------------------------------------------
@@ -63,7 +62,7 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeff# nothing") == BrokerConfig()
 
 
-def test_the_example_of_the_module_is_read_as_it_says(tmp_path: Path) -> None:
+def test_the_example_of_the_page_is_read_as_it_says(tmp_path: Path) -> None:
     (tmp_path / "paris.token").write_text("twc_shown\n", encoding="utf-8")
     (tmp_path / "desk-7.hashes").write_text(
         f"# old\n{HASH}\n\n  # new\n{OTHER_HASH}\n", encoding="utf-8"
@@ -129,7 +128,7 @@ def test_every_strategy_can_be_chosen(tmp_path: Path, name: str) -> None:
     assert read(tmp_path, f'strategy = "{name}"').strategy == name
 
 
-def test_anonymous_access_that_is_not_mentioned_is_told_from_none(tmp_path: Path) -> None:
+def test_anonymous_access_that_is_not_mentioned_differs_from_none(tmp_path: Path) -> None:
     assert read(tmp_path, "[access]").access.anonymous is None
     assert read(tmp_path, "[access]\nanonymous = []").access.anonymous == frozenset()
 

@@ -17,10 +17,9 @@ from twigcast.broker.config import (
     BrokerConfig,
     LimitsConfig,
     Permission,
-    cautions,
-    check_safe,
     read_config,
 )
+from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.tokens import hash_token
 from twigcast.errors import ConfigError
 from twigcast.routing import STRATEGIES

@@ -84,7 +84,7 @@ async def ask(config: BrokerConfig, port: int, server_name: str = "") -> str:
     async with grpc.aio.secure_channel(f"127.0.0.1:{port}", credentials, options) as channel:
         method: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]
         method = channel.unary_unary("/test.Names/Ask")
-        answer = await method(b"", timeout=10)
+        answer = await method(b"", timeout=30)
     return answer.decode()
 
 

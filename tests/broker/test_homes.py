@@ -28,7 +28,7 @@ def test_what_covers_others_stands_for_them() -> None:
     assert homes.own_count == 1
 
 
-def test_a_change_that_nets_to_nothing_is_not_told() -> None:
+def test_a_change_that_nets_to_nothing_is_not_sent() -> None:
     homes = Homes("rome", "e", 0)
     homes.change_own(1, {"1": A})
     assert homes.change_own(2, {"2": A}, ["1"]) is None

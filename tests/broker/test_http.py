@@ -240,7 +240,7 @@ def test_status_topology_links_and_metrics(tmp_path: Path) -> None:
                     "documents_filtered_total": 1,
                     "table_subscriptions": 3,
                     "table_patterns": 2,
-                    'table_told{neighbour="there"}': 1,
+                    'table_sent{neighbour="there"}': 1,
                     "durable_expressions": 1,
                     "durable_patterns": 1,
                     "clients": 3,
@@ -380,7 +380,7 @@ def test_the_page_loads_nothing_from_elsewhere() -> None:
     run(main)
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_reported() -> None:
     async def main() -> None:
         async with serving() as (running, _):
             assert running.http is not None
@@ -395,22 +395,24 @@ def test_a_port_that_is_taken_is_told() -> None:
     run(main)
 
 
-def test_the_port_listens_where_it_says_and_stops_quickly() -> None:
+def test_the_port_listens_where_it_says_and_stops_without_its_grace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("twigcast.broker.http.api._GRACE", 600)
+
     async def main() -> None:
         config = BrokerConfig(listen="127.0.0.1:0", http="localhost:0")
         running = await start_server(config)
         assert running.http is not None
         url = f"http://{running.http.address}"
         assert url.startswith("http://localhost:")
-        async with httpx.AsyncClient(timeout=10) as client:
+        async with httpx.AsyncClient(timeout=30) as client:
             assert (await client.get(f"{url}/health")).status_code == 200
             async with subscribed(
                 httpx_client := httpx.AsyncClient(base_url=url), xpath="//a"
             ) as events:
-                loop = asyncio.get_running_loop()
-                began = loop.time()
-                await running.close()
-                assert loop.time() - began < 3
+                async with asyncio.timeout(30):
+                    await running.close()
                 assert await events.next() is None
             await httpx_client.aclose()
             with pytest.raises(httpx.ConnectError):

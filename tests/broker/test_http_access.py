@@ -229,7 +229,7 @@ def test_certificates_say_who_calls(tmp_path: Path) -> None:
             for certificate, status in ((desk, 200), (other, 401)):
                 context = ssl.create_default_context(cafile=str(authority.certificate))
                 context.load_cert_chain(certificate.certificate, certificate.key)
-                async with httpx.AsyncClient(base_url=url, verify=context, timeout=10) as client:
+                async with httpx.AsyncClient(base_url=url, verify=context, timeout=30) as client:
                     assert (await client.get("/health")).status_code == 200
                     answer = await client.post("/v1/publish", content=b"<a/>")
                     assert answer.status_code == status
@@ -239,7 +239,7 @@ def test_certificates_say_who_calls(tmp_path: Path) -> None:
                             assert (await events.document()).data["sequence"] == 1
                         assert running.broker.durables["d"].owner == "the desk"
             context = ssl.create_default_context(cafile=str(authority.certificate))
-            async with httpx.AsyncClient(base_url=url, verify=context, timeout=10) as client:
+            async with httpx.AsyncClient(base_url=url, verify=context, timeout=30) as client:
                 with pytest.raises(httpx.TransportError):
                     await client.get("/health")
 

@@ -185,7 +185,7 @@ def test_whoever_waits_to_be_asked_is_refused_before_it_sends() -> None:
                 b"POST /v1/publish HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\n"
                 b"Content-Length: 100000000\r\n\r\n"
             )
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
             assert head.startswith(b"HTTP/1.1 413")
             assert b"connection: close" in head.lower()
             writer.close()
@@ -203,7 +203,7 @@ def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) 
             host, _, port = running.http.address.rpartition(":")
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(b"POST /v1/publish HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\n<a")
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
             assert head.startswith(b"HTTP/1.1 408")
             writer.close()
             await writer.wait_closed()
@@ -238,7 +238,7 @@ def test_the_pace_of_a_publisher_counts_over_its_requests() -> None:
             began = loop.time()
             for _ in range(30):  # the first twenty are free
                 assert (await client.post("/v1/publish", content=b"<a/>")).status_code == 200
-            assert 0.3 < loop.time() - began < 5
+            assert 0.3 < loop.time() - began < 20
             assert len(running.service.sessions) == 1
 
     run(main)

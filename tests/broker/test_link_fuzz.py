@@ -257,7 +257,7 @@ async def still_serves(running: RunningBroker) -> None:
         everything = client.subscribe("/a")
         await everything.ready()
         await client.publish("<a/>")
-        await asyncio.wait_for(anext(everything), 10)
+        await asyncio.wait_for(anext(everything), 30)
 
 
 def test_a_recorded_call_is_not_a_link() -> None:

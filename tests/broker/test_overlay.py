@@ -74,7 +74,7 @@ def test_a_schema_is_advertised_across_the_overlay() -> None:
     asyncio.run(scenario())
 
 
-def test_covering_keeps_what_is_told_small() -> None:
+def test_covering_keeps_what_is_sent_small() -> None:
     async def scenario() -> None:
         async with overlay_of(CHAIN) as brokers, connect(brokers["c"].address) as client:
             many = client.subscribe({str(each): f"/a/b{each}" for each in range(600)})

@@ -159,7 +159,8 @@ def test_the_store_of_another_broker_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("PRAGMA user_version = 2", "newer"),
+        ("PRAGMA user_version = 3", "newer"),
+        ("PRAGMA user_version = 1", "older"),
         ("PRAGMA application_id = 5", "something else"),
         ("DROP TABLE received", "no such table"),
         ("DELETE FROM facts WHERE name = 'broker'", "missing"),
@@ -253,7 +254,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         Store.open(tmp_path, broker="home")
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StoreError, match="Not a directory"):
         Store.open(tmp_path / "file" / "store", broker="home")

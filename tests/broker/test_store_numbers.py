@@ -158,7 +158,7 @@ def test_gaps_between_numbers_cost_nothing(tmp_path: Path) -> None:
 
     with_store(tmp_path, use)
     with_store(tmp_path, look)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 def test_places_are_contiguous_after_plain_restarts(tmp_path: Path) -> None:

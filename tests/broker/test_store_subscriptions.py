@@ -131,7 +131,7 @@ def change(folder: Path, statement: str) -> None:
 # ---- what was missed -----------------------------------------------------------------------------
 
 
-def test_it_is_kept_of_how_much_a_consumer_was_told(tmp_path: Path) -> None:
+def test_how_many_missed_documents_were_reported_is_kept(tmp_path: Path) -> None:
     async def miss(store: Store) -> None:
         store.put_durable("news", "ann", {})
         for number in range(1, 6):
@@ -148,16 +148,16 @@ def test_it_is_kept_of_how_much_a_consumer_was_told(tmp_path: Path) -> None:
     async def tell_too_much(store: Store) -> None:
         await store.note_missed_reported("news", 2**63 - 1)
 
-    def told() -> tuple[int, int]:
+    def reported() -> tuple[int, int]:
         (news,) = with_store(tmp_path, durables)
         return news.missed, news.missed_reported
 
     with_store(tmp_path, miss, Retention(age=1.0))
-    assert told() == (4, 0)
+    assert reported() == (4, 0)
     with_store(tmp_path, tell)
-    assert told() == (4, 3)
+    assert reported() == (4, 3)
     with_store(tmp_path, tell_too_much)
-    assert told() == (4, 4)
+    assert reported() == (4, 4)
 
 
 def test_a_subscription_of_the_same_name_has_missed_nothing(tmp_path: Path) -> None:

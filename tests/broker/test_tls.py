@@ -182,7 +182,7 @@ def test_links_with_certificates(papers: Path, tmp_path: Path) -> None:
                     await desk.ready()
                     await until(lambda: first.broker.router.table_size == 1)
                     await publisher.publish("<a/>")
-                    await asyncio.wait_for(anext(desk), 10)
+                    await asyncio.wait_for(anext(desk), 30)
                     assert second.broker.durables["d"].owner == "desk-7"
             finally:
                 await second.close()

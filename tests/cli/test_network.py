@@ -72,10 +72,10 @@ def test_each_broker_sees_the_whole_overlay(network: LocalNetwork) -> None:
     assert network.running == tuple("abcd")
     assert len(set(network.addresses.values())) == 4
     for name in "abcd":
-        told = network.status(name)
-        assert told is not None
-        assert told["broker"] == name
-        assert told["topology"] == {
+        status = network.status(name)
+        assert status is not None
+        assert status["broker"] == name
+        assert status["topology"] == {
             "a": {"b": 2.5, "c": 1.0},
             "b": {"a": 2.5, "c": 1.0},
             "c": {"a": 1.0, "b": 1.0, "d": 1.0},
@@ -98,9 +98,9 @@ def test_a_broker_that_is_killed_comes_back_where_it_was(network: LocalNetwork) 
     assert network.running == ("a", "c", "d")
     assert not is_served(before[0])
     network.wait_until_whole(PATIENCE)
-    told = network.status("d")
-    assert told is not None
-    assert "b" not in told["topology"]["c"]
+    status = network.status("d")
+    assert status is not None
+    assert "b" not in status["topology"]["c"]
     assert network.take_died() == ()
     with pytest.raises(NetworkError, match=r"b was ended by SIGKILL; start it again"):
         network.kill("b")
@@ -120,7 +120,7 @@ def test_a_broker_that_is_killed_comes_back_where_it_was(network: LocalNetwork) 
         assert event.content == b"<kept/>"
 
 
-def test_a_broker_that_dies_is_told_of_once(network: LocalNetwork) -> None:
+def test_a_broker_that_dies_is_reported_once(network: LocalNetwork) -> None:
     os.kill(network.processes["d"].pid, signal.SIGSEGV)
     network.processes["d"].wait(PATIENCE)
     (died,) = network.take_died()
@@ -199,9 +199,9 @@ def test_a_network_is_up_until_ctrl_c(tmp_path: Path) -> None:
         os.kill(second["pid"], signal.SIGKILL)
         running.until(lambda: "error: b2 was ended by SIGKILL" in running.errors)
         assert "link to b1 is up" in running.errors
-        told = "to bring it back: "
-        running.until(lambda: running.errors.partition(told)[2].endswith("\n"))
-        words = shlex.split(running.errors.partition(told)[2])
+        remedy = "to bring it back: "
+        running.until(lambda: running.errors.partition(remedy)[2].endswith("\n"))
+        words = shlex.split(running.errors.partition(remedy)[2])
         assert words[:2] == ["twigcast", "broker"]
         with command(tmp_path, *words[1:], "--json") as again:
             again.until(again.json_lines)
@@ -272,8 +272,8 @@ def test_status_shows_what_brokers_know(network: LocalNetwork) -> None:
         # The neighbour that calls has no address to be found at.
         assert {row[2] for row in rows[6:11]} <= {"127.0.0.1", *network.addresses.values()}
         assert "127.0.0.1" in {row[2] for row in rows[6:11]}
-        told = CliRunner().invoke(app, ["network", "status", "--json", *asked])
-        found = [json.loads(line) for line in told.stdout.splitlines()]
+        status = CliRunner().invoke(app, ["network", "status", "--json", *asked])
+        found = [json.loads(line) for line in status.stdout.splitlines()]
         assert [(each["broker"], each["address"]) for each in found] == list(
             zip("ac", addresses, strict=True)
         )
@@ -322,14 +322,14 @@ def test_status_of_much_fits_a_terminal() -> None:
     queue: dict[str, Any] = {"name": "desk-of-the-editor", "owner": "editor", "attached": True}
     queue |= {"expressions": {str(n): f"//story[{n}]/p" for n in range(9)}}
     queue |= {"last": 1_234_567, "waiting": 123_456, "missed": 12_345}
-    told: dict[str, Any] = {"broker": "constantinople-1", "address": "broker.example.org:7400"}
-    told |= {"uptime_seconds": 90_000.0, "clients": 1234, "owed": {"smyrna": 1_234_567}}
-    told |= {"documents": dict.fromkeys(("in", "out", "forwarded"), 123_456_789)}
-    told |= {"tables": {"patterns": 1_234_567, "told": 1_234_567}, "homes": {}, "problems": {}}
-    told |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
-    told |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
+    status: dict[str, Any] = {"broker": "constantinople-1", "address": "broker.example.org:7400"}
+    status |= {"uptime_seconds": 90_000.0, "clients": 1234, "owed": {"smyrna": 1_234_567}}
+    status |= {"documents": dict.fromkeys(("in", "out", "forwarded"), 123_456_789)}
+    status |= {"tables": {"patterns": 1_234_567, "sent": 1_234_567}, "homes": {}, "problems": {}}
+    status |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
+    status |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
     console = Console(width=80, file=io.StringIO())
-    console.print(_shown([told]))
+    console.print(_shown([status]))
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     rows_of(shown)
@@ -343,9 +343,9 @@ def test_status_of_much_fits_a_terminal() -> None:
 
 
 def links_of(network: LocalNetwork, name: str) -> list[str]:
-    told = network.status(name)
-    assert told is not None
-    return [link["broker"] for link in told["links"]]
+    status = network.status(name)
+    assert status is not None
+    return [link["broker"] for link in status["links"]]
 
 
 def test_status_of_brokers_that_are_away(network: LocalNetwork) -> None:

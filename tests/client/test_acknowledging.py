@@ -17,7 +17,7 @@ def told(acknowledgements: Acknowledgements) -> set[int]:
     return heard
 
 
-def test_in_order_only_the_prefix_is_told() -> None:
+def test_in_order_only_the_prefix_is_sent() -> None:
     acknowledgements = Acknowledgements(0)
     for sequence in range(1, 101):
         acknowledgements.add(sequence)
@@ -25,7 +25,7 @@ def test_in_order_only_the_prefix_is_told() -> None:
     assert not acknowledgements.waiting
 
 
-def test_beyond_a_gap_they_are_told_one_by_one_until_it_closes() -> None:
+def test_beyond_a_gap_they_are_sent_one_by_one_until_it_closes() -> None:
     acknowledgements = Acknowledgements(10)
     acknowledgements.add(13)
     acknowledgements.add(12)
@@ -59,7 +59,7 @@ def test_many_single_ones_take_several_messages() -> None:
     assert sizes == [10_000, 10_000, 5_000]
 
 
-def test_what_is_acknowledged_already_is_not_told() -> None:
+def test_what_is_acknowledged_already_is_not_sent() -> None:
     acknowledgements = Acknowledgements(10)
     acknowledgements.add(4)
     assert not acknowledgements.waiting

@@ -111,7 +111,8 @@ def test_a_channel_that_is_replaced_cancels_nobody() -> None:
 
 def test_a_broker_that_does_not_answer_in_time() -> None:
     async def story() -> None:
-        async with broker() as scripted, connect(scripted.address, timeout=0.3) as client:
+        async with broker() as scripted, connect(scripted.address) as client:
+            client._connection.timeout = 0.3
             scripted.tells_status = False
             with pytest.raises(ConnectionFailedError, match=r"within 0\.3 seconds"):
                 await client.status()

@@ -21,7 +21,7 @@ from twigcast.errors import ConnectionFailedError, NetworkError, RefusedError
 
 
 async def take(subscription: Subscription, count: int) -> list[Event]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return [await anext(subscription) for _ in range(count)]
 
 

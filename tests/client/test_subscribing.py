@@ -30,7 +30,7 @@ def delivery(number: int, sequence: int = 0) -> messages.Delivery:
 
 
 async def take(subscription: Subscription, count: int) -> list[Event]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return [await anext(subscription) for _ in range(count)]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from certificates import make_authority, make_certificate
 from folders import ROOT
 from live_brokers import one_broker, until
 
-from twigcast.broker import BrokerConfig, StoreConfig, check_safe, config, read_config
+from twigcast.broker import BrokerConfig, StoreConfig, check_safe, read_config
 from twigcast.client import connect
 
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -61,13 +60,6 @@ def test_the_configuration_on_the_page_is_one(tmp_path: Path) -> None:
     check_safe(read)
     assert read.name == "rome"
     assert read.store.folder == Path("/var/lib/twigcast")
-
-
-def test_the_page_of_the_configuration_has_what_its_module_says() -> None:
-    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    told = textwrap.dedent(config.__doc__ or "")
-    assert textwrap.indent(block, "    ", lambda line: bool(line.strip())) in told
 
 
 def test_the_first_program_of_the_readme_works(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from folders import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from twigcast.errors import OverlayError, SubscriptionWarning
 from twigcast.language import parse
-from twigcast.routing import network_file
 from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING
@@ -45,11 +44,12 @@ def only_client(folder: Path, text: str) -> ClientPlan:
 # --- what is read ----------------------------------------------------------------------------
 
 
-def test_the_example_of_the_module_is_read_as_it_says(tmp_path: Path) -> None:
-    lines = (network_file.__doc__ or "").partition("::\n\n")[2].partition("\n\nFiles are")[0]
+def test_the_example_of_the_page_is_read_as_it_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "routing.md").read_text(encoding="utf-8")
+    text = page.partition("## Network files")[2].partition("```toml\n")[2].partition("```")[0]
     (tmp_path / "news.dtd").write_text(DTD, encoding="utf-8")
     (tmp_path / "desk8.txt").write_text("sport\t//sport\n//news\n", encoding="utf-8")
-    plan = read(tmp_path, textwrap.dedent(lines))
+    plan = read(tmp_path, text)
     assert plan.strategy == Strategy()
     assert list(plan.overlay) == ["london", "paris", "rome"]
     assert plan.overlay.links == {

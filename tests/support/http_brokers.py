@@ -15,7 +15,7 @@ from live_brokers import one_broker
 
 from twigcast.broker import BrokerConfig, RunningBroker
 
-TIMEOUT = 15.0
+TIMEOUT = 45.0
 
 
 @asynccontextmanager
@@ -42,7 +42,7 @@ def run(main: Callable[[], Awaitable[None]]) -> None:
     """Run a test's coroutine, for not too long."""
 
     async def bounded() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await main()
 
     asyncio.run(bounded())

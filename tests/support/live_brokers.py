@@ -15,7 +15,11 @@ from twigcast.client import Event, Subscription
 QUICK = HeartbeatConfig(interval=0.2, suspect_after=1.0)
 
 
-async def until(holds: Callable[[], object], seconds: float = 15.0) -> None:
+PATIENCE = 45.0
+"""Seconds within which something comes, also on a machine that does much else."""
+
+
+async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Wait for something that is about to happen; fail if it does not."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not holds():
@@ -46,6 +50,7 @@ async def overlay_of(
     folder: Path | None = None,
     *,
     strategy: str = "covering",
+    heartbeat: HeartbeatConfig = QUICK,
 ) -> AsyncIterator[dict[str, RunningBroker]]:
     """Brokers by name; the second of each pair calls the first.  All are linked to begin with."""
     pairs = list(links)
@@ -58,7 +63,7 @@ async def overlay_of(
                     name=name,
                     listen="127.0.0.1:0",
                     strategy=strategy,
-                    heartbeat=QUICK,
+                    heartbeat=heartbeat,
                     links=tuple(LinkConfig(running[each].address) for each in calls),
                     store=StoreConfig(None if folder is None else folder / name, sync="normal"),
                 )
@@ -83,4 +88,4 @@ def tables(brokers: Iterable[RunningBroker]) -> Sequence[int]:
 
 async def take(subscription: Subscription, count: int) -> list[Event]:
     """The next events, or a failure if they do not come."""
-    return [await asyncio.wait_for(anext(subscription), 15) for _ in range(count)]
+    return [await asyncio.wait_for(anext(subscription), PATIENCE) for _ in range(count)]

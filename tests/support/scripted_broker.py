@@ -377,14 +377,14 @@ async def _stop(scripted: ScriptedBroker) -> None:
         await asyncio.gather(*others, return_exceptions=True)
 
 
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait for something to come true, and fail if it does not."""
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.005)
 
 
-def run(story: Callable[[], Awaitable[None]], seconds: float = 20.0) -> None:
+def run(story: Callable[[], Awaitable[None]], seconds: float = 60.0) -> None:
     """Run a test on an event loop, in bounded time; a closed client leaves no task behind."""
 
     async def main() -> None:

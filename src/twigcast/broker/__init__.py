@@ -35,11 +35,10 @@ from twigcast.broker.config import (
     LinkConfig,
     PrincipalConfig,
     StoreConfig,
-    cautions,
-    check_safe,
     read_config,
 )
 from twigcast.broker.local_network import LocalNetwork
+from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.server import RunningBroker, run, start_server
 
 __all__ = [

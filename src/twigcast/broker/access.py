@@ -34,7 +34,7 @@ from functools import lru_cache
 from hmac import compare_digest
 from typing import Final
 
-from twigcast.broker.config_sections import (
+from twigcast.broker.config import (
     ANONYMOUS,
     EVERYTHING,
     BrokerConfig,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -35,10 +35,7 @@ from twigcast.broker.metrics import Metrics
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.broker.store import Store, StoredDocument
-from twigcast.broker.subscriptions import (
-    DurableSubscription,
-    EphemeralSubscription,
-)
+from twigcast.broker.subscriptions import DurableSubscription, EphemeralSubscription
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, SubscriptionError
 from twigcast.language import LanguageLimits, Pattern, read_expression
@@ -238,7 +235,7 @@ class Broker:
 
     async def ask(
         self, pattern: Pattern, limit: int, since: int
-    ) -> AsyncIterator[tuple[list[StoredDocument], int]]:
+    ) -> AsyncGenerator[tuple[list[StoredDocument], int], None]:
         """The stored documents that match, newest first, and how many were looked at so far."""
         store = self.keeper.require_store()
         matcher = Matcher(limits=self.document_limits)

@@ -1,116 +1,431 @@
-"""The configuration of a broker: a TOML file, or flags, to one value that makes sense.
+"""The configuration of a broker: a dataclass for each section of its TOML file.
 
-    file ──twigcast.tables──► config_sections.BrokerConfig ──► check_safe
-           types, known keys  ranges, what goes together       open doors
+    file ──twigcast.tables──► BrokerConfig ──────────────► safety.check_safe
+           types, known keys  ranges, what goes together   open doors
 
-Everything that may stand in a file, with its default where it has one::
-
-    name = "rome"                      # derived from listen if absent
-    listen = "127.0.0.1:7400"          # port 0: the system chooses
-    http = ""                          # "127.0.0.1:7480", say; none if empty
-    strategy = "covering"              # as all brokers of the network
-
-    [[links]]
-    address = "paris.example:7400"
-    cost = 1.0
-    server_name = "paris"              # to whom its certificate is made out; the host if absent
-    token_file = "paris.token"         # what this broker shows there, the token itself
-
-    [store]
-    folder = ""                        # nothing is kept if empty
-    keep = "durable"                   # or "all", so that documents can be asked
-    sync = "full"                      # or "normal": quicker, but a loss of power costs documents
-    retention_age = "7d"
-    acknowledged_age = "1h"
-    retention_size = "10GB"
-
-    [limits]
-    document_bytes = "4MB"
-    message_bytes = "4MB"
-    clients = 10_000
-    subscriptions_per_client = 1_000
-    expressions_per_client = 10_000
-    expression_length = 4_000
-    expression_steps = 200
-    queue_memory = "250kB"             # of one ephemeral subscription
-    queue_disk = "64MB"
-    publications_per_second = 0        # of one client; 0: no limit
-    advertisements_per_client = 100
-    window = 1_024
-
-    [tls]
-    certificate = "rome.pem"           # no TLS if absent
-    key = "rome.key"
-    ca = "authority.pem"               # who vouches for other brokers, and for clients
-    require_client_certificate = true  # false if absent
-
-    [heartbeat]
-    interval = 1.0
-    suspect_after = 3.0
-
-    [access]
-    anonymous = ["subscribe"]          # what clients without credentials may do
-    insecure = false                   # true opens a broker to the network to everybody
-
-    [[principals]]
-    name = "desk-7"
-    token = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-    token_file = "desk-7.hashes"       # a hash a line: an old token and a new one, say
-    certificate = "desk-7.example"     # the common name
-
-    [[rules]]
-    who = "desk-*"
-    allow = ["publish", "subscribe", "ask", "advertise", "link", "administer"]
-    roots = ["nitf", "Q{urn:x}alert"]  # of what they publish; anything if absent
-    durable = ["desk-*"]               # names of durable subscriptions; any if absent
-    brokers = ["rome-*"]               # as whom they may link; their own name if absent
-
-    [[rules]]
-    who = "agency"
-    allow = ["publish"]
-    schemas = ["news.dtd", { dtd = "nitf.dtd", root = "nitf" }]
-
-Files are relative to the configuration file.  Durations are numbers of seconds or texts with
-``ms``, ``s``, ``m``, ``h``, ``d``, ``w``; sizes are numbers of bytes or texts with ``kB``, ``MB``,
-``GB``, ``TB`` (thousands) or ``KiB``, ``MiB``, ``GiB``, ``TiB``.  What rules mean is in
+Sections are made by :func:`read_config` or from flags, and check themselves, whoever made them.  A
+mistake is a :class:`~twigcast.errors.ConfigError` with the key.  Durations are in seconds, sizes in
+bytes.  ``docs/configuration.md`` shows every key; what rules mean is in
 :mod:`twigcast.broker.access`.
+
+Annotations say what stands in a file.  Links and principals are written in another form, since
+their tokens stand in files: ``_LinkEntry`` and ``_PrincipalEntry``.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
 
 from twigcast.broker.addresses import Address
-from twigcast.broker.config_sections import (
-    AccessConfig,
-    BrokerConfig,
-    HeartbeatConfig,
-    LimitsConfig,
-    LinkConfig,
-    Permission,
-    PrincipalConfig,
-    RuleConfig,
-    StoreConfig,
-    TlsConfig,
-)
-from twigcast.errors import ConfigError
-from twigcast.tables import read_file
+from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
+from twigcast.documents import ExpandedName
+from twigcast.errors import ConfigError, SchemaError
+from twigcast.language import NAME
+from twigcast.routing import Strategy
+from twigcast.schema import Schema
+from twigcast.tables import Duration, Size, Text, read_file, show
 
-__all__ = [
-    "AccessConfig",
-    "BrokerConfig",
-    "HeartbeatConfig",
-    "LimitsConfig",
-    "LinkConfig",
-    "Permission",
-    "PrincipalConfig",
-    "RuleConfig",
-    "StoreConfig",
-    "TlsConfig",
-    "cautions",
-    "check_safe",
-    "read_config",
-]
+_NAME: Final = re.compile(r"[\w.-]{1,100}")
+_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({NAME})")
+_MOST_COUNT: Final = 2**31 - 1
+_MOST_MESSAGE: Final = 2_000_000_000  # gRPC counts the bytes of a message in 31 bits
+
+ANONYMOUS: Final = "anonymous"
+"""The name of clients without credentials."""
+
+
+class Permission(Enum):
+    """What a client may be allowed to do."""
+
+    PUBLISH = "publish"
+    SUBSCRIBE = "subscribe"
+    ASK = "ask"
+    ADVERTISE = "advertise"
+    LINK = "link"
+    ADMINISTER = "administer"
+
+
+EVERYTHING: Final = frozenset(Permission)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConfig:
+    """A neighbour to call.
+
+    ``server_name`` is what its certificate is made out to, where that is not the host of the
+    address; ``token`` is what this broker shows there.
+    """
+
+    address: str
+    cost: float = 1.0
+    server_name: str = ""
+    token: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if _address("address", self.address).port == 0:
+            _refuse("address", "port 0 is no port to call; write that at which the other listens")
+        if not 0 < self.cost < inf:
+            _refuse("cost", f"{self.cost} is no cost; write a number above 0")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig").strip()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}; write the path of a file") from None
+    except UnicodeDecodeError:
+        raise ConfigError(
+            f"{path}: this is not UTF-8 text; write the path of another file"
+        ) from None
+
+
+def _read_token(path: Path | None) -> str:
+    token = "" if path is None else _read_text(path)
+    if path and not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise ConfigError("there is no token in that file; write one, in one line")
+    return token
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkEntry:
+    address: str
+    cost: float = 1.0
+    server_name: str = ""
+    token_file: Annotated[str, _read_token] = field(default="", repr=False)
+
+
+def _link(entry: _LinkEntry) -> LinkConfig:
+    return LinkConfig(entry.address, entry.cost, entry.server_name, entry.token_file)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """Where documents are kept, which, and for how long; without a folder, none are.
+
+    ``keep`` is ``durable`` for those that durable subscriptions want, or ``all`` for all that are
+    published here too, so that they can be asked.  With ``sync`` ``full`` an acknowledged document
+    survives a loss of power, with ``normal`` only the end of the process.
+    """
+
+    folder: Path | None = None
+    keep: str = "durable"
+    sync: str = "full"
+    retention_age: Duration = 7 * 86_400.0
+    acknowledged_age: Duration = 3_600.0
+    retention_size: Size = 10_000_000_000
+
+    def __post_init__(self) -> None:
+        _require_one_of("store.keep", self.keep, ("durable", "all"))
+        _require_one_of("store.sync", self.sync, ("full", "normal"))
+        _require_above_zero("store.retention_age", self.retention_age)
+        _require_above_zero("store.retention_size", self.retention_size)
+        if self.acknowledged_age < 0:
+            _refuse("store.acknowledged_age", "an age is not below 0; write 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsConfig:
+    """The most of each thing; ``publications_per_second`` is for each client, 0 for no limit."""
+
+    document_bytes: Size = 4_000_000
+    message_bytes: Size = 4_000_000
+    clients: int = 10_000
+    subscriptions_per_client: int = 1_000
+    expressions_per_client: int = 10_000
+    expression_length: int = 4_000
+    expression_steps: int = 200
+    queue_memory: Size = 250_000
+    queue_disk: Size = 64_000_000
+    publications_per_second: float = 0.0
+    advertisements_per_client: int = 100
+    window: int = 1_024
+
+    def __post_init__(self) -> None:
+        for name in COUNTS:
+            value: int = getattr(self, name)
+            if not 1 <= value <= _MOST_COUNT:
+                _refuse(f"limits.{name}", f"{value} is out of range; write 1 to {_MOST_COUNT:,}")
+        for name in ("document_bytes", "message_bytes", "queue_memory"):
+            _require_above_zero(f"limits.{name}", getattr(self, name))
+        if self.message_bytes > _MOST_MESSAGE:
+            _refuse("limits.message_bytes", "no message can be as large; write 2GB or less")
+        if self.document_bytes > self.message_bytes:
+            _refuse(
+                "limits.document_bytes",
+                f"a document of {self.document_bytes:,} bytes does not fit into a message of "
+                f"{self.message_bytes:,}; raise message_bytes, or lower this",
+            )
+        for name, most in (("expression_length", 20_000), ("expression_steps", 500)):
+            if getattr(self, name) > most:
+                _refuse(f"limits.{name}", f"links carry no more; write {most:,} or less")
+        if self.queue_disk < 0:
+            _refuse("limits.queue_disk", "a size is not below 0; write 0 or more")
+        if not 0 <= self.publications_per_second < inf:
+            _refuse("limits.publications_per_second", "write a number, or 0 for no limit")
+
+
+COUNTS: Final = (
+    "clients",
+    "subscriptions_per_client",
+    "expressions_per_client",
+    "expression_length",
+    "expression_steps",
+    "advertisements_per_client",
+    "window",
+)
+"""The limits that are neither sizes nor rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsConfig:
+    """Files in PEM form: the broker's certificate, its key, and the authority that it trusts.
+
+    The authority signs the certificates of other brokers and, where clients must show one, theirs.
+    """
+
+    certificate: Path | None = None
+    key: Path | None = None
+    ca: Path | None = None
+    require_client_certificate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.certificate is not None and self.key is None:
+            _refuse("tls.key", "a certificate is of no use without its key; name the key's file")
+        if self.key is not None and self.certificate is None:
+            _refuse("tls.certificate", "a key is of no use without its certificate; name its file")
+        if self.require_client_certificate:
+            if self.ca is None:
+                _refuse("tls.ca", "client certificates need an authority; name its certificate")
+            if self.certificate is None:
+                _refuse("tls.certificate", "client certificates need TLS; name a certificate")
+
+    @property
+    def is_used(self) -> bool:
+        """Whether links are encrypted; clients' connections are where there is a certificate."""
+        return self.certificate is not None or self.ca is not None
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatConfig:
+    """How often a silent link says that it lives, and after what silence it is taken for dead."""
+
+    interval: Duration = 1.0
+    suspect_after: Duration = 3.0
+
+    def __post_init__(self) -> None:
+        _require_above_zero("heartbeat.interval", self.interval)
+        if not self.interval < self.suspect_after < inf:
+            _refuse(
+                "heartbeat.suspect_after",
+                f"{self.suspect_after:g} seconds leave no time for a heartbeat each "
+                f"{self.interval:g}; write more, three times the interval say",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class AccessConfig:
+    """What clients without credentials may do (None: everything where nobody has any)."""
+
+    anonymous: frozenset[Permission] | None = None
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalConfig:
+    """Somebody known, by the hashes of tokens, by the common name of a certificate, or by both."""
+
+    name: str
+    tokens: tuple[str, ...] = ()
+    certificate: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.name.isprintable() or len(self.name) > 200:
+            _refuse("name", "this is no name; write a text of printable characters")
+        if self.name == ANONYMOUS:
+            _refuse("name", f"{ANONYMOUS!r} are those without credentials; choose another name")
+        for hashed in self.tokens:
+            if hashed.startswith(PREFIX):
+                _refuse(
+                    "token",
+                    "this is a token itself, which only its owner should have; write "
+                    f'"{hash_token(hashed)}" instead',
+                )
+            if not is_hashed(hashed):
+                _refuse("token", 'this is no hash of a token; write "sha256:" and 64 hex digits')
+        if not self.tokens and not self.certificate:
+            _refuse("", "nobody can show to be this; add token, token_file or certificate")
+
+
+def _read_hashes(path: Path | None) -> tuple[str, ...]:
+    lines = [] if path is None else [line.strip() for line in _read_text(path).splitlines()]
+    hashes = tuple(line for line in lines if line and not line.startswith("#"))
+    if path and not hashes:
+        raise ConfigError("there is no hash in that file; write one a line")
+    return hashes
+
+
+@dataclass(frozen=True, slots=True)
+class _PrincipalEntry:
+    name: str
+    token: str | None = None
+    token_file: Annotated[tuple[str, ...], _read_hashes] = ()
+    certificate: str = ""
+
+
+def _principal(entry: _PrincipalEntry) -> PrincipalConfig:
+    own = () if entry.token is None else (entry.token,)
+    return PrincipalConfig(entry.name, own + entry.token_file, entry.certificate)
+
+
+def _parse_root(text: str) -> ExpandedName:
+    name = _ROOT.fullmatch(text)
+    if name is None:
+        raise ConfigError(f"{show(text)} is no name of an element; write name or Q{{uri}}name")
+    return name[1] or "", name[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaEntry:
+    dtd: Path
+    root: str = ""
+
+
+def _read_schema(entry: Path | _SchemaEntry) -> Schema:
+    path, root = (entry, "") if isinstance(entry, Path) else (entry.dtd, entry.root)
+    try:
+        return Schema.from_dtd(path, root or None)
+    except SchemaError as error:
+        reason = str(error).removeprefix(f"{path}: ").replace("pass root= ", "write root = ")
+        raise ConfigError(f"{path}: {reason}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleConfig:
+    """What principals whose names fit ``who`` may do, and with which things.
+
+    ``roots`` or ``schemas`` narrow what they may publish, ``durable`` the names of the durable
+    subscriptions that they may use, ``brokers`` widens which brokers they may link as.
+    """
+
+    who: str
+    allow: frozenset[Permission]
+    roots: frozenset[Annotated[ExpandedName, _parse_root]] = frozenset()
+    schemas: tuple[Annotated[Schema, _read_schema], ...] = ()
+    durable: tuple[Text, ...] = ()
+    brokers: tuple[Text, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.who:
+            _refuse("who", 'this is for nobody; write a name, or a pattern as in "desk-*"')
+        if not self.allow:
+            _refuse("allow", 'this allows nothing; write as in ["publish", "subscribe"]')
+        if self.roots and self.schemas:
+            _refuse("roots", "a schema has its root; keep one of roots and schemas, or two rules")
+        for key, values, permission in (
+            ("roots", self.roots, Permission.PUBLISH),
+            ("schemas", self.schemas, Permission.PUBLISH),
+            ("durable", self.durable, Permission.SUBSCRIBE),
+            ("brokers", self.brokers, Permission.LINK),
+        ):
+            if values and permission not in self.allow:
+                _refuse(key, f"this needs {permission.value!r}; add it to allow, or leave this out")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """The whole configuration of one broker."""
+
+    name: str = ""
+    listen: str = "127.0.0.1:7400"
+    http: str = ""
+    strategy: str = "covering"
+    links: tuple[Annotated[LinkConfig, _link], ...] = ()
+    store: StoreConfig = field(default_factory=StoreConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    tls: TlsConfig = field(default_factory=TlsConfig)
+    heartbeat: HeartbeatConfig = field(default_factory=HeartbeatConfig)
+    access: AccessConfig = field(default_factory=AccessConfig)
+    principals: tuple[Annotated[PrincipalConfig, _principal], ...] = ()
+    rules: tuple[RuleConfig, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name and not _NAME.fullmatch(self.name):
+            _refuse(
+                "name",
+                f"{self.name!r} is no name for a broker; write up to 100 letters, digits, "
+                "dots, hyphens and underscores",
+            )
+        listen = self.listen_address
+        if self.http_address == listen and listen.port:
+            _refuse("http", f"{listen} is where the broker listens; choose another port")
+        try:
+            Strategy.named(self.strategy)
+        except ValueError as error:
+            _refuse("strategy", str(error))
+        self._check_links()
+        self._check_principals()
+
+    def _check_links(self) -> None:
+        _require_distinct("links", "address", (link.address for link in self.links))
+        for link in self.links:
+            if Address.parse(link.address) == self.listen_address:
+                _refuse("links", f"{link.address} is this broker's own address; remove that link")
+            if link.server_name and not self.tls.is_used:
+                _refuse(
+                    "links",
+                    f"server_name of {link.address} is for TLS, which is not set up; name tls.ca, "
+                    "or leave it out",
+                )
+
+    def _check_principals(self) -> None:
+        principals = self.principals
+        _require_distinct("principals", "name", (each.name for each in principals))
+        _require_distinct(
+            "principals", "token", (hashed for each in principals for hashed in each.tokens)
+        )
+        certificates = [each.certificate for each in principals if each.certificate]
+        _require_distinct("principals", "certificate", certificates)
+        if certificates and not self.tls.require_client_certificate:
+            _refuse(
+                "principals",
+                f"the certificate {certificates[0]!r} is never asked for; set "
+                "tls.require_client_certificate = true",
+            )
+        if self.rules and not self.authenticates:
+            _refuse(
+                "rules",
+                "rules are for principals, and there are none; add [[principals]], or say in "
+                "access.anonymous what everybody may do",
+            )
+
+    @property
+    def listen_address(self) -> Address:
+        """``listen``, parsed."""
+        return _address("listen", self.listen)
+
+    @property
+    def http_address(self) -> Address | None:
+        """``http``, parsed; None where there is no such port."""
+        return _address("http", self.http) if self.http else None
+
+    @property
+    def authenticates(self) -> bool:
+        """Whether anybody can be known here."""
+        return bool(self.principals) or self.tls.require_client_certificate
+
+    def name_at(self, port: int | None = None) -> str:
+        """The broker's name; without one, derived from where it listens.
+
+        ``port`` is the one that the system has chosen, where ``listen`` leaves that to it.
+        """
+        return self.name or self.listen_address.name(port)
 
 
 def read_config(path: str | os.PathLike[str]) -> BrokerConfig:
@@ -122,33 +437,31 @@ def read_config(path: str | os.PathLike[str]) -> BrokerConfig:
     return read_file(path, BrokerConfig)
 
 
-def check_safe(config: BrokerConfig) -> None:
-    """Refuse a broker that the network can reach and that knows nobody, unless that is wanted."""
-    if config.authenticates or config.access.insecure:
-        return
-    for where, address in (("listen", config.listen_address), ("http", config.http_address)):
-        if address is not None and not address.is_loopback:
-            raise ConfigError(
-                f"{address} can be reached from other machines, and whoever reaches it could do "
-                "everything; add [[principals]] or client certificates, listen at 127.0.0.1, or "
-                "open it on purpose with --insecure or [access] insecure = true",
-                where=where,
-            )
+def _refuse(where: str, reason: str) -> NoReturn:
+    raise ConfigError(reason, where=where) from None
 
 
-def cautions(config: BrokerConfig) -> tuple[str, ...]:
-    """What is allowed but should be known to whoever runs the broker; a sentence each."""
-    sentences = []
-    addresses = [config.listen_address, config.http_address]
-    reachable = [each for each in addresses if each is not None and not each.is_loopback]
-    if reachable and not config.authenticates:
-        sentences.append(f"everybody who reaches {reachable[0]} may use this broker")
-    elif reachable and config.tls.certificate is None:
-        sentences.append(f"tokens and documents travel to {reachable[0]} unencrypted; set up [tls]")
-    if not config.tls.is_used:
-        sentences += [
-            f"the link to {link.address} is not encrypted; set up [tls]"
-            for link in config.links
-            if not Address.parse(link.address).is_loopback
-        ]
-    return tuple(sentences)
+def _address(where: str, text: str) -> Address:
+    try:
+        return Address.parse(text)
+    except ValueError as error:
+        _refuse(where, str(error))
+
+
+def _require_one_of(where: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        choices = " or ".join(f'"{each}"' for each in known)
+        _refuse(where, f"{value!r} is not known; write {choices}")
+
+
+def _require_above_zero(where: str, value: float) -> None:
+    if not 0 < value < inf:
+        _refuse(where, f"{value:g} is out of range; write more than 0")
+
+
+def _require_distinct(where: str, key: str, values: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            _refuse(where, f"two entries have the {key} {value!r}; keep one, or change the other")
+        seen.add(value)

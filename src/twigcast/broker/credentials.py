@@ -17,7 +17,7 @@ from typing import Final
 
 import grpc
 
-from twigcast.broker.config_sections import BrokerConfig, TlsConfig
+from twigcast.broker.config import BrokerConfig, TlsConfig
 from twigcast.errors import ConfigError
 from twigcast.wire import TlsFileError, TlsFiles, read_tls_files
 

@@ -19,15 +19,7 @@ from twigcast.broker.store import Durable, Store
 from twigcast.broker.subscriptions import Attachment, DurableSubscription, EphemeralSubscription
 from twigcast.errors import AccessError, RefusedError, StoreError
 from twigcast.language import Pattern, parse
-from twigcast.routing import (
-    LinkDown,
-    LinkKind,
-    LinkUp,
-    Message,
-    Router,
-    Subscribe,
-    Unsubscribe,
-)
+from twigcast.routing import LinkDown, LinkKind, LinkUp, Message, Router, Subscribe, Unsubscribe
 
 
 class Durables:

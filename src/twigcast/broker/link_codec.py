@@ -101,16 +101,18 @@ def encode_update(update: Update) -> list[bytes]:
     for number, trees in update.serve:
         part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
     for number, change in update.changes:
-        for forward, withdraw in _halves(change):
+        for forward, withdraw in _halves(map(str, change.forward), map(str, change.withdraw)):
             part(PART).changes.add(channel=number, forward=forward, withdraw=withdraw)
     return [messages.LinkItem(update=each).SerializeToString() for each in parts]
 
 
-def _halves(change: Change) -> Iterator[tuple[list[str], list[str]]]:
+def _halves(
+    forward: Iterable[str], withdraw: Iterable[str]
+) -> Iterator[tuple[list[str], list[str]]]:
     """A change in pieces of bounded size, all that is forwarded before what is withdrawn."""
-    for piece in _pieces(str(each) for each in change.forward):
+    for piece in _pieces(forward):
         yield piece, []
-    for piece in _pieces(str(each) for each in change.withdraw):
+    for piece in _pieces(withdraw):
         yield [], piece
 
 
@@ -271,10 +273,7 @@ def decode_versions(said: messages.HomeVersions) -> dict[str, Version]:
 
 def encode_home(state: HomeState) -> list[bytes]:
     """The items with the state of a home, one for each part."""
-    pieces: list[tuple[list[str], list[str]]]
-    pieces = [(piece, []) for piece in _pieces(state.forward)]
-    pieces += [([], piece) for piece in _pieces(state.withdraw)]
-    pieces = pieces or [([], [])]
+    pieces = list(_halves(state.forward, state.withdraw)) or [([], [])]
     return [
         messages.LinkItem(
             home_state=messages.HomeState(
@@ -316,9 +315,6 @@ class HomeParts:
             tuple(text for each in parts for text in each.forward),
             tuple(text for each in parts for text in each.withdraw),
         )
-
-
-# --- to one broker --------------------------------------------------------------------------------
 
 
 def encode_receipt(epoch: str, receipt: Receipt) -> messages.Receipt:

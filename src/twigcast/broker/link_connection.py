@@ -32,10 +32,10 @@ _HEARTBEAT: Final = messages.LinkItem(heartbeat=messages.Heartbeat()).SerializeT
 class Stream(Protocol):
     """Either end of a call: messages as bytes."""
 
-    async def read(self) -> bytes | None:
-        """The next message; None at the end."""
+    async def read(self) -> object:
+        """The next message; at the end something else, None or gRPC's mark for it."""
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes, /) -> None:
         """Send a message, waiting while the other side does not take any."""
 
 
@@ -102,8 +102,11 @@ class LinkConnection:
 
     async def receive(self) -> list[messages.LinkItem] | None:
         """The items of the next frame; None when the other side has ended the link."""
-        data = await asyncio.wait_for(self._stream.read(), self._suspect_after)
-        if data is None:
+        return await asyncio.wait_for(self._read(), self._suspect_after)
+
+    async def _read(self) -> list[messages.LinkItem] | None:
+        data = await self._stream.read()
+        if not isinstance(data, bytes):
             return None
         self._received += 1
         self.bytes_received += len(data)
@@ -165,15 +168,9 @@ class LinkConnection:
     async def _listen(
         self, handle: Callable[[messages.LinkItem, LinkConnection], Awaitable[None] | None]
     ) -> None:
-        while True:
-            data = await self._stream.read()
-            if data is None:
-                return
-            self._received += 1
-            self.bytes_received += len(data)
-            self._heard = time.monotonic()
-            began = time.monotonic()
-            for item in decode_frame(data, self._received):
+        while (items := await self._read()) is not None:
+            began = self._heard
+            for item in items:
                 answer = handle(item, self)
                 if answer is not None:
                     self._is_handling = True

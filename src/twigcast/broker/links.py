@@ -16,19 +16,22 @@ import asyncio
 import logging
 import random
 import secrets
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 import grpc
 import grpc.aio
 
-from twigcast.broker.config import BrokerConfig, LinkConfig
+from twigcast.broker.config import LinkConfig
 from twigcast.broker.credentials import channel_credentials
 from twigcast.broker.link_codec import LinkProtocolError, decode_name
 from twigcast.broker.link_connection import LinkConnection, Stream, SuspectedError
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.errors import ConfigError
 from twigcast.wire import PROTOCOL, channel_options, messages, method
+
+if TYPE_CHECKING:
+    from twigcast.broker.broker import Broker
 
 _log = logging.getLogger(__name__)
 
@@ -37,31 +40,11 @@ _LONGEST_WAIT: Final = 5.0
 _LINK_MEMORY: Final = 4 * 1024 * 1024
 
 
-class LinkOwner(Protocol):
-    """The broker, as far as its links know it."""
-
-    config: BrokerConfig
-    name: str
-
-    @property
-    def incarnation(self) -> int:
-        """The number of this life of the broker."""
-
-    def link_up(self, link: LinkConnection) -> None:
-        """Note that a link is up."""
-
-    def link_down(self, link: LinkConnection) -> None:
-        """Note that a link that was up is down."""
-
-    def handle_link(self, item: messages.LinkItem, link: LinkConnection) -> Awaitable[None] | None:
-        """Do what a neighbour says."""
-
-
 class Links:
     """All links of one broker, by the names of the neighbours."""
 
-    def __init__(self, owner: LinkOwner) -> None:
-        self._owner = owner
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
         self.up: dict[str, LinkConnection] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self.problems: dict[str, str] = {}
@@ -71,7 +54,7 @@ class Links:
         """Begin to call the neighbours that the configuration names."""
         self._tasks = [
             asyncio.create_task(self._keep_calling(each), name=f"link {each.address}")
-            for each in self._owner.config.links
+            for each in self._broker.config.links
         ]
 
     async def close(self) -> None:
@@ -112,7 +95,7 @@ class Links:
             wait = min(2 * wait, _LONGEST_WAIT)
 
     async def _call(self, target: LinkConfig) -> None:
-        config = self._owner.config
+        config = self._broker.config
         options: list[tuple[str, int | str]] = [
             *channel_options(config.limits.message_bytes),
             ("grpc.initial_reconnect_backoff_ms", 100),
@@ -140,8 +123,7 @@ class Links:
                 answer = await self._receive_hello(link)
                 if answer.answered != nonce:
                     raise LinkProtocolError("the answer to our call is a recording")
-                if not self._may_begin(link):
-                    raise LinkProtocolError(f"{link.name!r} is linked already")
+                self._require_may_begin(link)
                 await link.send_now(self._hello(link, b"", answer.nonce))
                 await self._serve(link, target.address)
             finally:
@@ -163,21 +145,19 @@ class Links:
         hello = await self._receive_hello(link)
         require_link(link.name)
         link.cost = hello.cost
-        if not self._may_begin(link):
-            raise LinkProtocolError(f"{link.name!r} is linked to {self._owner.name!r} already")
+        self._require_may_begin(link)
         nonce = secrets.token_bytes(16)
         await link.send_now(self._hello(link, nonce, hello.nonce))
         items = await link.receive()
         if not items or items[0].WhichOneof("item") != "hello" or items[0].hello.answered != nonce:
             raise LinkProtocolError("the call is a recording, or was given up")
-        if not self._may_begin(link):
-            raise LinkProtocolError(f"{link.name!r} is linked to {self._owner.name!r} already")
+        self._require_may_begin(link)
         await self._serve(link, "")
 
     # --- both -------------------------------------------------------------------------------------
 
     def _new_link(self, stream: Stream, cost: float) -> LinkConnection:
-        config = self._owner.config
+        config = self._broker.config
         link = LinkConnection(
             stream,
             SpillQueue(memory_bytes=_LINK_MEMORY, disk_bytes=config.limits.queue_disk),
@@ -190,13 +170,13 @@ class Links:
     def _hello(self, link: LinkConnection, nonce: bytes, answered: bytes = b"") -> bytes:
         hello = messages.LinkHello(
             protocol=PROTOCOL,
-            broker=self._owner.name,
-            incarnation=self._owner.incarnation,
+            broker=self._broker.name,
+            incarnation=self._broker.incarnation,
             cost=link.cost,
-            strategy=self._owner.config.strategy,
+            strategy=self._broker.config.strategy,
             nonce=nonce,
             answered=answered,
-            message_bytes=self._owner.config.limits.message_bytes,
+            message_bytes=self._broker.config.limits.message_bytes,
         )
         return messages.LinkItem(hello=hello).SerializeToString()
 
@@ -211,21 +191,25 @@ class Links:
                 f"version {PROTOCOL}: run the same release of Twigcast on both"
             )
         name = decode_name(hello.broker)
-        if name == self._owner.name:
+        if name == self._broker.name:
             raise LinkProtocolError(
                 f"both brokers are called {name!r}: give each a name of its own"
             )
-        if hello.strategy != self._owner.config.strategy:
+        if hello.strategy != self._broker.config.strategy:
             raise LinkProtocolError(
                 f"{name!r} spreads subscriptions by {hello.strategy!r}, this broker by "
-                f"{self._owner.config.strategy!r}: all brokers of a network need the same strategy"
+                f"{self._broker.config.strategy!r}: all brokers of a network need the same strategy"
             )
         if not 0 < hello.cost < float("inf"):
             raise LinkProtocolError(f"the cost of a link is above 0, not {hello.cost}")
         link.name = name
         link.incarnation = hello.incarnation
-        link.largest = min(hello.message_bytes, self._owner.config.limits.message_bytes)
+        link.largest = min(hello.message_bytes, self._broker.config.limits.message_bytes)
         return hello
+
+    def _require_may_begin(self, link: LinkConnection) -> None:
+        if not self._may_begin(link):
+            raise LinkProtocolError(f"{link.name!r} is linked to {self._broker.name!r} already")
 
     def _may_begin(self, link: LinkConnection) -> bool:
         """Whether a link may come up beside, or instead of, what is there."""
@@ -235,7 +219,7 @@ class Links:
         if link.is_called == other.is_called:
             # Who calls again knows that the link has ended, even if this side does not yet.
             return link.is_called
-        ours, theirs = self._owner.name, link.name
+        ours, theirs = self._broker.name, link.name
         return theirs < ours if link.is_called else ours < theirs
 
     async def _serve(self, link: LinkConnection, address: str) -> None:
@@ -246,9 +230,9 @@ class Links:
         link.is_up = True
         reason = ""
         try:
-            self._owner.link_up(link)
+            self._broker.link_up(link)
             _log.info("link to %s is up", link.name)
-            await link.serve(self._owner.handle_link)
+            await link.serve(self._broker.handle_link)
             reason = link.reason or "the neighbour ended it"
         except grpc.aio.AioRpcError as error:
             reason = error.details() or error.code().name
@@ -268,7 +252,7 @@ class Links:
             link.is_up = False
             del self.up[link.name]
             link.close(reason)
-            self._owner.link_down(link)
+            self._broker.link_down(link)
             _log.info("link to %s is down: %s", link.name, reason)
 
 
@@ -292,19 +276,3 @@ class CallStream:
     async def write(self, data: bytes) -> None:
         """Send a message."""
         await self._call.write(data)
-
-
-class ContextStream:
-    """The called end of a stream, for :class:`LinkConnection`."""
-
-    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        self._context = context
-
-    async def read(self) -> bytes | None:
-        """The next message; None at the end."""
-        data: object = await self._context.read()  # or gRPC's mark for the end
-        return data if isinstance(data, bytes) else None
-
-    async def write(self, data: bytes) -> None:
-        """Send a message."""
-        await self._context.write(data)

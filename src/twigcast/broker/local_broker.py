@@ -46,7 +46,7 @@ class LocalBroker:
         self.log = log
         self.address = ""
         self.http_address = ""
-        self.is_told = False
+        self.is_end_known = False
         """Whether it was ended on purpose, so that its end is not reported."""
         with log.open("ab") as stream:
             self.process = subprocess.Popen(
@@ -71,7 +71,7 @@ class LocalBroker:
         """
         if not self.is_running:
             raise NetworkError(f"{self.how_ended()}; start it again first")
-        self.is_told = self.is_told or number in _ENDING
+        self.is_end_known = self.is_end_known or number in _ENDING
         self.process.send_signal(number)
         if number in _ENDING:
             try:
@@ -156,7 +156,7 @@ def end_all(brokers: Iterable[LocalBroker]) -> None:
     """End processes, by force those that do not end within some seconds."""
     brokers = list(brokers)
     for broker in brokers:
-        broker.is_told = True
+        broker.is_end_known = True
         if broker.is_running:
             broker.process.terminate()
     deadline = time.monotonic() + _STOP_PATIENCE

@@ -21,10 +21,9 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
-from twigcast.broker.config_sections import BrokerConfig
+from twigcast.broker.config import BrokerConfig
 from twigcast.broker.local_broker import LocalBroker, end_all, wait_until_ready
 from twigcast.errors import NetworkError
 from twigcast.routing import Link, Overlay
@@ -153,12 +152,7 @@ class LocalNetwork:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         self.stop()
 
     # --- watching ---------------------------------------------------------------------------------
@@ -192,10 +186,10 @@ class LocalNetwork:
     def take_died(self) -> tuple[LocalBroker, ...]:
         """The brokers that have ended by themselves; each is named once."""
         died = tuple(
-            each for each in self._brokers.values() if not each.is_told and not each.is_running
+            each for each in self._brokers.values() if not each.is_end_known and not each.is_running
         )
         for broker in died:
-            broker.is_told = True
+            broker.is_end_known = True
         return died
 
     # --- inside -----------------------------------------------------------------------------------

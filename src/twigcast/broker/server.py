@@ -21,12 +21,12 @@ from twigcast.broker.access import Permission, Principal, bearer_token
 from twigcast.broker.broker import Broker
 from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.client_stream import ClientStream, read_expression
-from twigcast.broker.config import BrokerConfig, check_safe
+from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import certificate_names, server_credentials
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
-from twigcast.broker.links import ContextStream
 from twigcast.broker.pace import BATCH, BATCH_BYTES
+from twigcast.broker.safety import check_safe
 from twigcast.broker.status import status
 from twigcast.broker.store import Retention, Store
 from twigcast.broker.subscriptions import encode_queued
@@ -119,7 +119,7 @@ class Service:
             await self._abort(context, error)
         try:
             await broker.links.accept(
-                ContextStream(context),
+                context,
                 context.peer() or "",
                 lambda name: broker.access.require_link(principal, name),
             )

@@ -43,7 +43,7 @@ def tables(broker: Broker) -> dict[str, int]:
     return {
         "subscriptions": sum(len(each.subscriptions) for each in router.clients.values()),
         "patterns": router.table_size,
-        "told": sum(len(channel.sent) for channel in channels),
+        "sent": sum(len(channel.sent) for channel in channels),
         "advertisements": len(router.advertisements()),
         "durable_patterns": broker.homes.own_count,
     }

@@ -190,7 +190,7 @@ def _documents(answered: Sequence[Status]) -> Table:
     table = _table("documents and tables", ("broker",), (*counts, "patterns", "sent"))
     for each in sorted(answered, key=lambda each: str(each["broker"])):
         numbers = [each["documents"][name] for name in counts]
-        numbers += [each["tables"][name] for name in ("patterns", "told")]
+        numbers += [each["tables"][name] for name in ("patterns", "sent")]
         table.add_row(Text(each["broker"]), *(f"{number:,}" for number in numbers))
     return table
 

@@ -7,13 +7,11 @@ none of the files that it came from.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from twigcast.client.connection import Connection, log
+from twigcast.client.connection import Connection, Speaker, log
 from twigcast.client.failures import refused
 from twigcast.client.requests import Request, Requests, Result
-from twigcast.errors import TwigcastError
 from twigcast.wire import messages
 
 if TYPE_CHECKING:
@@ -43,8 +41,8 @@ class Advertised:
             await self._registry.end(self._question)
 
 
-class Advertisements:
-    """All advertisements of a client; a speaker, though the requests speak for it."""
+class Advertisements(Speaker):
+    """All advertisements of a client; the requests speak for it."""
 
     def __init__(self, connection: Connection, requests: Requests) -> None:
         self._connection = connection
@@ -74,22 +72,12 @@ class Advertisements:
             ending = messages.Unadvertise(advertisement=question.advertisement)
             await self._requests.ask(Request(ending)).done()
 
-    def frames(self) -> Iterator[messages.ClientFrame]:
-        """Nothing but requests."""
-        return iter(())
-
     def on_connected(self, welcome: messages.Welcome) -> None:
         """Advertise again what still holds."""
         for question in self._standing.values():
             again = messages.Advertise()
             again.CopyFrom(question)
             self._requests.ask(Request(again, self._hear_again))
-
-    def on_lost(self) -> None:
-        """They wait for the next stream."""
-
-    def on_failed(self, error: TwigcastError) -> None:
-        """They ended with the last stream."""
 
     def _hear_again(self, result: Result) -> None:
         if isinstance(result, messages.Answer) and result.problems:

@@ -7,9 +7,9 @@ is not made again: the caller has part of the answer and decides.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -21,7 +21,14 @@ from twigcast.client.results import Documents
 from twigcast.errors import ConnectionFailedError
 from twigcast.wire import messages, method
 
-_Reply = TypeVar("_Reply", messages.AskAnswer, messages.Deliveries, messages.StatusAnswer)
+_Question: TypeAlias = messages.AskRequest | messages.ReadRequest
+
+_CALLS: Final[dict[type[Message], tuple[str, type[Message]]]] = {
+    messages.AskRequest: ("Ask", messages.AskAnswer),
+    messages.ReadRequest: ("Read", messages.Deliveries),
+    messages.StatusRequest: ("Status", messages.StatusAnswer),
+}
+"""By the kind of a question: the method of the service, and the kind of its answers."""
 
 
 class Asked:
@@ -30,15 +37,18 @@ class Asked:
     ``await`` gives all of them, as a list that notebooks show as a table.
     """
 
-    def __init__(
-        self, question: str, batches: Callable[[Asked], AsyncGenerator[list[Document], None]]
-    ) -> None:
+    def __init__(self, connection: Connection, question: _Question) -> None:
+        self._connection = connection
         self._question = question
-        self._batches = batches
         self._examined = 0
 
     def __repr__(self) -> str:
-        return f"<Asked {self._question}: {self._examined:,} documents examined>"
+        question = self._question
+        if isinstance(question, messages.AskRequest):
+            asked = question.expression.xpath
+        else:
+            asked = f"{question.durable!r} {question.first} to {question.last}"
+        return f"<Asked {asked}: {self._examined:,} documents examined>"
 
     def __await__(self) -> Generator[Any, None, Documents]:
         return self._collect().__await__()
@@ -57,54 +67,31 @@ class Asked:
                 for document in batch:
                     yield document
 
-    def batches(self) -> AsyncGenerator[list[Document], None]:
+    async def batches(self) -> AsyncGenerator[list[Document], None]:
         """The documents as they came together."""
-        return self._batches(self)
-
-    def count_examined(self, examined: int) -> None:
-        """Note how many documents the broker has looked at."""
-        self._examined = max(self._examined, examined)
-
-
-def ask(connection: Connection, question: messages.AskRequest) -> Asked:
-    """The stored documents that match an expression."""
-
-    async def batches(asked: Asked) -> AsyncGenerator[list[Document], None]:
-        replies = _replies(connection, "Ask", question, messages.AskAnswer.FromString)
-        async with aclosing(replies):
-            async for answer in replies:
-                asked.count_examined(answer.examined)
-                yield [Document(each) for each in answer.documents]
-
-    return Asked(question.expression.xpath, batches)
-
-
-def read(connection: Connection, question: messages.ReadRequest) -> Asked:
-    """The documents of a range of a queue."""
-
-    async def batches(asked: Asked) -> AsyncGenerator[list[Document], None]:
-        replies = _replies(connection, "Read", question, messages.Deliveries.FromString)
-        async with aclosing(replies):
-            async for deliveries in replies:
-                yield [Document(delivery) for delivery in deliveries.deliveries]
-
-    return Asked(f"{question.durable!r} {question.first} to {question.last}", batches)
+        async with aclosing(_replies(self._connection, self._question)) as replies:
+            async for reply in replies:
+                if isinstance(reply, messages.AskAnswer):
+                    self._examined = max(self._examined, reply.examined)
+                    yield [Document(each) for each in reply.documents]
+                elif isinstance(reply, messages.Deliveries):
+                    yield [Document(each) for each in reply.deliveries]
 
 
 async def status(connection: Connection, durable: str = "") -> messages.StatusAnswer:
     """What a broker says of itself, and of a durable subscription."""
-    question = messages.StatusRequest(durable=durable)
-    replies = _replies(connection, "Status", question, messages.StatusAnswer.FromString)
-    async with aclosing(replies):
+    async with aclosing(_replies(connection, messages.StatusRequest(durable=durable))) as replies:
         async for answer in replies:
-            return answer
+            if isinstance(answer, messages.StatusAnswer):
+                return answer
     raise ConnectionFailedError(connection.address, "the broker gives no status")
 
 
 async def _replies(
-    connection: Connection, name: str, question: Message, parse: Callable[[bytes], _Reply]
-) -> AsyncGenerator[_Reply, None]:
+    connection: Connection, question: _Question | messages.StatusRequest
+) -> AsyncGenerator[Message, None]:
     """The answers of one call.  The first must come in time; how long all take is not bounded."""
+    name, reply = _CALLS[type(question)]
     address = connection.address
     call: grpc.aio.UnaryStreamCall[Any, Any] | None = None
     try:
@@ -117,7 +104,7 @@ async def _replies(
             with own_cancellation():
                 data: Any = await call.read()
         while data is not grpc.aio.EOF:
-            yield parse(data)
+            yield reply.FromString(data)
             with own_cancellation():
                 data = await call.read()
     except BrokenStreamError as error:
@@ -127,11 +114,8 @@ async def _replies(
     except DecodeError:
         raise ConnectionFailedError(address, "the broker sends what is no answer") from None
     except TimeoutError:
-        raise _no_answer(address, connection.timeout) from None
+        reason = f"no answer within {connection.timeout:g} seconds"
+        raise ConnectionFailedError(address, reason) from None
     finally:
         if call is not None:
             call.cancel()
-
-
-def _no_answer(address: str, timeout: float) -> ConnectionFailedError:
-    return ConnectionFailedError(address, f"no answer within {timeout:g} seconds")

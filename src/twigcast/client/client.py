@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Self, TypeAlias
 
 from twigcast.client import asking
@@ -58,17 +57,19 @@ def connect(
     Raises ConnectionFailedError for an address or a file that cannot be right.
     """
     endpoint = Endpoint(address, token=token, ca=ca, certificate=certificate, key=key, tls=tls)
-    if not timeout > 0:
-        raise ValueError(f"timeout is a number of seconds above 0, not {timeout}")
-    if name is None:
-        name = f"{socket.gethostname()}/{os.getpid()}"
     return Client(endpoint, name=name, timeout=timeout, reconnect=reconnect)
 
 
 class Client:
     """A connection to a broker, made by :func:`connect`; belongs to one event loop."""
 
-    def __init__(self, endpoint: Endpoint, *, name: str, timeout: float, reconnect: bool) -> None:
+    def __init__(
+        self, endpoint: Endpoint, *, name: str | None, timeout: float, reconnect: bool
+    ) -> None:
+        if not timeout > 0:
+            raise ValueError(f"timeout is a number of seconds above 0, not {timeout}")
+        if name is None:
+            name = f"{socket.gethostname()}/{os.getpid()}"
         connection = Connection(endpoint, name=name, timeout=timeout, reconnect=reconnect)
         requests = Requests(connection)
         self._connection = connection
@@ -96,12 +97,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return await self.open()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *reason: object) -> None:
         await self.close()
 
     @property
@@ -211,7 +207,7 @@ class Client:
             limit=limit,
             since=0 if since is None else to_milliseconds(since),
         )
-        return asking.ask(self._connection, question)
+        return Asked(self._connection, question)
 
     def read_queue(self, durable: str, first: int, last: int) -> Asked:
         """The documents in the queue of a durable subscription from ``first`` to ``last``.
@@ -219,7 +215,7 @@ class Client:
         Acknowledged or not, as far as they are still kept; it changes nothing.
         """
         question = messages.ReadRequest(durable=_name(durable), first=first, last=last)
-        return asking.read(self._connection, question)
+        return Asked(self._connection, question)
 
     async def queue_state(self, durable: str) -> QueueState:
         """Where the queue of a durable subscription stands."""

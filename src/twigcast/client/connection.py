@@ -22,7 +22,7 @@ import logging
 import random
 from collections.abc import Callable, Iterator
 from time import monotonic
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import grpc
 
@@ -42,11 +42,12 @@ log: Final = logging.getLogger("twigcast.client")
 OnAnswer: TypeAlias = Callable[[messages.Answer], None]
 
 
-class Speaker(Protocol):
-    """Who speaks on the stream."""
+class Speaker:
+    """Who speaks on the stream; each method does nothing unless a subclass has more to do."""
 
     def frames(self) -> Iterator[messages.ClientFrame]:
         """What to send now.  What follows a yield runs when that frame has been sent."""
+        return iter(())
 
     def on_connected(self, welcome: messages.Welcome) -> None:
         """A stream is there, and nothing has been said on it."""
@@ -67,24 +68,26 @@ class Connection:
         self.welcome: messages.Welcome | None = None
         self.on_deliveries: Callable[[messages.Deliveries], None] = _ignore
         self.on_ended: Callable[[messages.Ended], None] = _ignore
+        self.address = endpoint.addresses[0]
+        """Where the broker is, or was last."""
+        self.is_closing = False
+        """Whether the client itself ends the connection."""
         self._name = name
         self._reconnect = reconnect
         self._speakers: list[Speaker] = []
         self._answers: dict[int, OnAnswer] = {}
         self._requests = 0
-        self._address = endpoint.addresses[0]
         self._stream: Stream | None = None
         self._failure: TwigcastError | None = None
-        self._closing = False
         self._running: asyncio.Task[None] | None = None
         self._something = asyncio.Event()
         self._changed = asyncio.Event()
 
     def __str__(self) -> str:
         if self.welcome is not None:
-            return f"at {self._address}: connected to {self.welcome.broker}"
+            return f"at {self.address}: connected to {self.welcome.broker}"
         if self._failure is not None:
-            return f"at {self.endpoint}: {'closed' if self._closing else self._failure}"
+            return f"at {self.endpoint}: {'closed' if self.is_closing else self._failure}"
         return f"at {self.endpoint}: {'not connected yet' if self._running is None else 'lost'}"
 
     def add(self, speaker: Speaker) -> None:
@@ -100,16 +103,6 @@ class Connection:
         self._requests += 1
         self._answers[self._requests] = on_answer
         return self._requests
-
-    @property
-    def address(self) -> str:
-        """Where the broker is, or was last."""
-        return self._address
-
-    @property
-    def is_closing(self) -> bool:
-        """Whether the client itself ends the connection."""
-        return self._closing
 
     def require(self) -> None:
         """Raise if there is no connection and will be none."""
@@ -137,7 +130,7 @@ class Connection:
             stream = await self._connect()
             if isinstance(stream, TwigcastError):
                 raise fresh(stream)
-            if self._closing:
+            if self.is_closing:
                 await stream.close()
                 raise closed("client")
             self._begin(stream)
@@ -145,7 +138,7 @@ class Connection:
 
     async def close(self) -> None:
         """Send what is still to be sent if there is a stream, and end it."""
-        self._closing = True
+        self.is_closing = True
         self._something.set()
         running = self._running
         try:
@@ -165,7 +158,7 @@ class Connection:
                 began = monotonic()
                 error = await self._serve()
                 self.welcome = None  # in one step with what the speakers hear below
-                if self._closing:
+                if self.is_closing:
                     return
                 if is_lasting(error) or not self._reconnect:
                     self._fail(error)
@@ -182,10 +175,10 @@ class Connection:
                     log.debug("no connection yet: %s", problem)
                     pause = min(2 * pause, _LONGEST_PAUSE)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-                log.info("connected again to %s", self._address)
+                log.info("connected again to %s", self.address)
         except Exception as error:
             log.exception("the client fails")
-            self._fail(ConnectionFailedError(self._address, f"the client fails: {error!r}"))
+            self._fail(ConnectionFailedError(self.address, f"the client fails: {error!r}"))
 
     async def _connect_after(self, pause: float) -> TwigcastError | None:
         """Begin a new stream after a while; why there is none, if so."""
@@ -198,7 +191,7 @@ class Connection:
 
     async def _connect(self) -> Stream | TwigcastError:
         """A stream to one of the addresses, the latest one first, or why there is none."""
-        latest = self.endpoint.addresses.index(self._address)
+        latest = self.endpoint.addresses.index(self.address)
         addresses = self.endpoint.addresses[latest:] + self.endpoint.addresses[:latest]
         problems: list[TwigcastError] = []
         for address in addresses:
@@ -214,7 +207,7 @@ class Connection:
 
     def _begin(self, stream: Stream) -> None:
         """Let everybody speak on a new stream."""
-        self._stream, self._address, self.welcome = stream, stream.address, stream.welcome
+        self._stream, self.address, self.welcome = stream, stream.address, stream.welcome
         self._answers.clear()
         for speaker in self._speakers:
             speaker.on_connected(stream.welcome)
@@ -251,7 +244,7 @@ class Connection:
                     if not await stream.write(frame):
                         return
             if quiet:
-                if self._closing:
+                if self.is_closing:
                     await stream.end_writing()
                     return
                 await something.wait()
@@ -265,7 +258,7 @@ class Connection:
             try:
                 self._hear(frame)
             except BrokenStreamError as error:
-                return ConnectionFailedError(self._address, str(error))
+                return ConnectionFailedError(self.address, str(error))
 
     def _hear(self, frame: messages.BrokerFrame) -> None:
         kind = frame.WhichOneof("frame")

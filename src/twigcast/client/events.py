@@ -51,11 +51,7 @@ class Event(Document):
     def __init__(
         self, delivery: messages.Delivery, subscription: Subscription, lineage: int
     ) -> None:
-        self.id = delivery.id
-        self.content = delivery.content
-        self.keys = tuple(delivery.keys)
-        self.sequence = delivery.sequence
-        self._milliseconds = delivery.published
+        super().__init__(delivery)
         self._subscription: Subscription | None = subscription
         self._lineage = lineage
 

@@ -20,9 +20,10 @@ import uuid
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
-from twigcast.client.connection import Connection
+from twigcast.client.connection import Connection, Speaker
 from twigcast.client.failures import BrokenStreamError, fresh, refused
 from twigcast.documents import Source
 from twigcast.errors import DocumentError, RefusedError, TwigcastError
@@ -63,8 +64,8 @@ class Publication:
         self.result: asyncio.Future[PublishResult] = asyncio.get_running_loop().create_future()
 
 
-class Publisher:
-    """Publishes a client's documents; a speaker."""
+class Publisher(Speaker):
+    """Publishes a client's documents."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -142,10 +143,7 @@ class Publisher:
 
     def on_failed(self, error: TwigcastError) -> None:
         """Whoever waits gets the error."""
-        for batch in self._sent.values():
-            for publication in batch:
-                _settle(publication, PublishResult(error=error))
-        for publication in self._waiting:
+        for publication in chain(*self._sent.values(), self._waiting):
             _settle(publication, PublishResult(error=error))
         self._sent.clear()
         self._waiting.clear()
@@ -191,11 +189,10 @@ class Publisher:
         for index, (publication, identity) in enumerate(zip(batch, ids, strict=True)):
             self._documents -= 1
             self._bytes -= publication.size
-            problem = problems.get(index) if problems else None
-            if problem is not None:
-                _settle(publication, PublishResult(error=refused(problem)))
-            else:
-                _settle(publication, PublishResult(identity))
+            result = PublishResult(identity)
+            if index in problems:
+                result = PublishResult(error=refused(problems[index]))
+            _settle(publication, result)
         self._grant()
 
     def withdraw(self, publication: Publication) -> None:

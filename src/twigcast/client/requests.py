@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
 
-from twigcast.client.connection import Connection
+from twigcast.client.connection import Connection, Speaker
 from twigcast.client.failures import fresh, refused
 from twigcast.errors import RefusedError, TwigcastError
 from twigcast.wire import MESSAGE_SLACK, messages
@@ -68,8 +68,8 @@ class Request:
         return result
 
 
-class Requests:
-    """The questions of a client, sent in the order in which they are asked; a speaker."""
+class Requests(Speaker):
+    """The questions of a client, sent in the order in which they are asked."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -104,9 +104,6 @@ class Requests:
             # A field of a frame is called as its message is.
             content: dict[str, Any] = {type(question).__name__.lower(): question}
             yield messages.ClientFrame(**content)
-
-    def on_connected(self, welcome: messages.Welcome) -> None:
-        """Nothing more to do: what lasts waits already."""
 
     def on_lost(self) -> None:
         """Ask again what lasts; the rest is over."""

@@ -21,7 +21,6 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from twigcast.client.acknowledging import Acknowledgements
@@ -157,12 +156,7 @@ class Subscription:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *reason: object) -> None:
         await self.close()
 
     # ---- what events, the registry and the synchronous twin call ----

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
 
-from twigcast.client.connection import Connection, log
+from twigcast.client.connection import Connection, Speaker, log
 from twigcast.client.failures import refused
 from twigcast.client.requests import Request, Requests
 from twigcast.client.subscribing import Subscription
@@ -15,8 +15,8 @@ from twigcast.errors import RefusedError, TwigcastError
 from twigcast.wire import messages
 
 
-class Subscriptions:
-    """Begins, feeds and ends subscriptions; a speaker.
+class Subscriptions(Speaker):
+    """Begins, feeds and ends subscriptions.
 
     It is asked before the requests, so that what is acknowledged goes out before the subscription
     is left.

@@ -14,24 +14,55 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import wraps
 from queue import Empty, SimpleQueue
-from typing import Self
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from twigcast.client.advertising import Advertised, Promised
 from twigcast.client.asking import Asked
-from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions, connect
+from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions
 from twigcast.client.connection import log
-from twigcast.client.events import Document, Event, QueueState
+from twigcast.client.endpoints import Endpoint
+from twigcast.client.events import Document, Event
 from twigcast.client.failures import closed
 from twigcast.client.loop_thread import Handover, LoopThread
 from twigcast.client.publishing import MOST_BYTES, MOST_DOCUMENTS, PublishResult
-from twigcast.client.results import Documents, Status
+from twigcast.client.results import Documents
 from twigcast.client.subscribing import Subscription
 from twigcast.documents import Source
 from twigcast.errors import TwigcastError
 from twigcast.language import Pattern
+
+_Inner = TypeVar("_Inner")
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+class _Sync(Generic[_Inner]):
+    """The synchronous twin of an object that lives on the loop thread."""
+
+    def __init__(self, inner: _Inner, thread: LoopThread) -> None:
+        self._inner = inner
+        self._thread = thread
+
+    def __repr__(self) -> str:
+        return f"<Sync{repr(self._inner)[1:]}"
+
+
+def _waiting(
+    method: Callable[Concatenate[_Inner, _Arguments], Coroutine[Any, Any, _Result]],
+) -> Callable[Concatenate[_Sync[_Inner], _Arguments], _Result]:
+    """The method of a twin: it has the same arguments, and waits for the result."""
+
+    @wraps(method)
+    def wait(
+        self: _Sync[_Inner], /, *arguments: _Arguments.args, **named: _Arguments.kwargs
+    ) -> _Result:
+        return self._thread.run(method(self._inner, *arguments, **named))
+
+    return wait
 
 
 def connect_sync(
@@ -47,17 +78,8 @@ def connect_sync(
     reconnect: bool = True,
 ) -> SyncClient:
     """Connect to a broker; ``with`` closes the client.  Arguments are those of ``connect``."""
-    client = connect(
-        address,
-        token=token,
-        ca=ca,
-        certificate=certificate,
-        key=key,
-        tls=tls,
-        name=name,
-        timeout=timeout,
-        reconnect=reconnect,
-    )
+    endpoint = Endpoint(address, token=token, ca=ca, certificate=certificate, key=key, tls=tls)
+    client = Client(endpoint, name=name, timeout=timeout, reconnect=reconnect)
     thread = LoopThread()
     try:
         thread.run(client.open())
@@ -99,36 +121,31 @@ class SyncEvent(Document):
         self._subscription._acknowledge(self._event)
 
 
-class SyncSubscription(_Closing):
+class SyncSubscription(_Sync[Subscription], _Closing):
     """A subscription, to be iterated over for its events; see :class:`Subscription`."""
 
-    def __init__(self, subscription: Subscription, thread: LoopThread) -> None:
-        self._subscription = subscription
-        self._thread = thread
+    def __init__(self, inner: Subscription, thread: LoopThread) -> None:
+        super().__init__(inner, thread)
         self._events: deque[SyncEvent] = deque()
         self._done: deque[Event] = deque()
         self._is_woken = False
         self._is_closed = False
 
     def __repr__(self) -> str:
-        return f"<Sync{repr(self._subscription)[1:-1]}, {len(self._events):,} fetched>"
+        return f"{super().__repr__()[:-1]}, {len(self._events):,} fetched>"
 
     @property
     def missed(self) -> int:
         """How many documents were dropped because the queue was full or retention had passed."""
-        return self._subscription.missed
+        return self._inner.missed
 
     @property
     def interruptions(self) -> int:
         """How many times documents may have been lost because the connection was."""
-        return self._subscription.interruptions
+        return self._inner.interruptions
 
-    def ready(self) -> None:
-        """Wait until the broker has answered, after a lost connection too.
-
-        Raises RefusedError if it says no.
-        """
-        self._thread.run(self._subscription.ready())
+    ready = _waiting(Subscription.ready)
+    flush = _waiting(Subscription.flush)
 
     def __iter__(self) -> Iterator[SyncEvent]:
         return self
@@ -155,21 +172,17 @@ class SyncSubscription(_Closing):
                 raise closed("subscription") from None
             return self._events.popleft() if self._events else None
 
-    def flush(self) -> None:
-        """Wait until all acknowledgements so far have been sent."""
-        self._thread.run(self._subscription.flush())
-
     def close(self) -> None:
         """End it here; a durable one stays at the broker and goes on queueing documents."""
         if not self._is_closed:
             self._is_closed = True
             if not self._thread.is_stopped:
-                self._thread.run(self._subscription.close())
+                self._thread.run(self._inner.close())
 
     def forget(self) -> None:
         """End a durable subscription for good, with all documents that it keeps."""
         self._is_closed = True
-        self._thread.run(self._subscription.forget())
+        self._thread.run(self._inner.forget())
 
     def _acknowledge(self, event: Event) -> None:
         """An event is done with; its ``ack`` calls this."""
@@ -192,43 +205,30 @@ class SyncSubscription(_Closing):
 
     def _fetch(self, timeout: float | None) -> bool | None:
         """Whether events have come; None if the time was over, False if there will be none."""
-        events = self._thread.run(_take_all(self._subscription, timeout))
+        events = self._thread.run(_take_all(self._inner, timeout))
         if events is None:
             return None
         self._events.extend(SyncEvent(event, self) for event in events)
         return bool(events)
 
 
-class SyncAdvertised:
+class SyncAdvertised(_Sync[Advertised]):
     """An advertisement that holds until it is ended, or the client is closed."""
 
-    def __init__(self, advertised: Advertised, thread: LoopThread) -> None:
-        self._advertised = advertised
-        self._thread = thread
-
-    def __repr__(self) -> str:
-        return f"<Sync{repr(self._advertised)[1:]}"
-
-    def end(self) -> None:
-        """Take it back; does nothing a second time."""
-        self._thread.run(self._advertised.end())
+    end = _waiting(Advertised.end)
 
 
-class SyncAsked:
+class SyncAsked(_Sync[Asked]):
     """The documents that a broker answers with; iterate over it once, or take :meth:`all`."""
 
-    def __init__(self, asked: Asked, thread: LoopThread) -> None:
-        self._asked = asked
-        self._thread = thread
+    def __init__(self, inner: Asked, thread: LoopThread) -> None:
+        super().__init__(inner, thread)
         self._documents = self._iterate()
-
-    def __repr__(self) -> str:
-        return f"<Sync{repr(self._asked)[1:]}"
 
     @property
     def examined(self) -> int:
         """How many documents the broker looked at; known at the end."""
-        return self._asked.examined
+        return self._inner.examined
 
     def all(self) -> Documents:
         """All documents, as a list that notebooks show as a table."""
@@ -245,7 +245,7 @@ class SyncAsked:
         self._documents.close()
 
     def _iterate(self) -> Generator[Document, None, None]:
-        batches = self._asked.batches()
+        batches = self._inner.batches()
 
         async def following() -> list[Document] | None:
             return await anext(batches, None)
@@ -261,43 +261,38 @@ class SyncAsked:
                 self._thread.run(end())
 
 
-class SyncClient(_Closing):
+class SyncClient(_Sync[Client], _Closing):
     """A connection to a broker, made by :func:`connect_sync`; see :class:`Client`."""
 
-    def __init__(self, client: Client, thread: LoopThread) -> None:
-        self._client = client
-        self._thread = thread
-
-    def __repr__(self) -> str:
-        return f"<Sync{repr(self._client)[1:]}"
+    publish = _waiting(Client.publish)
+    acknowledge = _waiting(Client.acknowledge)
+    forget = _waiting(Client.forget)
+    queue_state = _waiting(Client.queue_state)
+    status = _waiting(Client.status)
 
     def close(self) -> None:
         """Send what is still to be sent and end the connection; does nothing a second time."""
         if not self._thread.is_stopped:
             try:
-                self._thread.run(self._client.close())
+                self._thread.run(self._inner.close())
             finally:
                 self._thread.stop()
 
     @property
     def address(self) -> str:
         """The address of the broker that this client is connected to, or was last."""
-        return self._client.address
+        return self._inner.address
 
     @property
     def broker(self) -> str | None:
         """The name of the broker; None while there is no connection."""
-        return self._client.broker
-
-    def publish(self, document: Source, *, id: str = "") -> str:  # noqa: A002
-        """Publish a document; returns its event id when the broker has it safely."""
-        return self._thread.run(self._client.publish(document, id=id))
+        return self._inner.broker
 
     def publish_all(self, documents: Iterable[Source]) -> list[PublishResult]:
         """Publish documents as fast as the broker takes them; the results, in their order."""
         handover: Handover[Source] = Handover(self._thread)
         answers: SimpleQueue[PublishResult | BaseException | None] = SimpleQueue()
-        cancel = self._thread.start(_publish_all(self._client, handover, answers))
+        cancel = self._thread.start(_publish_all(self._inner, handover, answers))
         results: list[PublishResult] = []
         sizes: deque[int] = deque()  # of the documents without a result
         total = 0
@@ -333,26 +328,16 @@ class SyncClient(_Closing):
         """
 
         async def subscribe() -> Subscription:
-            subscription = self._client.subscribe(
+            subscription = self._inner.subscribe(
                 expressions, namespaces=namespaces, durable=durable, since=since, window=window
             )
             return await subscription.__aenter__()  # ready, or closed again
 
         return SyncSubscription(self._thread.run(subscribe()), self._thread)
 
-    def acknowledge(self, durable: str, upto: int) -> None:
-        """Acknowledge all up to a sequence number; see :meth:`Client.acknowledge`."""
-        self._thread.run(self._client.acknowledge(durable, upto))
-
-    def forget(self, durable: str) -> None:
-        """End a durable subscription for good, with all documents that it keeps."""
-        self._thread.run(self._client.forget(durable))
-
     def advertise(self, promised: Promised = None, root: str | None = None) -> SyncAdvertised:
         """Advertise what this client publishes; see :meth:`Client.advertise`."""
-        return SyncAdvertised(
-            self._thread.run(self._client.advertise(promised, root)), self._thread
-        )
+        return SyncAdvertised(self._thread.run(self._inner.advertise(promised, root)), self._thread)
 
     def ask(
         self,
@@ -362,21 +347,13 @@ class SyncClient(_Closing):
         limit: int = 0,
         since: datetime | timedelta | None = None,
     ) -> SyncAsked:
-        """The stored documents that match, newest first."""
-        asked = self._client.ask(expression, namespaces=namespaces, limit=limit, since=since)
+        """The stored documents that match, newest first; see :meth:`Client.ask`."""
+        asked = self._inner.ask(expression, namespaces=namespaces, limit=limit, since=since)
         return SyncAsked(asked, self._thread)
 
     def read_queue(self, durable: str, first: int, last: int) -> SyncAsked:
         """The documents in the queue of a durable subscription from ``first`` to ``last``."""
-        return SyncAsked(self._client.read_queue(durable, first, last), self._thread)
-
-    def queue_state(self, durable: str) -> QueueState:
-        """Where the queue of a durable subscription stands."""
-        return self._thread.run(self._client.queue_state(durable))
-
-    def status(self) -> Status:
-        """What the broker knows of itself and of the overlay."""
-        return self._thread.run(self._client.status())
+        return SyncAsked(self._inner.read_queue(durable, first, last), self._thread)
 
 
 def _size(document: object) -> int:

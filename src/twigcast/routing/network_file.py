@@ -1,37 +1,6 @@
 """Network files: brokers, links and clients, written in TOML.
 
-A small one with everything that may stand in it::
-
-    strategy = "advertisements-covering"     # a name that Strategy.named knows; this one if absent
-    brokers = ["london", "paris", "rome"]
-
-    [[links]]
-    between = ["london", "paris"]
-    cost = 2.5                               # 1 if absent
-    latency_ms = 12                          # 1 if absent
-
-    [[links]]
-    between = ["paris", "rome"]
-
-    [[clients]]
-    name = "desk-7"
-    broker = "rome"
-    subscriptions = { quotes = "//Stock[Price>15]", alerts = "//cap:alert" }
-    namespaces = { cap = "urn:oasis:names:tc:emergency:cap:1.2" }
-
-    [[clients]]
-    name = "desk-8"
-    broker = "rome"
-    subscriptions_file = "desk8.txt"         # as twigcast.language.read_subscriptions reads it
-
-    [[clients]]
-    name = "agency"
-    broker = "london"
-    advertises = [
-        { id = "feed", dtd = "news.dtd", root = "news" },   # root may be absent where it is plain
-        { id = "quotes", path = "/Quotes(/Group)+/Stock" },
-        { id = "rest", anything = true },
-    ]
+``docs/routing.md`` shows everything that may stand in one.
 
 Files are relative to the network file.  Each DTD is read once, and clients that advertise it with
 the same root share one schema, so what a router knows of it serves all of them.

@@ -2,20 +2,12 @@ from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
-from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from typing import Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ClientFrame(_message.Message):
     __slots__ = ("hello", "publish", "subscribe", "unsubscribe", "advertise", "unadvertise", "acknowledge", "consumed")
-    HELLO_FIELD_NUMBER: _ClassVar[int]
-    PUBLISH_FIELD_NUMBER: _ClassVar[int]
-    SUBSCRIBE_FIELD_NUMBER: _ClassVar[int]
-    UNSUBSCRIBE_FIELD_NUMBER: _ClassVar[int]
-    ADVERTISE_FIELD_NUMBER: _ClassVar[int]
-    UNADVERTISE_FIELD_NUMBER: _ClassVar[int]
-    ACKNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
-    CONSUMED_FIELD_NUMBER: _ClassVar[int]
     hello: Hello
     publish: Publish
     subscribe: Subscribe
@@ -28,25 +20,18 @@ class ClientFrame(_message.Message):
 
 class Hello(_message.Message):
     __slots__ = ("protocol", "client")
-    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
-    CLIENT_FIELD_NUMBER: _ClassVar[int]
     protocol: int
     client: str
     def __init__(self, protocol: _Optional[int] = ..., client: _Optional[str] = ...) -> None: ...
 
 class Publish(_message.Message):
     __slots__ = ("request", "publications")
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    PUBLICATIONS_FIELD_NUMBER: _ClassVar[int]
     request: int
     publications: _containers.RepeatedCompositeFieldContainer[Publication]
     def __init__(self, request: _Optional[int] = ..., publications: _Optional[_Iterable[_Union[Publication, _Mapping]]] = ...) -> None: ...
 
 class Publication(_message.Message):
     __slots__ = ("content", "id", "again")
-    CONTENT_FIELD_NUMBER: _ClassVar[int]
-    ID_FIELD_NUMBER: _ClassVar[int]
-    AGAIN_FIELD_NUMBER: _ClassVar[int]
     content: bytes
     id: str
     again: bool
@@ -56,18 +41,9 @@ class Subscribe(_message.Message):
     __slots__ = ("request", "subscription", "expressions", "durable", "window", "since_sequence", "since_time")
     class ExpressionsEntry(_message.Message):
         __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: Expression
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    EXPRESSIONS_FIELD_NUMBER: _ClassVar[int]
-    DURABLE_FIELD_NUMBER: _ClassVar[int]
-    WINDOW_FIELD_NUMBER: _ClassVar[int]
-    SINCE_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    SINCE_TIME_FIELD_NUMBER: _ClassVar[int]
     request: int
     subscription: str
     expressions: _containers.MessageMap[str, Expression]
@@ -81,23 +57,15 @@ class Expression(_message.Message):
     __slots__ = ("xpath", "namespaces")
     class NamespacesEntry(_message.Message):
         __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-    XPATH_FIELD_NUMBER: _ClassVar[int]
-    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     xpath: str
     namespaces: _containers.ScalarMap[str, str]
     def __init__(self, xpath: _Optional[str] = ..., namespaces: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class Unsubscribe(_message.Message):
     __slots__ = ("request", "subscription", "forget", "durable")
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    FORGET_FIELD_NUMBER: _ClassVar[int]
-    DURABLE_FIELD_NUMBER: _ClassVar[int]
     request: int
     subscription: str
     forget: bool
@@ -106,11 +74,6 @@ class Unsubscribe(_message.Message):
 
 class Advertise(_message.Message):
     __slots__ = ("request", "advertisement", "anything", "dtd", "path")
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    ADVERTISEMENT_FIELD_NUMBER: _ClassVar[int]
-    ANYTHING_FIELD_NUMBER: _ClassVar[int]
-    DTD_FIELD_NUMBER: _ClassVar[int]
-    PATH_FIELD_NUMBER: _ClassVar[int]
     request: int
     advertisement: str
     anything: bool
@@ -120,27 +83,18 @@ class Advertise(_message.Message):
 
 class Dtd(_message.Message):
     __slots__ = ("text", "root")
-    TEXT_FIELD_NUMBER: _ClassVar[int]
-    ROOT_FIELD_NUMBER: _ClassVar[int]
     text: str
     root: str
     def __init__(self, text: _Optional[str] = ..., root: _Optional[str] = ...) -> None: ...
 
 class Unadvertise(_message.Message):
     __slots__ = ("request", "advertisement")
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    ADVERTISEMENT_FIELD_NUMBER: _ClassVar[int]
     request: int
     advertisement: str
     def __init__(self, request: _Optional[int] = ..., advertisement: _Optional[str] = ...) -> None: ...
 
 class Acknowledge(_message.Message):
     __slots__ = ("request", "subscription", "durable", "upto", "sequences")
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    DURABLE_FIELD_NUMBER: _ClassVar[int]
-    UPTO_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCES_FIELD_NUMBER: _ClassVar[int]
     request: int
     subscription: str
     durable: str
@@ -150,18 +104,12 @@ class Acknowledge(_message.Message):
 
 class Consumed(_message.Message):
     __slots__ = ("subscription", "count")
-    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    COUNT_FIELD_NUMBER: _ClassVar[int]
     subscription: str
     count: int
     def __init__(self, subscription: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
 
 class BrokerFrame(_message.Message):
     __slots__ = ("welcome", "answer", "deliveries", "ended")
-    WELCOME_FIELD_NUMBER: _ClassVar[int]
-    ANSWER_FIELD_NUMBER: _ClassVar[int]
-    DELIVERIES_FIELD_NUMBER: _ClassVar[int]
-    ENDED_FIELD_NUMBER: _ClassVar[int]
     welcome: Welcome
     answer: Answer
     deliveries: Deliveries
@@ -170,11 +118,6 @@ class BrokerFrame(_message.Message):
 
 class Welcome(_message.Message):
     __slots__ = ("broker", "protocol", "version", "document_bytes", "message_bytes")
-    BROKER_FIELD_NUMBER: _ClassVar[int]
-    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    DOCUMENT_BYTES_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     broker: str
     protocol: int
     version: str
@@ -184,10 +127,6 @@ class Welcome(_message.Message):
 
 class Answer(_message.Message):
     __slots__ = ("request", "problems", "ids", "queue")
-    REQUEST_FIELD_NUMBER: _ClassVar[int]
-    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
-    IDS_FIELD_NUMBER: _ClassVar[int]
-    QUEUE_FIELD_NUMBER: _ClassVar[int]
     request: int
     problems: _containers.RepeatedCompositeFieldContainer[Problem]
     ids: _containers.RepeatedScalarFieldContainer[str]
@@ -196,9 +135,6 @@ class Answer(_message.Message):
 
 class Problem(_message.Message):
     __slots__ = ("index", "code", "reason")
-    INDEX_FIELD_NUMBER: _ClassVar[int]
-    CODE_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
     index: int
     code: str
     reason: str
@@ -206,9 +142,6 @@ class Problem(_message.Message):
 
 class QueueState(_message.Message):
     __slots__ = ("last", "acknowledged", "first")
-    LAST_FIELD_NUMBER: _ClassVar[int]
-    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
-    FIRST_FIELD_NUMBER: _ClassVar[int]
     last: int
     acknowledged: int
     first: int
@@ -216,9 +149,6 @@ class QueueState(_message.Message):
 
 class Deliveries(_message.Message):
     __slots__ = ("subscription", "deliveries", "missed")
-    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    DELIVERIES_FIELD_NUMBER: _ClassVar[int]
-    MISSED_FIELD_NUMBER: _ClassVar[int]
     subscription: str
     deliveries: _containers.RepeatedCompositeFieldContainer[Delivery]
     missed: int
@@ -226,11 +156,6 @@ class Deliveries(_message.Message):
 
 class Delivery(_message.Message):
     __slots__ = ("id", "content", "keys", "sequence", "published")
-    ID_FIELD_NUMBER: _ClassVar[int]
-    CONTENT_FIELD_NUMBER: _ClassVar[int]
-    KEYS_FIELD_NUMBER: _ClassVar[int]
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    PUBLISHED_FIELD_NUMBER: _ClassVar[int]
     id: str
     content: bytes
     keys: _containers.RepeatedScalarFieldContainer[str]
@@ -240,17 +165,12 @@ class Delivery(_message.Message):
 
 class Ended(_message.Message):
     __slots__ = ("subscription", "problem")
-    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    PROBLEM_FIELD_NUMBER: _ClassVar[int]
     subscription: str
     problem: Problem
     def __init__(self, subscription: _Optional[str] = ..., problem: _Optional[_Union[Problem, _Mapping]] = ...) -> None: ...
 
 class AskRequest(_message.Message):
     __slots__ = ("expression", "limit", "since")
-    EXPRESSION_FIELD_NUMBER: _ClassVar[int]
-    LIMIT_FIELD_NUMBER: _ClassVar[int]
-    SINCE_FIELD_NUMBER: _ClassVar[int]
     expression: Expression
     limit: int
     since: int
@@ -258,17 +178,12 @@ class AskRequest(_message.Message):
 
 class AskAnswer(_message.Message):
     __slots__ = ("documents", "examined")
-    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
-    EXAMINED_FIELD_NUMBER: _ClassVar[int]
     documents: _containers.RepeatedCompositeFieldContainer[Delivery]
     examined: int
     def __init__(self, documents: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ..., examined: _Optional[int] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
     __slots__ = ("durable", "first", "last")
-    DURABLE_FIELD_NUMBER: _ClassVar[int]
-    FIRST_FIELD_NUMBER: _ClassVar[int]
-    LAST_FIELD_NUMBER: _ClassVar[int]
     durable: str
     first: int
     last: int
@@ -276,23 +191,17 @@ class ReadRequest(_message.Message):
 
 class StatusRequest(_message.Message):
     __slots__ = ("durable",)
-    DURABLE_FIELD_NUMBER: _ClassVar[int]
     durable: str
     def __init__(self, durable: _Optional[str] = ...) -> None: ...
 
 class StatusAnswer(_message.Message):
     __slots__ = ("json", "queue")
-    JSON_FIELD_NUMBER: _ClassVar[int]
-    QUEUE_FIELD_NUMBER: _ClassVar[int]
     json: str
     queue: QueueState
     def __init__(self, json: _Optional[str] = ..., queue: _Optional[_Union[QueueState, _Mapping]] = ...) -> None: ...
 
 class LinkFrame(_message.Message):
     __slots__ = ("sequence", "checksum", "body")
-    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    CHECKSUM_FIELD_NUMBER: _ClassVar[int]
-    BODY_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     checksum: int
     body: bytes
@@ -300,20 +209,11 @@ class LinkFrame(_message.Message):
 
 class LinkBody(_message.Message):
     __slots__ = ("items",)
-    ITEMS_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[LinkItem]
     def __init__(self, items: _Optional[_Iterable[_Union[LinkItem, _Mapping]]] = ...) -> None: ...
 
 class LinkItem(_message.Message):
     __slots__ = ("hello", "heartbeat", "update", "document", "home_versions", "home_state", "addressed", "refused")
-    HELLO_FIELD_NUMBER: _ClassVar[int]
-    HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_FIELD_NUMBER: _ClassVar[int]
-    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
-    HOME_VERSIONS_FIELD_NUMBER: _ClassVar[int]
-    HOME_STATE_FIELD_NUMBER: _ClassVar[int]
-    ADDRESSED_FIELD_NUMBER: _ClassVar[int]
-    REFUSED_FIELD_NUMBER: _ClassVar[int]
     hello: LinkHello
     heartbeat: Heartbeat
     update: Update
@@ -326,14 +226,6 @@ class LinkItem(_message.Message):
 
 class LinkHello(_message.Message):
     __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered", "message_bytes")
-    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
-    BROKER_FIELD_NUMBER: _ClassVar[int]
-    INCARNATION_FIELD_NUMBER: _ClassVar[int]
-    COST_FIELD_NUMBER: _ClassVar[int]
-    STRATEGY_FIELD_NUMBER: _ClassVar[int]
-    NONCE_FIELD_NUMBER: _ClassVar[int]
-    ANSWERED_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_BYTES_FIELD_NUMBER: _ClassVar[int]
     protocol: int
     broker: str
     incarnation: int
@@ -350,11 +242,6 @@ class Heartbeat(_message.Message):
 
 class Update(_message.Message):
     __slots__ = ("states", "advertise", "unadvertise", "serve", "changes")
-    STATES_FIELD_NUMBER: _ClassVar[int]
-    ADVERTISE_FIELD_NUMBER: _ClassVar[int]
-    UNADVERTISE_FIELD_NUMBER: _ClassVar[int]
-    SERVE_FIELD_NUMBER: _ClassVar[int]
-    CHANGES_FIELD_NUMBER: _ClassVar[int]
     states: _containers.RepeatedCompositeFieldContainer[LinkState]
     advertise: _containers.RepeatedCompositeFieldContainer[AdvertisementOf]
     unadvertise: _containers.RepeatedCompositeFieldContainer[AdvertisementKey]
@@ -364,10 +251,6 @@ class Update(_message.Message):
 
 class LinkState(_message.Message):
     __slots__ = ("broker", "incarnation", "version", "links")
-    BROKER_FIELD_NUMBER: _ClassVar[int]
-    INCARNATION_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    LINKS_FIELD_NUMBER: _ClassVar[int]
     broker: str
     incarnation: int
     version: int
@@ -376,17 +259,12 @@ class LinkState(_message.Message):
 
 class Neighbour(_message.Message):
     __slots__ = ("broker", "cost")
-    BROKER_FIELD_NUMBER: _ClassVar[int]
-    COST_FIELD_NUMBER: _ClassVar[int]
     broker: str
     cost: float
     def __init__(self, broker: _Optional[str] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class AdvertisementKey(_message.Message):
     __slots__ = ("origin", "client", "id")
-    ORIGIN_FIELD_NUMBER: _ClassVar[int]
-    CLIENT_FIELD_NUMBER: _ClassVar[int]
-    ID_FIELD_NUMBER: _ClassVar[int]
     origin: str
     client: str
     id: str
@@ -394,10 +272,6 @@ class AdvertisementKey(_message.Message):
 
 class AdvertisementOf(_message.Message):
     __slots__ = ("key", "anything", "dtd", "path")
-    KEY_FIELD_NUMBER: _ClassVar[int]
-    ANYTHING_FIELD_NUMBER: _ClassVar[int]
-    DTD_FIELD_NUMBER: _ClassVar[int]
-    PATH_FIELD_NUMBER: _ClassVar[int]
     key: AdvertisementKey
     anything: bool
     dtd: Dtd
@@ -406,17 +280,12 @@ class AdvertisementOf(_message.Message):
 
 class Serve(_message.Message):
     __slots__ = ("channel", "trees")
-    CHANNEL_FIELD_NUMBER: _ClassVar[int]
-    TREES_FIELD_NUMBER: _ClassVar[int]
     channel: int
     trees: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, channel: _Optional[int] = ..., trees: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ChannelChange(_message.Message):
     __slots__ = ("channel", "forward", "withdraw")
-    CHANNEL_FIELD_NUMBER: _ClassVar[int]
-    FORWARD_FIELD_NUMBER: _ClassVar[int]
-    WITHDRAW_FIELD_NUMBER: _ClassVar[int]
     channel: int
     forward: _containers.RepeatedScalarFieldContainer[str]
     withdraw: _containers.RepeatedScalarFieldContainer[str]
@@ -424,9 +293,6 @@ class ChannelChange(_message.Message):
 
 class DocumentId(_message.Message):
     __slots__ = ("origin", "incarnation", "number")
-    ORIGIN_FIELD_NUMBER: _ClassVar[int]
-    INCARNATION_FIELD_NUMBER: _ClassVar[int]
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
     origin: str
     incarnation: int
     number: int
@@ -434,12 +300,6 @@ class DocumentId(_message.Message):
 
 class RoutedDocument(_message.Message):
     __slots__ = ("id", "tree", "content", "destinations", "epoch", "published")
-    ID_FIELD_NUMBER: _ClassVar[int]
-    TREE_FIELD_NUMBER: _ClassVar[int]
-    CONTENT_FIELD_NUMBER: _ClassVar[int]
-    DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
-    EPOCH_FIELD_NUMBER: _ClassVar[int]
-    PUBLISHED_FIELD_NUMBER: _ClassVar[int]
     id: DocumentId
     tree: str
     content: bytes
@@ -450,9 +310,6 @@ class RoutedDocument(_message.Message):
 
 class Destination(_message.Message):
     __slots__ = ("home", "number", "settled")
-    HOME_FIELD_NUMBER: _ClassVar[int]
-    NUMBER_FIELD_NUMBER: _ClassVar[int]
-    SETTLED_FIELD_NUMBER: _ClassVar[int]
     home: str
     number: int
     settled: int
@@ -460,15 +317,11 @@ class Destination(_message.Message):
 
 class HomeVersions(_message.Message):
     __slots__ = ("homes",)
-    HOMES_FIELD_NUMBER: _ClassVar[int]
     homes: _containers.RepeatedCompositeFieldContainer[HomeVersion]
     def __init__(self, homes: _Optional[_Iterable[_Union[HomeVersion, _Mapping]]] = ...) -> None: ...
 
 class HomeVersion(_message.Message):
     __slots__ = ("home", "epoch", "version")
-    HOME_FIELD_NUMBER: _ClassVar[int]
-    EPOCH_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
     home: str
     epoch: str
     version: int
@@ -476,13 +329,6 @@ class HomeVersion(_message.Message):
 
 class HomeState(_message.Message):
     __slots__ = ("home", "epoch", "version", "base", "forward", "withdraw", "more")
-    HOME_FIELD_NUMBER: _ClassVar[int]
-    EPOCH_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    BASE_FIELD_NUMBER: _ClassVar[int]
-    FORWARD_FIELD_NUMBER: _ClassVar[int]
-    WITHDRAW_FIELD_NUMBER: _ClassVar[int]
-    MORE_FIELD_NUMBER: _ClassVar[int]
     home: str
     epoch: str
     version: int
@@ -494,11 +340,6 @@ class HomeState(_message.Message):
 
 class Addressed(_message.Message):
     __slots__ = ("to", "sender", "hops", "document", "receipt")
-    TO_FIELD_NUMBER: _ClassVar[int]
-    SENDER_FIELD_NUMBER: _ClassVar[int]
-    HOPS_FIELD_NUMBER: _ClassVar[int]
-    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
     to: str
     sender: str
     hops: int
@@ -508,9 +349,6 @@ class Addressed(_message.Message):
 
 class Receipt(_message.Message):
     __slots__ = ("epoch", "upto", "numbers")
-    EPOCH_FIELD_NUMBER: _ClassVar[int]
-    UPTO_FIELD_NUMBER: _ClassVar[int]
-    NUMBERS_FIELD_NUMBER: _ClassVar[int]
     epoch: str
     upto: int
     numbers: _containers.RepeatedScalarFieldContainer[int]

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from twigcast.broker.access import Permission
 from twigcast.broker.http.bodies import body_of, read_model
 from twigcast.broker.http.context import KnownCaller
-from twigcast.broker.http.errors import refusals
+from twigcast.broker.http.errors import answers
 from twigcast.broker.http.models import Backup, BackupRequest
 from twigcast.errors import RefusedError
 
@@ -25,10 +25,7 @@ _UNFINISHED: Final = ".unfinished"
     "/v1/homes/{name:path}",
     status_code=204,
     response_class=Response,
-    responses={
-        204: {"description": "Nothing is owed to that broker any more."},
-        **refusals(400, 401, 403, 404),
-    },
+    responses=answers("Nothing is owed to that broker any more.", 400, 401, 403, 404, status=204),
 )
 async def forget_home(
     caller: KnownCaller,
@@ -45,10 +42,7 @@ async def forget_home(
 
 @router.post(
     "/v1/backup",
-    responses={
-        200: {"model": Backup, "description": "The copy is there."},
-        **refusals(400, 401, 403, 408, 409, 413, 503),
-    },
+    responses=answers("The copy is there.", 400, 401, 403, 408, 409, 413, 503, model=Backup),
     openapi_extra={"requestBody": body_of(BackupRequest, required=False)},
 )
 async def backup(request: Request, caller: KnownCaller) -> JSONResponse:

@@ -80,13 +80,7 @@ def make_app(api: Api) -> FastAPI:
     app.add_exception_handler(TwigcastError, on_refusal)
     app.add_exception_handler(RequestValidationError, on_bad_parameters)
     app.add_exception_handler(HTTPException, on_no_endpoint)
-    for module in (
-        publishing,
-        subscribing,
-        asking,
-        status,
-        administering,
-    ):
+    for module in (publishing, subscribing, asking, status, administering):
         app.include_router(module.router)
     document = describe(app)
     page = index_page(document)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Final, TypeAlias, cast
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -14,7 +14,7 @@ from twigcast.broker.access import Permission
 from twigcast.broker.broker import Expression
 from twigcast.broker.http.bodies import StreamedResponse, content_of
 from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
-from twigcast.broker.http.errors import refusals
+from twigcast.broker.http.errors import answers
 from twigcast.broker.http.times import milliseconds
 from twigcast.broker.store.records import StoredDocument
 
@@ -34,13 +34,11 @@ _LINES: Final = {
     "/v1/ask",
     dependencies=[only("xpath", "limit", "since", namespaces=True)],
     response_class=Response,
-    responses={
-        200: {
-            "description": "A line of JSON for each document, as `x-line` says.",
-            "content": _LINES,
-        },
-        **refusals(400, 401, 403, 503),
-    },
+    responses=answers(
+        "A line of JSON for each document, as `x-line` says.",
+        *(400, 401, 403, 503),
+        content=_LINES,
+    ),
     openapi_extra={"parameters": [dict(NAMESPACES)]},
 )
 async def ask(
@@ -63,12 +61,10 @@ async def ask(
     broker = caller.broker
     expression = Expression(xpath, namespaces_of(request))
     pattern = (await broker.parse_expressions({"": expression}))[""]
-    batches = cast(
-        "_Batches", broker.ask(pattern, limit, milliseconds("since", since) if since else 0)
-    )
+    batches = broker.ask(pattern, limit, milliseconds("since", since) if since else 0)
     first = await anext(batches, None)  # raises where there is no store
-    documents = [] if first is None else first[0]
-    return StreamedResponse(_lines(documents, batches), "application/x-ndjson", caller.api.stopping)
+    lines = _lines(first[0] if first else [], batches)
+    return StreamedResponse(lines, "application/x-ndjson", caller.api.stopping)
 
 
 async def _lines(documents: list[StoredDocument], more: _Batches) -> AsyncGenerator[bytes, None]:

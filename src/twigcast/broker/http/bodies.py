@@ -17,8 +17,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from twigcast.broker.http.errors import HttpError, explain
-from twigcast.errors import TwigcastError
+from twigcast.broker.http.errors import explain
+from twigcast.errors import RefusedError, TwigcastError
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 async def read_body(request: Request, most: int, limit: str) -> bytes:
-    """The body of a request; HttpError if it has more than ``most`` bytes, or does not come.
+    """The body of a request; RefusedError if it has more than ``most`` bytes, or does not come.
 
     ``limit`` names the key of the configuration that says so.
     """
@@ -39,7 +39,9 @@ async def read_body(request: Request, most: int, limit: str) -> bytes:
     declared = request.headers.get("content-length", "")
     is_declared = declared.isdecimal() and int(declared) > most
     if is_declared and "expect" in request.headers:
-        raise HttpError(reason, "too-large")  # the client waits for this before it sends anything
+        raise RefusedError(
+            reason, "too-large"
+        )  # the client waits for this before it sends anything
     body = bytearray()
     passed_over = 0
     while True:
@@ -47,19 +49,17 @@ async def read_body(request: Request, most: int, limit: str) -> bytes:
             async with asyncio.timeout(PATIENCE):
                 message = await request.receive()
         except TimeoutError:
-            raise HttpError("the rest of the request does not come", "timeout") from None
+            raise RefusedError("the rest of the request does not come", "timeout") from None
         if message["type"] == "http.disconnect":
-            raise HttpError("the client has gone in the midst of its request", "invalid")
+            raise RefusedError("the client has gone in the midst of its request", "invalid")
         body += message.get("body", b"")
         if is_declared or passed_over or len(body) > most:
             passed_over += len(body)
             body.clear()
-        if not message.get("more_body", False):
-            break
-        if passed_over > _PASSED_OVER:
+        if not message.get("more_body", False) or passed_over > _PASSED_OVER:
             break
     if is_declared or passed_over:
-        raise HttpError(reason, "too-large")
+        raise RefusedError(reason, "too-large")
     return bytes(body)
 
 
@@ -69,12 +69,12 @@ async def read_model(request: Request, model: type[Model], most: int = _SMALL) -
 
 
 def parse_model(body: bytes, model: type[Model]) -> Model:
-    """A value out of JSON; HttpError if it is none, or not of this form."""
+    """A value out of JSON; RefusedError if it is none, or not of this form."""
     try:
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:
         reason = explain(error.errors(include_url=False, include_input=False))
-        raise HttpError(f"the body is not what it should be: {reason}", "invalid") from None
+        raise RefusedError(f"the body is not what it should be: {reason}", "invalid") from None
 
 
 def body_of(model: type[BaseModel], *, required: bool) -> dict[str, Any]:
@@ -137,13 +137,8 @@ class StreamedResponse(Response):
             writing.result()
 
     async def _write(self, send: Send, gone: asyncio.Task[None]) -> None:
-        await send(
-            {
-                "type": "http.response.start",
-                "status": self.status_code,
-                "headers": self.raw_headers,
-            }
-        )
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
         try:
             async for chunk in self._chunks:
                 await _send(send, chunk, more=True)

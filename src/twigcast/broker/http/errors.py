@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -16,22 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from twigcast.broker import client_session
+from twigcast.broker.client_session import code_of
 from twigcast.errors import TwigcastError
-
-Code = Literal[
-    "bad-expression",
-    "invalid",
-    "malformed",
-    "not-allowed",
-    "quota",
-    "taken",
-    "timeout",
-    "too-large",
-    "unauthenticated",
-    "unavailable",
-    "unknown",
-]
 
 STATUSES: Final[Mapping[str, int]] = {
     "bad-expression": 400,
@@ -48,6 +34,9 @@ STATUSES: Final[Mapping[str, int]] = {
 }
 NOT_STORED: Final = 507
 
+Code = Annotated[str, Field(json_schema_extra={"enum": [*STATUSES]})]
+"""One of the codes, as the description of an answer has it."""
+
 
 class Problem(BaseModel):
     """Why something was refused."""
@@ -58,37 +47,25 @@ class Problem(BaseModel):
     reason: str = Field(description="For people: what is wrong, where, and the remedy.")
 
 
-class HttpError(TwigcastError):
-    """A refusal with its status, where that is not the usual one, or was counted already."""
+def answers(
+    description: str, *refusals: int, status: int = 200, **said: Any
+) -> dict[int | str, dict[str, Any]]:
+    """How an endpoint answers, for its description: when all is well, and its refusals.
 
-    def __init__(
-        self, reason: str, code: str, status: int | None = None, *, is_counted: bool = False
-    ) -> None:
-        self.reason = reason
-        self.code = code
-        self.status = STATUSES.get(code, 400) if status is None else status
-        self.is_counted = is_counted
-        super().__init__(reason, code)
-
-    def __str__(self) -> str:
-        return self.reason
-
-
-def code_of(error: TwigcastError) -> str:
-    """The code of an error, as the wire names it."""
-    return error.code if isinstance(error, HttpError) else client_session.code_of(error)
-
-
-def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What the description of an endpoint says of the refusals that it has."""
+    ``said`` has the ``model`` of the answer, or its ``content``.
+    """
     return {
-        status: {"model": Problem, "description": HTTPStatus(status).phrase}
-        for status in sorted(statuses)
+        status: {"description": description, **said},
+        **{
+            each: {"model": Problem, "description": HTTPStatus(each).phrase}
+            for each in sorted(refusals)
+        },
     }
 
 
-def problem_response(status: int, code: str, reason: str) -> JSONResponse:
-    """A refusal."""
+def problem_response(code: str, reason: str, status: int | None = None) -> JSONResponse:
+    """A refusal; its status is that of the code, unless another one is given."""
+    status = status or STATUSES.get(code, 400)
     headers = {"Cache-Control": "no-store"}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
@@ -101,17 +78,15 @@ async def on_refusal(request: Request, error: Exception) -> JSONResponse:
     """Answer with an error that was raised on purpose."""
     assert isinstance(error, TwigcastError)
     code = code_of(error)
-    status = error.status if isinstance(error, HttpError) else STATUSES.get(code, 400)
-    if not (isinstance(error, HttpError) and error.is_counted):
-        request.app.state.api.broker.metrics.refused(code)
-    return problem_response(status, code, str(error))
+    request.app.state.api.broker.metrics.refused(code)
+    return problem_response(code, str(error))
 
 
 async def on_bad_parameters(request: Request, error: Exception) -> JSONResponse:
     """Answer where a parameter is missing, or is not what it should be."""
     assert isinstance(error, RequestValidationError)
     request.app.state.api.broker.metrics.refused("invalid")
-    return problem_response(400, "invalid", explain(error.errors()))
+    return problem_response("invalid", explain(error.errors()))
 
 
 async def on_no_endpoint(request: Request, error: Exception) -> JSONResponse:
@@ -119,9 +94,9 @@ async def on_no_endpoint(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.NOT_FOUND:
         reason = f"there is no {request.url.path!r} here; GET / lists what there is"
-        return problem_response(404, "unknown", reason)
+        return problem_response("unknown", reason)
     reason = f"{request.method} is not for {request.url.path!r}; GET / lists what there is"
-    response = problem_response(error.status_code, "invalid", reason)
+    response = problem_response("invalid", reason, error.status_code)
     response.headers.update(error.headers or {})
     return response
 

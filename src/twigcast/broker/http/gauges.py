@@ -10,13 +10,48 @@ and homes have a label each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from twigcast.broker import status as report
 from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.metrics import Figure
 from twigcast.broker.store.records import StoreFigures
 from twigcast.broker.subscriptions import EphemeralSubscription
+
+_TEXTS: Final = {
+    "start_seconds": "When the broker started, since 1970.",
+    "table_subscriptions": "Expressions of clients and durable subscriptions, before covering.",
+    "table_patterns": "Different patterns that documents are matched by.",
+    "table_sent": "Patterns sent to a neighbour, after covering.",
+    "table_advertisements": "Advertisements that are known.",
+    "durable_expressions": "Expressions of the durable subscriptions here, before covering.",
+    "durable_patterns": "Patterns sent to all brokers for them, after covering.",
+    "home_patterns": "Patterns that the durable subscriptions at another broker want.",
+    "brokers": "Brokers that are known, this one too.",
+    "clients": "Connected clients.",
+    "client_subscriptions": "Subscriptions that clients hold.",
+    "client_waiting_documents": "Documents in the queues of clients' ephemeral subscriptions.",
+    "client_waiting_bytes": "Bytes of these documents.",
+    "client_waiting_longest": "Documents in the longest of these queues.",
+    "durable_waiting_documents": "Documents of a durable subscription that are not acknowledged.",
+    "durable_attached": "Whether a client takes from a durable subscription.",
+    "durable_missed": "Documents that a durable subscription lost to retention, unacknowledged.",
+    "owed_documents": "Documents published here that another broker has not confirmed.",
+    "links_up": "Links that are up.",
+    "links_failing": "Configured links that were called in vain.",
+    "link_waiting_documents": "Documents that wait for a neighbour.",
+    "link_up_seconds": "For how long the link has been up.",
+    "link_documents_sent": "Documents sent since the link is up.",
+    "link_documents_received": "Documents received since the link is up.",
+    "link_bytes_sent": "Bytes sent since the link is up.",
+    "link_bytes_received": "Bytes received since the link is up.",
+    "store_documents": "Documents that are kept.",
+    "store_bytes": "Bytes of these documents.",
+    "store_unwritten_bytes": "Bytes that are still to be written.",
+}
+_PASSED: Final = ("documents_sent", "documents_received", "bytes_sent", "bytes_received")
+_GROWING: Final = {"durable_missed", *(f"link_{each}" for each in _PASSED)}
 
 
 class Gauges:
@@ -34,125 +69,69 @@ class Gauges:
 
     def look(self) -> Iterator[Figure]:
         """All figures."""
-        yield _one("start_seconds", "When the broker started, since 1970.", self._broker.started)
-        yield from self._tables()
-        yield from self._clients()
-        yield from self._durable()
-        yield from self._links()
-        yield from self._store()
+        for name, value in self._of_broker().items():
+            yield Figure(name, _TEXTS[name], {"": value})
+        for label, figures in (
+            ("neighbour", self._of_neighbours()),
+            ("durable", self._of_durables()),
+            ("home", self._of_homes()),
+        ):
+            for name, values in figures.items():
+                yield Figure(name, _TEXTS[name], values, label, name in _GROWING)
 
-    def _tables(self) -> Iterator[Figure]:
-        broker, sizes = self._broker, report.tables(self._broker)
-        yield _one(
-            "table_subscriptions",
-            "Expressions of clients and durable subscriptions here, before covering.",
-            sizes["subscriptions"],
-        )
-        yield _one(
-            "table_patterns", "Different patterns that documents are matched by.", sizes["patterns"]
-        )
-        sent = {
-            name: sum(len(channel.sent) for channel in neighbour.outgoing.values())
-            for name, neighbour in broker.router.neighbours.items()
-        }
-        yield Figure(
-            "table_told", "Patterns sent to a neighbour, after covering.", sent, "neighbour"
-        )
-        yield _one(
-            "table_advertisements", "Advertisements that are known.", sizes["advertisements"]
-        )
-        yield _one(
-            "durable_expressions",
-            "Expressions of the durable subscriptions here, before covering.",
-            sum(len(each.patterns) for each in broker.durables.values()),
-        )
-        yield _one(
-            "durable_patterns",
-            "Patterns sent to all brokers for them, after covering.",
-            sizes["durable_patterns"],
-        )
-        yield Figure(
-            "home_patterns",
-            "Patterns that the durable subscriptions at another broker want.",
-            broker.homes.patterns,
-            "home",
-        )
-        yield _one("brokers", "Brokers that are known, this one too.", len(broker.router.overlay))
-
-    def _clients(self) -> Iterator[Figure]:
+    def _of_broker(self) -> dict[str, float]:
+        broker, tables = self._broker, report.tables(self._broker)
         held = [each for session in self._sessions for each in session.subscriptions()]
         queues = [each.queue for each in held if isinstance(each, EphemeralSubscription)]
-        yield _one("clients", "Connected clients.", len(self._sessions))
-        yield _one("client_subscriptions", "Subscriptions that clients hold.", len(held))
-        yield _one(
-            "client_waiting_documents",
-            "Documents in the queues of clients' ephemeral subscriptions.",
-            sum(len(queue) for queue in queues),
-        )
-        yield _one(
-            "client_waiting_bytes", "Their bytes.", sum(queue.waiting_bytes for queue in queues)
-        )
-        yield _one(
-            "client_waiting_longest",
-            "Documents in the longest of these queues.",
-            max((len(queue) for queue in queues), default=0),
-        )
+        figures = {
+            "start_seconds": broker.started,
+            "table_subscriptions": tables["subscriptions"],
+            "table_patterns": tables["patterns"],
+            "table_advertisements": tables["advertisements"],
+            "durable_expressions": sum(len(each.patterns) for each in broker.durables.values()),
+            "durable_patterns": tables["durable_patterns"],
+            "brokers": len(broker.router.overlay),
+            "clients": len(self._sessions),
+            "client_subscriptions": len(held),
+            "client_waiting_documents": sum(len(queue) for queue in queues),
+            "client_waiting_bytes": sum(queue.waiting_bytes for queue in queues),
+            "client_waiting_longest": max((len(queue) for queue in queues), default=0),
+            "links_up": len(broker.links.up),
+            "links_failing": len(broker.links.problems),
+        }
+        if broker.store is not None and self._stored is not None:
+            figures["store_documents"] = self._stored.documents
+            figures["store_bytes"] = self._stored.bytes
+            figures["store_unwritten_bytes"] = broker.store.waiting_bytes
+        return figures
 
-    def _durable(self) -> Iterator[Figure]:
+    def _of_neighbours(self) -> dict[str, Mapping[str, float]]:
+        links = report.links(self._broker)
+        sent = {
+            name: sum(len(channel.sent) for channel in neighbour.outgoing.values())
+            for name, neighbour in self._broker.router.neighbours.items()
+        }
+        return {
+            "table_sent": sent,
+            "link_waiting_documents": {each["broker"]: each["waiting"] for each in links},
+            **{
+                f"link_{key}": {each["broker"]: each[key] for each in links}
+                for key in ("up_seconds", *_PASSED)
+            },
+        }
+
+    def _of_durables(self) -> dict[str, Mapping[str, float]]:
         durables = self._broker.durables
-        yield Figure(
-            "durable_waiting_documents",
-            "Documents of a durable subscription that are not acknowledged.",
-            {name: each.waiting for name, each in durables.items()},
-            "durable",
-        )
-        yield Figure(
-            "durable_attached",
-            "Whether a client takes from a durable subscription.",
-            {name: float(each.attached is not None) for name, each in durables.items()},
-            "durable",
-        )
-        yield Figure(
-            "durable_missed",
-            "Documents of a durable subscription that retention took, not acknowledged.",
-            {name: each.missed for name, each in durables.items()},
-            "durable",
-            is_counted=True,
-        )
-        yield Figure(
-            "owed_documents",
-            "Documents published here that another broker has not confirmed.",
-            self._broker.flow.custody.owed,
-            "home",
-        )
+        return {
+            "durable_waiting_documents": {name: each.waiting for name, each in durables.items()},
+            "durable_attached": {
+                name: float(each.attached is not None) for name, each in durables.items()
+            },
+            "durable_missed": {name: each.missed for name, each in durables.items()},
+        }
 
-    def _links(self) -> Iterator[Figure]:
-        links = self._broker.links
-        yield _one("links_up", "Links that are up.", len(links.up))
-        yield _one(
-            "links_failing", "Configured links that were called in vain.", len(links.problems)
-        )
-        for name, text, key, is_counted in (
-            ("waiting_documents", "Documents that wait for a neighbour.", "waiting", False),
-            ("up_seconds", "For how long the link has been up.", "up_seconds", False),
-            ("documents_sent", "Documents sent since it is up.", "documents_sent", True),
-            ("documents_received", "Documents received since.", "documents_received", True),
-            ("bytes_sent", "Bytes sent since.", "bytes_sent", True),
-            ("bytes_received", "Bytes received since.", "bytes_received", True),
-        ):
-            values = {each["broker"]: each[key] for each in report.links(self._broker)}
-            yield Figure(f"link_{name}", text, values, "neighbour", is_counted)
-
-    def _store(self) -> Iterator[Figure]:
-        store = self._broker.store
-        if store is None or self._stored is None:
-            return
-        yield _one("store_documents", "Documents that are kept.", self._stored.documents)
-        yield _one("store_bytes", "Their bytes.", self._stored.bytes)
-        yield _one(
-            "store_unwritten_bytes", "Bytes that are still to be written.", store.waiting_bytes
-        )
-
-
-def _one(name: str, text: str, value: float) -> Figure:
-    return Figure(name, text, {"": value})
+    def _of_homes(self) -> dict[str, Mapping[str, float]]:
+        return {
+            "home_patterns": self._broker.homes.patterns,
+            "owed_documents": self._broker.flow.custody.owed,
+        }

@@ -195,7 +195,7 @@ class TableSizes(_Exact):
 
     subscriptions: Count
     patterns: Count
-    told: Count
+    sent: Count
     advertisements: Count
     durable_patterns: Count
 

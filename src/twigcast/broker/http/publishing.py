@@ -12,8 +12,9 @@ from twigcast.broker.access import Permission
 from twigcast.broker.client_session import Publication
 from twigcast.broker.http.bodies import parse_model, read_body
 from twigcast.broker.http.context import KnownCaller, only
-from twigcast.broker.http.errors import NOT_STORED, HttpError, refusals
+from twigcast.broker.http.errors import NOT_STORED, answers, problem_response
 from twigcast.broker.http.models import Publications, PublishedBatch
+from twigcast.errors import RefusedError
 
 router = APIRouter(tags=["documents"])
 
@@ -31,13 +32,11 @@ _BODY: Final = {
 @router.post(
     "/v1/publish",
     dependencies=[only("id")],
-    responses={
-        200: {
-            "model": Publications,
-            "description": "They are safe at this broker. Of many, some may have been refused.",
-        },
-        **refusals(400, 401, 403, 408, 413, 429, 503, NOT_STORED),
-    },
+    responses=answers(
+        "They are safe at this broker. Of many, some may have been refused.",
+        *(400, 401, 403, 408, 413, 429, 503, NOT_STORED),
+        model=Publications,
+    ),
     openapi_extra={"requestBody": _BODY},
 )
 async def publish(
@@ -61,19 +60,21 @@ async def publish(
         ids, problems = await caller.api.publishers.publish(caller, [_publication(content, id)])
         for problem in problems:
             status = NOT_STORED if problem.code == "unavailable" else None
-            raise HttpError(problem.reason, problem.code, status, is_counted=True)
+            return problem_response(problem.code, problem.reason, status)
         return JSONResponse({"ids": ids, "problems": []})
     body = await read_body(request, limits.message_bytes, "limits.message_bytes")
     batch = parse_model(body, PublishedBatch)
     own = batch.ids if batch.ids is not None else [""] * len(batch.documents)
     if len(own) != len(batch.documents) or id:
-        raise HttpError(
+        raise RefusedError(
             "ids has one for each of the documents, an empty one for none, and there is no "
             "parameter id beside it",
             "invalid",
         )
     publications = [
-        _publication(_bytes(text), each) for text, each in zip(batch.documents, own, strict=True)
+        # Half a character is not well-formed, and refused as such.
+        _publication(text.encode("utf-8", "surrogatepass"), each)
+        for text, each in zip(batch.documents, own, strict=True)
     ]
     ids, problems = await caller.api.publishers.publish(caller, publications)
     return JSONResponse(
@@ -85,15 +86,7 @@ async def publish(
 
 
 def _publication(content: bytes, identity: str) -> Publication:
-    # Whoever gives an id may be repeating a request whose answer got lost.
-    return Publication(content, _text(identity), bool(identity))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # half a character is not well-formed: refused
-
-
-def _text(identity: str) -> str:
     if not identity.isprintable():
-        raise HttpError("the id of a publication has printable characters", "invalid")
-    return identity
+        raise RefusedError("the id of a publication has printable characters", "invalid")
+    # Whoever gives an id may be repeating a request whose answer got lost.
+    return Publication(content, identity, bool(identity))

@@ -14,15 +14,8 @@ from starlette.responses import JSONResponse, Response
 from twigcast.broker import status as report
 from twigcast.broker.access import Permission
 from twigcast.broker.http.context import Api, Caller, KnownCaller
-from twigcast.broker.http.errors import refusals
-from twigcast.broker.http.models import (
-    Health,
-    Links,
-    Readiness,
-    Status,
-    Subscriptions,
-    Topology,
-)
+from twigcast.broker.http.errors import answers
+from twigcast.broker.http.models import Health, Links, Readiness, Status, Subscriptions, Topology
 from twigcast.broker.subscriptions import Attachment
 from twigcast.errors import StoreError
 
@@ -86,13 +79,11 @@ async def _store_problems(api: Api) -> list[str]:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={
-        200: {
-            "description": "Figures for Prometheus.",
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-        },
-        **refusals(401, 403, 503),
-    },
+    responses=answers(
+        "Figures for Prometheus.",
+        *(401, 403, 503),
+        content={"text/plain": {"schema": {"type": "string"}}},
+    ),
 )
 async def metrics(caller: KnownCaller) -> Response:
     """Figures for Prometheus."""
@@ -101,20 +92,14 @@ async def metrics(caller: KnownCaller) -> Response:
     return Response(caller.broker.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-@router.get(
-    "/v1/status",
-    responses={200: {"model": Status, "description": "The broker."}, **refusals(401, 403)},
-)
+@router.get("/v1/status", responses=answers("The broker.", 401, 403, model=Status))
 async def status(caller: KnownCaller) -> JSONResponse:
     """The broker at a glance."""
     caller.require_known()
     return JSONResponse(report.status(caller.api.sessions, caller.principal))
 
 
-@router.get(
-    "/v1/topology",
-    responses={200: {"model": Topology, "description": "The brokers."}, **refusals(401, 403)},
-)
+@router.get("/v1/topology", responses=answers("The brokers.", 401, 403, model=Topology))
 async def topology(caller: KnownCaller) -> JSONResponse:
     """The brokers that this one knows, and the links between them."""
     caller.require_known()
@@ -122,10 +107,7 @@ async def topology(caller: KnownCaller) -> JSONResponse:
     return JSONResponse({"broker": broker.name, "links": report.topology(broker)})
 
 
-@router.get(
-    "/v1/links",
-    responses={200: {"model": Links, "description": "The links."}, **refusals(401, 403)},
-)
+@router.get("/v1/links", responses=answers("The links.", 401, 403, model=Links))
 async def links(caller: KnownCaller) -> JSONResponse:
     """The links to neighbours."""
     caller.require_known()
@@ -135,10 +117,7 @@ async def links(caller: KnownCaller) -> JSONResponse:
 
 @router.get(
     "/v1/subscriptions",
-    responses={
-        200: {"model": Subscriptions, "description": "The subscriptions."},
-        **refusals(401, 403),
-    },
+    responses=answers("The subscriptions.", 401, 403, model=Subscriptions),
 )
 async def subscriptions(caller: KnownCaller) -> JSONResponse:
     """The caller's durable subscriptions; for administrators all, and the connected clients."""

@@ -22,13 +22,8 @@ from twigcast.broker.access import Permission
 from twigcast.broker.broker import Expression
 from twigcast.broker.client_session import ClientSession, Subscription
 from twigcast.broker.http.bodies import StreamedResponse, body_of, content_of, read_model
-from twigcast.broker.http.context import (
-    NAMESPACES,
-    KnownCaller,
-    namespaces_of,
-    only,
-)
-from twigcast.broker.http.errors import refusals
+from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
+from twigcast.broker.http.errors import answers
 from twigcast.broker.http.models import Acknowledgement, QueueState
 from twigcast.broker.http.times import milliseconds, whole_number
 from twigcast.errors import RefusedError
@@ -56,16 +51,14 @@ _EVENTS: Final = {
     "/v1/subscribe",
     dependencies=[only("xpath", "durable", "since", "ack", namespaces=True)],
     response_class=Response,
-    responses={
-        200: {
-            "description": "Server-sent events without end. The data of each is JSON, as "
-            "`x-events` says by the event's name; `id` is the event id or, for a durable "
-            "subscription, the sequence number. `missed` counts documents that were dropped, "
-            "`ended` why the broker ends the subscription.",
-            "content": _EVENTS,
-        },
-        **refusals(400, 401, 403, 404, 429, 503),
-    },
+    responses=answers(
+        "Server-sent events without end. The data of each is JSON, as `x-events` says by the "
+        "event's name; `id` is the event id or, for a durable subscription, the sequence number. "
+        "`missed` counts documents that were dropped, `ended` why the broker ends the "
+        "subscription.",
+        *(400, 401, 403, 404, 429, 503),
+        content=_EVENTS,
+    ),
     openapi_extra={"parameters": [dict(NAMESPACES)]},
 )
 async def subscribe(
@@ -193,10 +186,9 @@ Name = Annotated[str, Path(description="The name of a durable subscription.", mi
 
 @router.post(
     "/v1/subscriptions/{name:path}/ack",
-    responses={
-        200: {"model": QueueState, "description": "Where the queue stands now."},
-        **refusals(400, 401, 403, 404, 408, 413),
-    },
+    responses=answers(
+        "Where the queue stands now.", 400, 401, 403, 404, 408, 413, model=QueueState
+    ),
     openapi_extra={"requestBody": body_of(Acknowledgement, required=True)},
 )
 async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSONResponse:
@@ -216,10 +208,9 @@ async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSON
     "/v1/subscriptions/{name:path}",
     status_code=204,
     response_class=Response,
-    responses={
-        204: {"description": "There is no such subscription any more."},
-        **refusals(400, 401, 403, 404, 503),
-    },
+    responses=answers(
+        "There is no such subscription any more.", 400, 401, 403, 404, 503, status=204
+    ),
 )
 async def forget(caller: KnownCaller, name: Name) -> Response:
     """End a durable subscription for good, with the documents that it keeps."""

@@ -10,13 +10,14 @@ import asyncio
 import json
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from twigcast.broker.store.records import OwedDocuments, Queued, StoredDocument, StoreFigures
-from twigcast.broker.store.schema import connect, copy_file, told_as_store_error
+from twigcast.broker.store.schema import as_store_error, connect, copy_file
 from twigcast.errors import StoreError
 
 _THREADS: Final = 2
@@ -28,6 +29,7 @@ _END: Final = (_LARGEST, _LARGEST)
 """A time and a document's number after all others."""
 
 _DOCUMENT: Final = "documents.id, contents.content, documents.published, documents.stored"
+_COLUMNS: Final = len(StoredDocument._fields)
 _CONTENTS: Final = "JOIN contents ON contents.document = documents.number"
 
 Result = TypeVar("Result")
@@ -54,7 +56,7 @@ class StoreReaders:
         """Ask something in one of the threads; errors of SQLite's become StoreErrors."""
 
         def ask() -> Result:
-            with told_as_store_error(self._path):
+            with as_store_error(self._path):
                 return question(self._connection())
 
         try:
@@ -99,25 +101,32 @@ def read_queue(
     connection: sqlite3.Connection, durable: str, first: int, last: int, limit: int, max_bytes: int
 ) -> list[Queued]:
     """The entries of a queue in a range, in order: as many as the limits allow, but one if any."""
-    entries: list[Queued] = []
-    size = 0
     rows = connection.execute(
-        f"SELECT queue.sequence, queue.keys, {_DOCUMENT}"
+        f"SELECT {_DOCUMENT}, queue.sequence, queue.keys"
         f" FROM queue JOIN documents ON documents.number = queue.document {_CONTENTS}"
         " WHERE queue.durable = (SELECT number FROM durables WHERE name = ?)"
         " AND queue.sequence BETWEEN ? AND ? ORDER BY queue.sequence LIMIT ?",
         (durable, min(first, _LARGEST), min(last, _LARGEST), max(limit, 1)),
     )
-    try:
-        for sequence, keys, *document in rows:
-            stored = StoredDocument(*document)
-            size += len(stored.content)
-            if entries and size > max_bytes:
-                break
-            entries.append(Queued(sequence, tuple(json.loads(keys)), stored))
-    finally:
-        rows.close()
-    return entries
+    return [
+        Queued(sequence, tuple(json.loads(keys)), document)
+        for document, sequence, keys in _documents(rows, max_bytes)
+    ]
+
+
+def _documents(rows: sqlite3.Cursor, max_bytes: int) -> Iterator[tuple[Any, ...]]:
+    """The documents that rows begin with, and what else stands in each row.
+
+    As many as the limit allows, but one if there is any.
+    """
+    size = 0
+    with closing(rows):
+        for count, row in enumerate(rows):
+            document = StoredDocument(*row[:_COLUMNS])
+            size += len(document.content)
+            if count and size > max_bytes:
+                return
+            yield document, *row[_COLUMNS:]
 
 
 def first_since(connection: sqlite3.Connection, durable: str, stored: int) -> int:
@@ -125,12 +134,8 @@ def first_since(connection: sqlite3.Connection, durable: str, stored: int) -> in
 
     Times grow along a queue, so a binary search suffices.
     """
-    row = connection.execute(
-        "SELECT number, last FROM durables WHERE name = ?", (durable,)
-    ).fetchone()
-    if row is None:
-        return 1
-    number, last = row
+    statement = "SELECT number, last FROM durables WHERE name = ?"
+    number, last = connection.execute(statement, (durable,)).fetchone() or (0, 0)
     low, high = 1, last + 1  # the answer is in this range
     while low < high:
         middle = (low + high) // 2
@@ -196,25 +201,15 @@ def _newest_before(
     position: tuple[int, int], since: int, batch: int
 ) -> Callable[[sqlite3.Connection], tuple[list[StoredDocument], tuple[int, int]]]:
     def question(connection: sqlite3.Connection) -> tuple[list[StoredDocument], tuple[int, int]]:
-        documents: list[StoredDocument] = []
-        size, number = 0, position[1]
         rows = connection.execute(
-            f"SELECT documents.number, {_DOCUMENT} FROM documents {_CONTENTS}"
+            f"SELECT {_DOCUMENT}, documents.number FROM documents {_CONTENTS}"
             " WHERE documents.stored >= ? AND documents.stored <= ?"
             " AND (documents.stored, documents.number) < (?, ?)"
             " ORDER BY documents.stored DESC, documents.number DESC LIMIT ?",
             (since, position[0], *position, max(batch, 1)),
         )
-        try:
-            for row in rows:
-                document = StoredDocument(*row[1:])
-                size += len(document.content)
-                if documents and size > _ASK_BYTES:
-                    break
-                documents.append(document)
-                number = row[0]
-        finally:
-            rows.close()
-        return documents, (documents[-1].stored if documents else position[0], number)
+        numbered = list(_documents(rows, _ASK_BYTES))
+        last = (numbered[-1][0].stored, numbered[-1][1]) if numbered else position
+        return [document for document, _ in numbered], last
 
     return question

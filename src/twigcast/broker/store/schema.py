@@ -39,7 +39,7 @@ from typing import Final, Literal
 from twigcast.broker.store.lock import LastOpening
 from twigcast.errors import StoreError
 
-VERSION: Final = 1
+VERSION: Final = 2
 APPLICATION: Final = 0x54776743
 """Marks the file as a store of a Twigcast broker."""
 PAGE_BYTES: Final = 16384
@@ -73,7 +73,7 @@ CREATE TABLE durables (
     acknowledged INTEGER NOT NULL DEFAULT 0,
     waiting INTEGER NOT NULL DEFAULT 0,
     missed INTEGER NOT NULL DEFAULT 0,
-    missed_told INTEGER NOT NULL DEFAULT 0,
+    missed_reported INTEGER NOT NULL DEFAULT 0,
     gap_after INTEGER NOT NULL DEFAULT 0,
     gap_last INTEGER NOT NULL DEFAULT 0
 );
@@ -151,7 +151,7 @@ def store_error(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 @contextmanager
-def told_as_store_error(path: Path) -> Iterator[None]:
+def as_store_error(path: Path) -> Iterator[None]:
     """Whatever SQLite or the system refuses becomes a StoreError that names the file."""
     try:
         yield
@@ -188,7 +188,7 @@ def connect(path: Path, sync: Sync = "full") -> sqlite3.Connection:
 
 def open_file(path: Path, broker: str, sync: Sync, last: LastOpening) -> sqlite3.Connection:
     """The connection that writes, after the file was made or checked."""
-    with told_as_store_error(path):
+    with as_store_error(path):
         connection = connect(path, sync)
         try:
             if _is_empty(connection):
@@ -250,9 +250,10 @@ def _check(connection: sqlite3.Connection, path: Path, broker: str) -> None:
     version = _pragma(connection, "user_version")
     if _pragma(connection, "application_id") != APPLICATION:
         raise StoreError(f"{path}: this is a database of something else: name another folder")
-    if version > VERSION:
+    if version != VERSION:
+        age = "a newer" if version > VERSION else "an older"
         raise StoreError(
-            f"{path}: it was written by a newer Twigcast (its layout is {version}, this one knows "
+            f"{path}: it was written by {age} Twigcast (its layout is {version}, this one knows "
             f"{VERSION}): install that version again, or name another folder"
         )
     owner = _fact(connection, "broker")
@@ -267,9 +268,9 @@ def _check(connection: sqlite3.Connection, path: Path, broker: str) -> None:
     if path.stat().st_size < expected:
         raise _damaged(path, "its end is missing")
     for table in _SMALL_TABLES:
-        (verdict,) = connection.execute(f"PRAGMA quick_check('{table}')").fetchone()
-        if verdict != "ok":
-            raise _damaged(path, f"table {table}: {verdict}")
+        (problem,) = connection.execute(f"PRAGMA quick_check('{table}')").fetchone()
+        if problem != "ok":
+            raise _damaged(path, f"table {table}: {problem}")
     connection.execute("SELECT * FROM documents ORDER BY number DESC LIMIT 1").fetchall()
     connection.execute("SELECT * FROM documents ORDER BY number LIMIT 1").fetchall()
 

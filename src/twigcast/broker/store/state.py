@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from twigcast.broker.store.records import Durable, Home, OwedState
+
+_PATTERNS: Final = "SELECT pattern FROM home_patterns WHERE home = ? ORDER BY pattern"
+_PENDING: Final = "SELECT number FROM owed WHERE debt = ? ORDER BY number"
+_BEYOND: Final = "SELECT number FROM received_beyond WHERE origin = ? AND epoch = ? ORDER BY number"
 
 
 class StoreState(NamedTuple):
@@ -32,22 +36,22 @@ def read_state(connection: sqlite3.Connection) -> StoreState:
         [
             _durable(connection, *row)
             for row in connection.execute(
-                "SELECT number, name, owner, last, acknowledged, missed, missed_told,"
+                "SELECT number, name, owner, last, acknowledged, missed, missed_reported,"
                 " gap_after, gap_last FROM durables WHERE name IS NOT NULL ORDER BY name"
             )
         ],
         {
-            name: Home(epoch, version, _patterns(connection, name))
+            name: Home(epoch, version, _column(connection, _PATTERNS, name))
             for name, epoch, version in connection.execute("SELECT * FROM homes ORDER BY name")
         },
         {
-            home: OwedState(following, _pending(connection, number))
+            home: OwedState(following, _column(connection, _PENDING, number))
             for number, home, following in connection.execute(
                 "SELECT number, home, next FROM debts WHERE home IS NOT NULL ORDER BY home"
             )
         },
         {
-            (origin, epoch): (upto, _beyond(connection, origin, epoch))
+            (origin, epoch): (upto, _column(connection, _BEYOND, origin, epoch))
             for origin, epoch, upto in connection.execute("SELECT * FROM received")
         },
     )
@@ -75,9 +79,7 @@ def _durable(
     expressions = connection.execute(
         "SELECT key, xpath FROM expressions WHERE durable = ? ORDER BY key", (number,)
     )
-    beyond = connection.execute(
-        "SELECT sequence FROM acknowledged_beyond WHERE durable = ?", (number,)
-    )
+    beyond = "SELECT sequence FROM acknowledged_beyond WHERE durable = ?"
     return Durable(
         name,
         owner,
@@ -85,28 +87,13 @@ def _durable(
         first_kept(connection, number, last),
         last,
         acknowledged,
-        frozenset(sequence for (sequence,) in beyond),
+        frozenset(_column(connection, beyond, number)),
         missed,
         missed_reported,
         (gap[0], gap[1]),
     )
 
 
-def _patterns(connection: sqlite3.Connection, home: str) -> tuple[str, ...]:
-    rows = connection.execute(
-        "SELECT pattern FROM home_patterns WHERE home = ? ORDER BY pattern", (home,)
-    )
-    return tuple(pattern for (pattern,) in rows)
-
-
-def _pending(connection: sqlite3.Connection, debt: int) -> tuple[int, ...]:
-    rows = connection.execute("SELECT number FROM owed WHERE debt = ? ORDER BY number", (debt,))
-    return tuple(number for (number,) in rows)
-
-
-def _beyond(connection: sqlite3.Connection, origin: str, epoch: str) -> tuple[int, ...]:
-    rows = connection.execute(
-        "SELECT number FROM received_beyond WHERE origin = ? AND epoch = ? ORDER BY number",
-        (origin, epoch),
-    )
-    return tuple(number for (number,) in rows)
+def _column(connection: sqlite3.Connection, statement: str, *values: object) -> tuple[Any, ...]:
+    """The values in the only column that a statement gives."""
+    return tuple(value for (value,) in connection.execute(statement, values))

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec
 
 from twigcast.broker.store import reading
 from twigcast.broker.store.lock import FolderLock
@@ -22,12 +22,14 @@ from twigcast.broker.store.records import (
     StoreFigures,
 )
 from twigcast.broker.store.retention import Retention, Trimmed
-from twigcast.broker.store.schema import Sync, open_file, told_as_store_error
+from twigcast.broker.store.schema import Sync, as_store_error, open_file
 from twigcast.broker.store.state import read_state
 from twigcast.broker.store.transaction import NewDocument, Transaction
 from twigcast.broker.store.trimming import clean_slice, trim_slice
 from twigcast.broker.store.writer import StoreWriter, Write
 from twigcast.errors import StoreError
+
+_Values = ParamSpec("_Values")
 
 FILE: Final = "store.sqlite"
 _WRITE_BYTES: Final = 1024
@@ -51,7 +53,7 @@ class Store:
         self._is_closed = False
         self._newest = 0
         self._publications: dict[str, tuple[str, asyncio.Future[None]]] = {}  # being written
-        with told_as_store_error(path):
+        with as_store_error(path):
             state = read_state(connection)
         self.epoch = state.epoch
         """The life of this file, in which what it owes is numbered; later ones sort later."""
@@ -86,14 +88,14 @@ class Store:
         broker's, or newer than this program, or damaged.
         """
         path = folder / FILE
-        with told_as_store_error(path):
+        with as_store_error(path):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = FolderLock(folder)
         try:
             connection = open_file(path, broker, sync, lock.last)
             try:
                 store = Store(path, connection, lock, retention)
-                with told_as_store_error(path):
+                with as_store_error(path):
                     lock.note(store.incarnation, is_at_risk=sync == "normal")
                 return store
             except BaseException:
@@ -134,16 +136,8 @@ class Store:
 
         The futures of several calls are done in the order of the calls, so nobody may cancel them.
         """
-        new = NewDocument(
-            id,
-            content,
-            published,
-            self._now(),
-            publication,
-            tuple(queues),
-            tuple(owed),
-            received,
-        )
+        now, entries, debts = self._now(), tuple(queues), tuple(owed)
+        new = NewDocument(id, content, published, now, publication, entries, debts, received)
         size = len(content) + _REFERENCE_BYTES * (len(new.queues) + len(new.owed))
         future = self._write(lambda transaction: transaction.add_document(new), size)
         if publication and publication not in self._publications and not future.done():
@@ -249,8 +243,7 @@ class Store:
             future.set_exception(StoreError(f"{self._path}: the store is closed"))
             future.exception()  # nobody has to wait for it
         else:
-            write = Write(run, future, size + _WRITE_BYTES, is_unfinished, result)
-            self._writer.submit(write)
+            self._writer.submit(Write(run, future, size + _WRITE_BYTES, is_unfinished, result))
         return future
 
     def _now(self) -> int:
@@ -271,33 +264,23 @@ class Store:
             await asyncio.wait([future])
             if not future.cancelled() and future.exception() is None:
                 return id_
-        return await self._read(
-            lambda connection: reading.find_publication(connection, publication)
-        )
+        return await self._read(reading.find_publication, publication)
 
     async def read_queue(
         self, durable: str, first: int, last: int, *, limit: int, max_bytes: int
     ) -> list[Queued]:
         """Entries of a queue from ``first`` to ``last`` in order; one at least, if there is any."""
-        return await self._read(
-            lambda connection: reading.read_queue(
-                connection, durable, first, last, limit, max_bytes
-            )
-        )
+        return await self._read(reading.read_queue, durable, first, last, limit, max_bytes)
 
     async def first_since(self, durable: str, stored_ms: int) -> int:
         """The first sequence number stored at or after a time; one after the last if none was."""
-        return await self._read(
-            lambda connection: reading.first_since(connection, durable, stored_ms)
-        )
+        return await self._read(reading.first_since, durable, stored_ms)
 
     async def read_owed(
         self, home: str, numbers: Sequence[int], *, max_bytes: int
     ) -> OwedDocuments:
         """The documents owed to a home under these numbers; one at least, if there is any."""
-        return await self._read(
-            lambda connection: reading.read_owed(connection, home, numbers, max_bytes)
-        )
+        return await self._read(reading.read_owed, home, numbers, max_bytes)
 
     def newest_first(self, since_ms: int, batch: int) -> AsyncIterator[list[StoredDocument]]:
         """Documents stored at or after a time, the newest first, at most ``batch`` at a time."""
@@ -313,7 +296,7 @@ class Store:
         To go back to it, put it into an empty folder as ``store.sqlite``: it begins a new epoch.
         """
         unfinished = path.with_name(path.name + ".unfinished")
-        with told_as_store_error(path):
+        with as_store_error(path):
             if path.exists():
                 raise StoreError(f"{path}: there is something already: name a new file")
             unfinished.unlink(missing_ok=True)
@@ -324,9 +307,12 @@ class Store:
                 unfinished.unlink(missing_ok=True)
 
     async def _read(
-        self, question: Callable[[sqlite3.Connection], reading.Result]
+        self,
+        question: Callable[Concatenate[sqlite3.Connection, _Values], reading.Result],
+        *values: _Values.args,
+        **named: _Values.kwargs,
     ) -> reading.Result:
-        return await self._reading().run(question)
+        return await self._reading().run(lambda each: question(each, *values, **named))
 
     def _reading(self) -> reading.StoreReaders:
         if self._readers is None or self._is_closed:

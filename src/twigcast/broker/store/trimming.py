@@ -25,13 +25,9 @@ def trim_slice(transaction: Transaction, retention: Retention, now: int) -> tupl
         _drop_entries(transaction, document, lost, touched)
         _drop_owed(transaction, document, owed_lost)
     numbers = [(document,) for document in victims]
-    for statement in (
-        "DELETE FROM queue WHERE document = ?",
-        "DELETE FROM owed WHERE document = ?",
-        "DELETE FROM contents WHERE document = ?",
-        "DELETE FROM documents WHERE number = ?",
-    ):
-        transaction.connection.executemany(statement, numbers)
+    for table in ("queue", "owed", "contents"):
+        transaction.connection.executemany(f"DELETE FROM {table} WHERE document = ?", numbers)
+    transaction.connection.executemany("DELETE FROM documents WHERE number = ?", numbers)
     first: dict[str, int] = {}
     for name in touched:
         queue = transaction.queue(name)
@@ -46,51 +42,43 @@ def trim_slice(transaction: Transaction, retention: Retention, now: int) -> tupl
 
 def _victims(transaction: Transaction, retention: Retention, now: int) -> dict[int, int]:
     """The sizes of documents to drop, by number: too old, long needed by nobody, or too much."""
-    execute = transaction.connection.execute
-    oldest = now - int(retention.age * 1000)
-    victims = execute(
-        "SELECT number, size FROM documents WHERE stored < ? ORDER BY stored LIMIT ?",
-        (oldest, SLICE),
-    ).fetchall()
-    if not victims:
-        unneeded = now - int(retention.acknowledged_age * 1000)
-        victims = execute(
-            "SELECT number, size FROM documents WHERE released < ? ORDER BY released LIMIT ?",
-            (unneeded, SLICE),
+    select = "SELECT number, size FROM documents"
+    for column, age in (("stored", retention.age), ("released", retention.acknowledged_age)):
+        victims = transaction.execute(
+            f"{select} WHERE {column} < ? ORDER BY {column} LIMIT ?", now - int(age * 1000), SLICE
         ).fetchall()
-    if not victims:
-        (total,) = execute("SELECT value FROM facts WHERE name = 'bytes'").fetchone()
-        excess = total + transaction.bytes - retention.size
-        if excess > 0:
-            for row in execute(
-                "SELECT number, size FROM documents ORDER BY number LIMIT ?", (SLICE,)
-            ):
-                if excess <= 0:
-                    break
-                victims.append(row)
-                excess -= row[1]
+        if victims:
+            return dict(victims)
+    (total,) = transaction.row("SELECT value FROM facts WHERE name = 'bytes'")
+    excess = total + transaction.bytes - retention.size
+    victims = []
+    for row in transaction.execute(f"{select} ORDER BY number LIMIT ?", SLICE):
+        if excess <= 0:
+            break
+        victims.append(row)
+        excess -= row[1]
     return dict(victims)
 
 
 def _drop_entries(
     transaction: Transaction, document: int, lost: dict[str, int], touched: set[str]
 ) -> None:
-    entries = transaction.connection.execute(
+    entries = transaction.execute(
         "SELECT durables.name, queue.sequence, beyond.sequence FROM queue"
         " JOIN durables ON durables.number = queue.durable"
         " LEFT JOIN acknowledged_beyond AS beyond ON beyond.durable = queue.durable"
         " AND beyond.sequence = queue.sequence"
         " WHERE queue.document = ? AND durables.name IS NOT NULL",
-        (document,),
+        document,
     ).fetchall()
     for name, sequence, beyond in entries:
         queue = transaction.queue(name)
         assert queue is not None
         touched.add(name)
         if beyond is not None:
-            transaction.connection.execute(
+            transaction.execute(
                 "DELETE FROM acknowledged_beyond WHERE durable = ? AND sequence = ?",
-                (queue.number, sequence),
+                *(queue.number, sequence),
             )
         elif sequence > queue.acknowledged:
             queue.waiting -= 1
@@ -101,10 +89,10 @@ def _drop_entries(
 def _drop_owed(
     transaction: Transaction, document: int, owed_lost: dict[str, tuple[int, ...]]
 ) -> None:
-    owed = transaction.connection.execute(
+    owed = transaction.execute(
         "SELECT debts.home, owed.number FROM owed JOIN debts ON debts.number = owed.debt"
         " WHERE owed.document = ? AND debts.home IS NOT NULL",
-        (document,),
+        document,
     ).fetchall()
     for home, number in owed:
         debt = transaction.debt(home)
@@ -115,41 +103,38 @@ def _drop_owed(
 
 def clean_slice(transaction: Transaction, now: int) -> bool:
     """Remove some of what dropped subscriptions and homes have left; whether there may be more."""
-    execute = transaction.connection.execute
-    for durable, acknowledged in execute(
-        "SELECT number, acknowledged FROM durables WHERE name IS NULL LIMIT 1"
-    ).fetchall():
+    execute = transaction.execute
+    durable = transaction.row("SELECT number, acknowledged FROM durables WHERE name IS NULL")
+    if durable is not None:
+        number, acknowledged = durable
         entries = execute(
             "SELECT queue.document, queue.sequence, beyond.sequence FROM queue"
             " LEFT JOIN acknowledged_beyond AS beyond ON beyond.durable = queue.durable"
             " AND beyond.sequence = queue.sequence"
             " WHERE queue.durable = ? ORDER BY queue.sequence LIMIT ?",
-            (durable, SLICE),
+            *(number, SLICE),
         ).fetchall()
-        transaction.release(
-            (
-                document
-                for document, sequence, beyond in entries
-                if beyond is None and sequence > acknowledged
-            ),
-            now,
+        waiting = (
+            document
+            for document, sequence, beyond in entries
+            if beyond is None and sequence > acknowledged
         )
+        transaction.release(waiting, now)
         if entries:
-            upto = (durable, entries[-1][1])
-            execute("DELETE FROM queue WHERE durable = ? AND sequence <= ?", upto)
+            last = entries[-1][1]
+            execute("DELETE FROM queue WHERE durable = ? AND sequence <= ?", number, last)
         else:
-            execute("DELETE FROM acknowledged_beyond WHERE durable = ?", (durable,))
-            execute("DELETE FROM durables WHERE number = ?", (durable,))
+            execute("DELETE FROM acknowledged_beyond WHERE durable = ?", number)
+            execute("DELETE FROM durables WHERE number = ?", number)
         return True
-    for (debt,) in execute("SELECT number FROM debts WHERE home IS NULL LIMIT 1").fetchall():
-        owed = execute(
-            "SELECT document, number FROM owed WHERE debt = ? ORDER BY number LIMIT ?",
-            (debt, SLICE),
-        ).fetchall()
+    debt = transaction.row("SELECT number FROM debts WHERE home IS NULL")
+    if debt is not None:
+        statement = "SELECT document, number FROM owed WHERE debt = ? ORDER BY number LIMIT ?"
+        owed = execute(statement, *debt, SLICE).fetchall()
         transaction.release((document for document, _ in owed), now)
         if owed:
-            execute("DELETE FROM owed WHERE debt = ? AND number <= ?", (debt, owed[-1][1]))
+            execute("DELETE FROM owed WHERE debt = ? AND number <= ?", *debt, owed[-1][1])
         else:
-            execute("DELETE FROM debts WHERE number = ?", (debt,))
+            execute("DELETE FROM debts WHERE number = ?", *debt)
         return True
     return False
