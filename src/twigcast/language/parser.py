@@ -22,7 +22,8 @@ from twigcast.language.warning import Notices, issue, unused_binding
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 
 _XML_ALONE: Final = {"xml": XML_NAMESPACE}
-_MOST_READ_TWICE: Final = 1_000
+_MOST_READ_TWICE: Final = 10_000
+"""Characters of expressions; more would hold up the event loop of a client for too long."""
 
 
 class Reading(NamedTuple):
@@ -105,9 +106,9 @@ def _read_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits
 def warn_of(expressions: Collection[str], namespaces: Mapping[str, str] | None) -> None:
     """Issue the warnings of expressions that others parse; their errors are left to the others.
 
-    Where expressions are so many that reading them twice takes long, they are not read.
+    Expressions that are long together are not read: reading all of them twice would take long.
     """
-    if len(expressions) > _MOST_READ_TWICE:
+    if sum(map(len, expressions)) > _MOST_READ_TWICE:
         return
     notices = Notices()
     notices.bind(namespaces or {})
