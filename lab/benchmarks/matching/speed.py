@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lab.benchmarks.matching.bench import MatchingBench
+from lab.benchmarks.matching.decisions import decisions
 from lab.benchmarks.matching.documents import (
     cold_paths,
     many_subscribers,
@@ -34,5 +35,6 @@ def matching_speed(bench: MatchingBench, folders: Sequence[Path] = ()) -> Iterat
     yield from two_threads(bench)
     yield from real_documents(bench, folders)
     yield from building_and_files(bench)
+    yield from decisions(bench)
     yield from updates(bench)
     yield from memory(bench)

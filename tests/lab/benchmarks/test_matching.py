@@ -78,6 +78,8 @@ ROWS = {
     "save": None,
     "load": 0.1,
     "file-size": None,
+    "routing-table": None,
+    "frozen-network": None,
     "updates": 20_000,
     "after-update": 10,
     "after-update-95": 10,
