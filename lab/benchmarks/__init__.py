@@ -9,7 +9,7 @@
 Each folder is one subject.  Its ``bench`` module has what its rows share: the sizes, the workload
 and the goals.  Every other module is a few rows and states their workload.
 
-:func:`~lab.benchmarks.measure.measure` times several ways to do the same work in alternating
+:func:`~lab.benchmarks.measure.measure` times several methods to do the same work in alternating
 rounds, so that what else the machine does hits all of them alike, and keeps the spread beside the
 median.  Ratios within a run are what counts; absolute times are noisy.
 """

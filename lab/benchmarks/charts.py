@@ -83,7 +83,7 @@ class Panel:
     log_across: bool = False
     """Whether the axis is logarithmic; otherwise it begins at 0."""
     log_upward: bool = False
-    places: Sequence[str] = ()
+    ticks: Sequence[str] = ()
     """Names for 1, 2, … on the horizontal axis; the points then stand unjoined."""
 
 
@@ -96,8 +96,8 @@ def draw_panels(panels: Sequence[Panel], folder: Path, name: str, note: str = ""
         figure = Figure(figsize=(_WIDTHS.get(len(panels), 5.6 * len(panels)), 6.4))
         figure.set_layout_engine("constrained", w_pad=0.14)
         legend: dict[str, Any] = {}
-        for place, panel in enumerate(panels):
-            axes = figure.add_subplot(1, len(panels), place + 1)
+        for number, panel in enumerate(panels, 1):
+            axes = figure.add_subplot(1, len(panels), number)
             for artist in _fill(axes, panel):
                 legend.setdefault(str(artist.get_label()), artist)
         columns = min(4 if len(panels) > 1 else 3, len(legend))
@@ -123,7 +123,7 @@ def _fill(axes: Axes, panel: Panel) -> list[Any]:
         if line.points:
             style = _STYLES[line.style] | _MARK | (_PUBLISHED if line.published else {})
             xs, ys = zip(*line.points, strict=True)
-            if panel.places:
+            if panel.ticks:
                 style |= {"linestyle": "none", "markersize": 11}
             drawn += axes.plot(xs, ys, label=line.label, **style)
     for level in panel.levels:
@@ -141,10 +141,10 @@ def _fill(axes: Axes, panel: Panel) -> list[Any]:
         axes.set_ylim(bottom=0)
     plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     axes.xaxis.set_major_formatter(plain)
-    if panel.places:
-        axes.set_xlim(0.5, len(panel.places) + 0.5)
-        numbers = range(1, len(panel.places) + 1)
-        axes.set_xticks(numbers, panel.places, rotation=25, ha="right")
+    if panel.ticks:
+        axes.set_xlim(0.5, len(panel.ticks) + 0.5)
+        numbers = range(1, len(panel.ticks) + 1)
+        axes.set_xticks(numbers, panel.ticks, rotation=25, ha="right")
     axes.yaxis.set_major_formatter(plain)
     axes.set_xlabel(panel.across, labelpad=6)
     axes.set_ylabel(panel.upward, labelpad=8)

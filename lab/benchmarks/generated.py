@@ -32,7 +32,7 @@ class Generated(Generic[_Item]):
             progress(f"making {count:,} {self._kind}", len(made), count)
             wanted = min(_STEP, count - len(made))
             if not self._make(wanted):
-                # The schema has no more, or hardly any; whoever uses them tells how many.
+                # The schema has no more, or hardly any; the caller reports how many.
                 self._source = iter(())
                 break
         return made[:count]

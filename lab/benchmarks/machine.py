@@ -38,7 +38,7 @@ def _processor_name() -> str:
 
 
 def resident_bytes() -> int | None:
-    """The memory of this process that is in use at the moment; None where that is not told."""
+    """The memory that this process uses now; None where the system does not report it."""
     statistics = Path("/proc/self/statm")
     if not statistics.is_file():
         return None

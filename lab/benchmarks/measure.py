@@ -1,4 +1,4 @@
-"""Timing several ways of doing the same work against each other."""
+"""Timing several methods of doing the same work against each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def quiet(work: str, done: int = 0, total: int = 0) -> None:
 
 
 def followed(items: Sequence[_Item], work: str, progress: Progress) -> Iterator[_Item]:
-    """The items, with progress told a hundred times on the way."""
+    """The items; progress is reported a hundred times while they pass."""
     every = max(1, len(items) // _REPORTS)
     for done, item in enumerate(items):
         if done % every == 0:
@@ -36,46 +36,46 @@ def followed(items: Sequence[_Item], work: str, progress: Progress) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """How long one way of doing a piece of work took."""
+    """How long one method of doing a piece of work took."""
 
     work: str
     """What was done, with its size."""
-    way: str
+    method: str
     """Who did it."""
     seconds: float
     """The median over the rounds, for one unit of the work."""
     spread: float
     """The interquartile range of the rounds, as a share of the median."""
     ratio: float
-    """The time as a multiple of the first way's in the same round; the median over the rounds."""
+    """The time divided by the first method's in the same round; the median over the rounds."""
     ratio_spread: float
     """The interquartile range of that multiple, as a share of its median."""
 
 
 def measure(
     work: str,
-    ways: Mapping[str, Callable[[], object]],
+    methods: Mapping[str, Callable[[], object]],
     *,
     units: int | Mapping[str, int],
     rounds: int = 7,
     clock: Clock = time.perf_counter,
 ) -> list[Measurement]:
-    """Time each way in alternating rounds, after one round that does not count.
+    """Time each method in alternating rounds, after one round that does not count.
 
-    ``units`` is how many pieces of work one call does, or what it is for each way: a quick way may
-    do more, so that its time can be read as well as that of a slow one.  The first way is the
-    yardstick: what else the machine does in a round hits all ways alike, so ratios are taken round
-    by round.
+    ``units`` is how many pieces of work one call does, or that number for each method: a quick
+    method may do more, so that its time can be read as well as that of a slow one.  The first
+    method is the yardstick: what else the machine does in a round hits all methods alike, so ratios
+    are taken round by round.
     """
-    times: dict[str, list[float]] = {way: [] for way in ways}
+    times: dict[str, list[float]] = {method: [] for method in methods}
     gc.collect()
     for number in range(rounds + 1):
-        for way, call in ways.items():
+        for method, call in methods.items():
             elapsed = timed(call, clock)
             if number:
-                times[way].append(elapsed / (units if isinstance(units, int) else units[way]))
+                times[method].append(elapsed / (units if isinstance(units, int) else units[method]))
     yardstick = next(iter(times.values()))
-    return [_measurement(work, way, values, yardstick) for way, values in times.items()]
+    return [_measurement(work, method, values, yardstick) for method, values in times.items()]
 
 
 def timed(call: Callable[[], object], clock: Clock = time.perf_counter) -> float:
@@ -97,11 +97,13 @@ def spread(values: Sequence[float]) -> float:
     return (high - low) / median if median else 0.0
 
 
-def _measurement(work: str, way: str, values: list[float], yardstick: list[float]) -> Measurement:
+def _measurement(
+    work: str, method: str, values: list[float], yardstick: list[float]
+) -> Measurement:
     ratios = [value / unit for value, unit in zip(values, yardstick, strict=True)]
     return Measurement(
         work,
-        way,
+        method,
         seconds=statistics.median(values),
         spread=spread(values),
         ratio=statistics.median(ratios),

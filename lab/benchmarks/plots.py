@@ -14,7 +14,7 @@ from lab.benchmarks.charts import LIGHT, MIDDLE, SETTINGS, WARM, save, sign
 from lab.benchmarks.results import Result
 
 _FARTHEST: Final = 1.6
-"""The share of a goal up to which a bar is drawn; longer ones are cut and tell their length."""
+"""The share of a goal up to which a bar is drawn; longer ones are cut and labelled."""
 
 
 def draw_goals(
@@ -29,12 +29,12 @@ def draw_goals(
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(11, 1.8 + 0.42 * len(judged)), layout="constrained")
         axes = figure.add_subplot()
-        for place, (result, goal) in enumerate(judged):
+        for row, (result, goal) in enumerate(judged):
             share = goal.share(result.value)
             missed = result.outcome == "missed"
             colour = (WARM if missed else MIDDLE) if goal.applies else LIGHT
             axes.barh(
-                place,
+                row,
                 min(share, _FARTHEST),
                 height=0.66,
                 color=colour,
@@ -48,7 +48,7 @@ def draw_goals(
                 words = f"{result.figure}; goal {goal} at full size{cut}"
             axes.annotate(
                 words,
-                (max(min(share, _FARTHEST), 1.0), place),
+                (max(min(share, _FARTHEST), 1.0), row),
                 xytext=(8, 0),
                 textcoords="offset points",
                 va="center",

@@ -1,4 +1,4 @@
-"""What a benchmark found: figures, each beside the goal that it has to meet."""
+"""The results of a benchmark: figures, each beside the goal that it has to meet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Detail = float | int | str
 
 
 def readable(value: float) -> str:
-    """A figure with three digits that count, and no more than two places after the point."""
+    """A figure with three digits that count, and no more than two digits after the point."""
     size = abs(value)
     if size >= 100:
         return f"{value:,.0f}"
@@ -77,16 +77,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """The time of one way to do a piece of work, a document or a search, with a set so large."""
+    """The time of one method to do a piece of work, a document or a search, with a set so large."""
 
-    way: str
+    method: str
     subscriptions: int
     seconds: float
     spread: float
     ratio: float
     """The time as a multiple of the yardstick's in the same rounds."""
     matches: float
-    """What is found, on average: subscriptions that match, or coverings."""
+    """The results, on average: subscriptions that match, or coverings."""
 
     def as_json(self) -> dict[str, object]:
         """The point as a JSON object."""
@@ -97,15 +97,15 @@ def ratio_result(
     name: str,
     work: str,
     measurements: list[Measurement],
-    way: str,
+    method: str,
     *,
     goal: Goal | None = None,
     matches: float | None = None,
     unit: str = "× expat",
     details: Mapping[str, Detail] | None = None,
 ) -> Result:
-    """The time of one way as a multiple of the first's, with all their times as details."""
-    chosen = next(one for one in measurements if one.way == way)
-    times = {f"{one.way}, µs": round(one.seconds * 1e6, 2) for one in measurements}
+    """The time of one method as a multiple of the first's, with all their times as details."""
+    chosen = next(one for one in measurements if one.method == method)
+    times = {f"{one.method}, µs": round(one.seconds * 1e6, 2) for one in measurements}
     details = {**(details or {}), **times}
     return Result(name, work, chosen.ratio, unit, chosen.ratio_spread, goal, matches, details)

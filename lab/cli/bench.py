@@ -115,8 +115,8 @@ def bench(
         int | None,
         typer.Option(
             min=2,
-            help=f"How often each way is timed; {_ROUNDS} times by default, and {_LONG_ROUNDS} for "
-            "pipeline and broker.",
+            help=f"How often each method is timed; {_ROUNDS} times by default, and {_LONG_ROUNDS} "
+            "for pipeline and broker.",
         ),
     ] = None,
     quick: Annotated[
@@ -137,7 +137,7 @@ def bench(
         bool, typer.Option("--json", help="One JSON object a figure instead of tables.")
     ] = False,
 ) -> None:
-    """Time what Twigcast does beside other ways to do it, in one run.
+    """Time what Twigcast does beside other methods to do it, in one run.
 
     Ratios count; absolute times depend on the machine and on what else it does.
     """
@@ -269,14 +269,14 @@ def _print_tables(report: _Report) -> None:
             _growth_table(report.covering_growth, "patterns", "a search", "ours", "coverings")
         )
         console.print(
-            f"{_goals(report.covering)}; coverings are patterns found by a search, equal for "
-            "ours and for Linear on every query that both were asked"
+            f"{_goals(report.covering)}; coverings are the patterns that a search returns, equal "
+            "for ours and for Linear on every query that both were asked"
         )
     if report.pipeline:
         console.print(_results_table(report.pipeline, "matches", title))
         console.print(
             f"{_goals(report.pipeline)}; matches are subscriptions a document, or documents a "
-            "query; every count that was timed equals that of the other ways"
+            "query; every count that was timed equals that of the other methods"
         )
     if report.broker:
         console.print(_results_table(report.broker, "matches", title))
@@ -305,7 +305,7 @@ def _foundation_table(measurements: Sequence[Measurement]) -> Table:
             table.add_section()
         table.add_row(
             measurement.work if measurement.work != last else "",
-            measurement.way,
+            measurement.method,
             f"{measurement.seconds * 1e6:,.1f} µs",
             f"{measurement.ratio:.2f}",
             f"±{measurement.spread / 2:.0%}",
@@ -342,7 +342,7 @@ def _growth_table(
             table.add_section()
         table.add_row(
             f"{point.subscriptions:,}" if point.subscriptions != last else "",
-            point.way,
+            point.method,
             f"{point.seconds * 1e6:,.1f} µs",
             readable(point.ratio),
             readable(point.matches) if point.matches else "",

@@ -29,12 +29,12 @@ def experiment(
     name: Annotated[
         str | None, typer.Argument(help="Which one to run; without a name they are listed.")
     ] = None,
-    dtd: Annotated[str, typer.Option(help="The DTD in place of NITF, or NITF itself.")] = _NEWS,
+    dtd: Annotated[str, typer.Option(help="The DTD instead of NITF, or NITF itself.")] = _NEWS,
     root: Annotated[
         str | None, typer.Option(help="Its root element, where the DTD leaves it open.")
     ] = None,
     protein_dtd: Annotated[
-        str, typer.Option(help="The DTD in place of PSD, for experiments with both.")
+        str, typer.Option(help="The DTD instead of PSD, for experiments with both.")
     ] = _PROTEIN,
     seed: Annotated[int, typer.Option(help="The seed of the workload.")] = 1,
     full: Annotated[

@@ -21,7 +21,7 @@ _QUICK: Final = (1_000, 2_000, 5_000, 10_000, 20_000)
 
 
 def factorization_size(setting: Setting) -> Outcome:
-    """Add patterns in XNET's setting and count nodes on the way."""
+    """Add patterns in XNET's setting and count nodes at each size."""
     sizes = _FULL if setting.full else _QUICK
     source = generate_subscriptions(setting.schema, TREES, seed=setting.seed)
     patterns = Generated("trees", source).take(max(sizes), setting.progress)
@@ -46,8 +46,8 @@ def factorization_size(setting: Setting) -> Outcome:
                 printed_tree,
                 printed_tree / printed,
                 nodes + descents,
-                published.places,
-                published.places / (nodes + descents),
+                published.nodes,
+                published.nodes / (nodes + descents),
                 nodes,
                 ours.places,
                 ours.places / nodes,

@@ -1,9 +1,9 @@
 """False positives of imperfect merging: Figure 9 of Li, Hou and Jacobsen.
 
 A merger may match publications that none of the expressions behind it wants.  They are counted in
-two places.  *At one broker*: the publications that its merged table matches and the expressions
+two settings.  *At one broker*: the publications that its merged table matches and the expressions
 themselves do not.  *In a network*: the crossings of links beyond which nobody gets the publication,
-where every broker merges what it tells.  No client ever gets one.
+where every broker merges what it sends.  No client ever gets one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from twigcast.schema import Schema
 from twigcast.simulation import balanced_tree
 
 _FULL_EXPRESSIONS: Final = 10_000
-"""The paper does not tell how many it took for this figure."""
+"""The paper does not say how many it took for this figure."""
 _QUICK_EXPRESSIONS: Final = 2_000
 _FULL_DEALT: Final = 4_000
 _QUICK_DEALT: Final = 1_000
@@ -57,7 +57,7 @@ class _Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Count:
     """What was counted with one degree; ``wasted`` is the part of ``passed`` that nobody wanted."""
 
     degree: float
@@ -100,7 +100,7 @@ def false_positives(setting: Setting) -> Outcome:
             f"crossings beyond which nobody wants the publication."
         ),
         (
-            "The paper does not tell with which expressions, or how many, Figure 9 was measured.  "
+            "The paper does not say with which expressions, or how many, Figure 9 was measured.  "
             "Where nearly every publication is wanted by somebody, hardly any can be a false "
             "positive."
         ),
@@ -134,31 +134,31 @@ def _workloads(setting: Setting) -> tuple[list[ExpressionSet], list[_Workload]]:
     return [*sets, PROTEIN], workloads
 
 
-def _at_one_broker(setting: Setting, workload: _Workload, degrees: Sequence[float]) -> list[_Found]:
+def _at_one_broker(setting: Setting, workload: _Workload, degrees: Sequence[float]) -> list[_Count]:
     covered = covered_table(workload.patterns, workload.name, setting.progress)
     counter = PathCounter(workload.schema)
     paths = workload.publications.paths
     wanted = matched(publication_table(covered), paths)
-    found = []
+    counts = []
     for degree in degrees:
         merged = merged_table(covered, counter, degree, workload.name, setting.progress)
         passed = matched(publication_table(merged), paths)
-        found.append(_Found(degree, len(merged), passed, passed - wanted))
-    return found
+        counts.append(_Count(degree, len(merged), passed, passed - wanted))
+    return counts
 
 
 def _overlay() -> Overlay:
     return balanced_tree(_LEVELS, 2)
 
 
-def _in_a_network(setting: Setting, workload: _Workload, degrees: Sequence[float]) -> list[_Found]:
+def _in_a_network(setting: Setting, workload: _Workload, degrees: Sequence[float]) -> list[_Count]:
     overlay = _overlay()
     leaves = [broker for broker in overlay if len(overlay.neighbours(broker)) == 1]
     origin = Random(setting.seed).choice(list(overlay.brokers))
-    found = []
-    for place, degree in enumerate(degrees):
+    counts = []
+    for done, degree in enumerate(degrees):
         work = f"{workload.name}: {len(overlay.brokers)} brokers, merging"
-        setting.progress(work, place, len(degrees))
+        setting.progress(work, done, len(degrees))
         network = Network(overlay, Strategy(merging=degree))
         network.attach(_PRODUCER, origin)
         network.advertise(_PRODUCER, workload.schema.root, workload.schema)
@@ -176,13 +176,13 @@ def _in_a_network(setting: Setting, workload: _Workload, degrees: Sequence[float
             assert isinstance(route, Route), "paths are documents"
             passed += len(route.crossings)
             wasted += len(route.wasted())
-        found.append(_Found(degree, size, passed, wasted))
-    return found
+        counts.append(_Count(degree, size, passed, wasted))
+    return counts
 
 
-def _sheet(name: str, title: str, passed: str, found: Mapping[str, Sequence[_Found]]) -> Sheet:
+def _sheet(name: str, title: str, passed: str, counts: Mapping[str, Sequence[_Count]]) -> Sheet:
     rows: list[list[Cell]] = []
-    for workload, several in found.items():
+    for workload, several in counts.items():
         for each in several:
             bound = FALSE_POSITIVES_BELOW.get(each.degree)
             paper = None if bound is None else f"below {100 * bound:g} %"
@@ -195,10 +195,10 @@ def _sheet(name: str, title: str, passed: str, found: Mapping[str, Sequence[_Fou
     return Sheet(f"false-positives-{name}", title, columns, rows)
 
 
-def _panel(title: str, found: Mapping[str, Sequence[_Found]]) -> Panel:
+def _panel(title: str, counts: Mapping[str, Sequence[_Count]]) -> Panel:
     lines = [
         Line(name, [(each.degree, 100 * each.share) for each in several], style)
-        for style, (name, several) in enumerate(found.items())
+        for style, (name, several) in enumerate(counts.items())
     ]
     levels = [
         Level(f"{ROUTING}: below, for D < {degree:g}", 100 * share)

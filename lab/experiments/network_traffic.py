@@ -17,11 +17,11 @@ from lab.benchmarks.charts import Line, Panel
 from lab.experiments.outcomes import Cell, Experiment, Outcome, Setting, Sheet
 from lab.experiments.publications import generate_publications
 from lab.experiments.simulated_network import (
+    ControlMessages,
     Sent,
     SimulatedNetwork,
-    Told,
     draw,
-    told_once,
+    sent_once,
 )
 from lab.published.expression_sets import PROTEIN, covered_share
 from lab.published.figures import (
@@ -74,15 +74,15 @@ _POOL: Final = 2
 class _Row:
     """What a strategy came to."""
 
-    told: Told
+    control: ControlMessages
     paths: Sent
     whole: Sent
-    told_once: int | None
+    sent_once: int | None
 
     @property
     def messages(self) -> int:
         """The network traffic, with documents published by paths."""
-        return self.told.messages + self.paths.messages
+        return self.control.messages + self.paths.messages
 
     @property
     def processing(self) -> float:
@@ -97,33 +97,33 @@ def network_traffic(setting: Setting) -> Outcome:
     largest = _POOL * max(case.expressions for case in cases)
     setting.progress(f"making {largest:,} expressions")
     pool = PROTEIN.take(schema, largest)
-    sheets, remarks, found = [], [], {}
+    sheets, remarks, by_case = [], [], {}
     for case in cases:
         rows, remark = _run(setting, case, pool[: _POOL * case.expressions])
-        found[case.name] = rows
+        by_case[case.name] = rows
         remarks.append(remark)
         sheets += [_sheet(case, rows), _parts(case, rows)]
     remarks += [
         (
             f"Expressions with DO = {PROTEIN.parameters.descendant:g}; subscribers take turns, one "
-            "expression after the other, and brokers merge four times on the way.  A merger that "
-            "replaces what was told already costs messages: the merger and the cancellations."
+            "expression after the other, and brokers merge four times in between.  A merger that "
+            "replaces what was sent already costs messages: the merger and the cancellations."
         ),
         (
             f"The schema is advertised at once and counts as its "
             f"{schema.advertisements().count()} advertisements at each broker."
         ),
         (
-            f"Delays: publications are on their way one at a time, {LATENCY * 1e3:g} ms on each "
+            f"Delays: publications are in transit one at a time, {LATENCY * 1e3:g} ms on each "
             "link and what each broker needs on this machine; the latter is the column "
             "“processing”.  The papers' delays are from machines of 2.4 GHz."
         ),
         (
-            "“Told once” is what brokers would receive if an expression were told once over a "
+            "“Sent once” is what brokers would receive if an expression were sent once over a "
             "link, however many subscribers have it; with covering that is so."
         ),
     ]
-    return Outcome(sheets, _panels(cases, found), remarks)
+    return Outcome(sheets, _panels(cases, by_case), remarks)
 
 
 def _run(setting: Setting, case: _Case, pool: Sequence[Pattern]) -> tuple[dict[str, _Row], str]:
@@ -141,8 +141,8 @@ def _run(setting: Setting, case: _Case, pool: Sequence[Pattern]) -> tuple[dict[s
         once = None
         if strategy in ("flooding", "advertisements"):
             towards = None if strategy == "flooding" else origin
-            once = network.told.advertise + told_once(overlay, wanted, towards) + paths.messages
-        rows[strategy] = _Row(network.told, paths, whole, once)
+            once = network.control.advertise + sent_once(overlay, wanted, towards) + paths.messages
+        rows[strategy] = _Row(network.control, paths, whole, once)
     share = covered_share(next(iter(wanted.values())))
     remark = (
         f"{case.name}: {len(wanted)} subscribers with {case.expressions:,} of {len(pool):,} "
@@ -153,12 +153,12 @@ def _run(setting: Setting, case: _Case, pool: Sequence[Pattern]) -> tuple[dict[s
     return rows, remark
 
 
-def _sheet(case: _Case, found: Mapping[str, _Row]) -> Sheet:
+def _sheet(case: _Case, by_strategy: Mapping[str, _Row]) -> Sheet:
     messages, delays = NETWORK_MESSAGES[case.printed], NETWORK_MILLISECONDS[case.printed]
-    first = next(iter(found.values()))
+    first = next(iter(by_strategy.values()))
     rows: list[list[Cell]] = []
-    for strategy, row in found.items():
-        whole = row.told.messages + row.whole.messages
+    for strategy, row in by_strategy.items():
+        whole = row.control.messages + row.whole.messages
         rows.append(
             [
                 strategy,
@@ -166,7 +166,7 @@ def _sheet(case: _Case, found: Mapping[str, _Row]) -> Sheet:
                 messages[strategy] / messages["flooding"],
                 row.messages,
                 row.messages / first.messages,
-                row.told_once,
+                row.sent_once,
                 whole,
                 delays[strategy],
                 row.paths.delay * 1e3,
@@ -177,7 +177,7 @@ def _sheet(case: _Case, found: Mapping[str, _Row]) -> Sheet:
     table = 2 if case.printed == 7 else 3
     columns = (
         *("strategy", "paper, messages", "paper, ratio", "our messages", "our ratio"),
-        *("told once", "with whole documents", "paper, ms", "our ms", "processing, ms"),
+        *("sent once", "with whole documents", "paper, ms", "our ms", "processing, ms"),
         "whole document, ms",
     )
     return Sheet(
@@ -188,19 +188,19 @@ def _sheet(case: _Case, found: Mapping[str, _Row]) -> Sheet:
     )
 
 
-def _parts(case: _Case, found: Mapping[str, _Row]) -> Sheet:
+def _parts(case: _Case, by_strategy: Mapping[str, _Row]) -> Sheet:
     rows: list[list[Cell]] = [
         [
             strategy,
-            row.told.advertise,
-            row.told.subscribe,
-            row.told.unsubscribe,
+            row.control.advertise,
+            row.control.subscribe,
+            row.control.unsubscribe,
             row.paths.messages,
             row.paths.wasted,
             row.whole.messages,
-            row.told.table,
+            row.control.table,
         ]
-        for strategy, row in found.items()
+        for strategy, row in by_strategy.items()
     ]
     columns = (
         *("strategy", "advertisements", "subscriptions", "cancellations", "publications"),
@@ -214,13 +214,13 @@ def _file(case: _Case) -> str:
     return case.name.replace(" ", "-")
 
 
-def _panels(cases: Sequence[_Case], found: Mapping[str, Mapping[str, _Row]]) -> list[Panel]:
+def _panels(cases: Sequence[_Case], by_case: Mapping[str, Mapping[str, _Row]]) -> list[Panel]:
     """Strategies stand side by side, in the order of the table."""
     panels = []
     for case in cases:
-        rows = list(found[case.name].values())
+        rows = list(by_case[case.name].values())
         ours = [100 * row.messages / rows[0].messages for row in rows]
-        whole = [row.told.messages + row.whole.messages for row in rows]
+        whole = [row.control.messages + row.whole.messages for row in rows]
         printed = list(NETWORK_MESSAGES[case.printed].values())
         panels.append(
             Panel(
@@ -241,7 +241,7 @@ def _panels(cases: Sequence[_Case], found: Mapping[str, Mapping[str, _Row]]) -> 
                         published=True,
                     ),
                 ],
-                places=tuple(found[case.name]),
+                ticks=tuple(by_case[case.name]),
             )
         )
     return panels

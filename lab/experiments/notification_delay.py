@@ -3,7 +3,7 @@
 A chain of brokers, the producer at one end and the subscriber at the other.  A document goes as its
 paths, and each broker is done with all of them before the next one begins; or it goes as a whole.
 The delay is what the links take, which is the same for every strategy, and what the brokers take,
-which is measured; the paper's brokers were on PlanetLab, and it tells no latencies.
+which is measured; the paper's brokers were on PlanetLab, and it gives no latencies.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _QUICK: Final = _Sizes(1_000, 1_000, (1, 4, 7), (2_000, 20_000), 5)
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """The mean of a document's processing time on its way, in seconds."""
+    """The mean of a document's processing time in the network, in seconds."""
 
     hops: int
     characters: int
@@ -82,11 +82,12 @@ def notification_delay(setting: Setting) -> Outcome:
         )
     remarks += [
         (
-            f"Processing is what all brokers on the way need; each link adds {LATENCY * 1e3:g} ms, "
-            "in the column of the delay only.  Of each document the best of several rounds counts, "
-            "and the mean of documents.  The subscriber's own broker has all expressions in either "
-            "case.  The paper tells its best point; the best of ours would be the one that noise "
-            "helped most, so the documents of all sizes are taken together."
+            "Processing is what all brokers along the route need; each link adds "
+            f"{LATENCY * 1e3:g} ms, in the column of the delay only.  Of each document the best of "
+            "several rounds counts, and the mean of documents.  The subscriber's own broker has "
+            "all expressions in either case.  The paper gives its best point; the best of ours "
+            "would be the one that noise helped most, so the documents of all sizes are taken "
+            "together."
         ),
         (
             "Slopes are those of the largest documents.  What a broker needs to find that nobody "
@@ -94,8 +95,8 @@ def notification_delay(setting: Setting) -> Outcome:
         ),
     ]
     return Outcome(
-        [_summary(points), *(_sheet(name, found) for name, found in points.items())],
-        [_panel(name, found, sizes) for name, found in points.items()],
+        [_summary(points), *(_sheet(name, several) for name, several in points.items())],
+        [_panel(name, several, sizes) for name, several in points.items()],
         remarks,
     )
 
@@ -108,8 +109,8 @@ def _measure(
         for size in sizes.characters
     }
     points = []
-    for place, hops in enumerate(sizes.hops):
-        setting.progress(f"{name}: chains", place, len(sizes.hops))
+    for number, hops in enumerate(sizes.hops):
+        setting.progress(f"{name}: chains", number, len(sizes.hops))
         overlay = chain(hops + 1, latency=0.0)
         first, last = overlay.brokers[0], overlay.brokers[-1]
         networks = {
@@ -165,26 +166,28 @@ def _slope(points: Sequence[_Point], kind: str) -> tuple[float, float]:
 
 def _summary(points: Mapping[str, Sequence[_Point]]) -> Sheet:
     rows: list[list[Cell]] = []
-    for name, found in points.items():
-        for kind, ways in (
+    for name, several in points.items():
+        for kind, fields in (
             ("by paths", ("without", "covering")),
             ("whole documents", ("whole_without", "whole")),
         ):
-            most = max(each.hops for each in found)
-            farthest = [each for each in found if each.hops == most]
+            most = max(each.hops for each in several)
+            farthest = [each for each in several if each.hops == most]
             paper = f"up to {change(1 - MOST_DELAY_SAVED)}" if kind == "by paths" else None
-            for chosen, where in ((farthest, f"at {most} hops"), (found, "at all hops")):
-                without, covering = (sum(getattr(each, way) for each in chosen) for way in ways)
+            for chosen, where in ((farthest, f"at {most} hops"), (several, "at all hops")):
+                without, covering = (
+                    sum(getattr(each, field) for each in chosen) for field in fields
+                )
                 row = f"{name}, {kind}: processing with covering, {where}, all sizes"
                 rows.append(
                     [row, paper if chosen is farthest else None, change(covering / without)]
                 )
-        largest = [each for each in found if each.characters == found[-1].characters]
-        for kind, way in _LINES:
+        largest = [each for each in several if each.characters == several[-1].characters]
+        for kind, label in _LINES:
             slope, explained = _slope(largest, kind)
             paper = "linear" if kind in ("without", "covering") else None
-            told = f"{slope * 1e3:.3f} ms (R² = {explained:.2f})"
-            rows.append([f"{name}, {way}: processing for a further hop", paper, told])
+            growth = f"{slope * 1e3:.3f} ms (R² = {explained:.2f})"
+            rows.append([f"{name}, {label}: processing for a further hop", paper, growth])
     title = "Figures 10 and 11: what covering gains, and how the delay grows"
     return Sheet("notification-delay-summary", title, ("what", "paper", "twigcast"), rows)
 
@@ -216,14 +219,14 @@ def _sheet(name: str, points: Sequence[_Point]) -> Sheet:
 def _panel(name: str, points: Sequence[_Point], sizes: _Sizes) -> Panel:
     lines = []
     ends = (sizes.characters[0], sizes.characters[-1])
-    for place, size in enumerate(ends):
+    for number, size in enumerate(ends):
         chosen = [point for point in points if point.characters == size]
         for style, (kind, label) in enumerate(_LINES):
             lines.append(
                 Line(
                     f"{label}, {size / 1e3:g} kB",
                     [(point.hops, getattr(point, kind) * 1e3) for point in chosen],
-                    len(_LINES) * place + style,
+                    len(_LINES) * number + style,
                 )
             )
     return Panel(name, "hops", "milliseconds of processing", lines)

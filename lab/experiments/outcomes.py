@@ -43,7 +43,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an experiment found."""
+    """The results of an experiment."""
 
     sheets: Sequence[Sheet]
     panels: Sequence[Panel]
@@ -60,9 +60,9 @@ class Setting:
     """What an experiment is run with."""
 
     schema: Schema
-    """News, in place of NITF or NITF itself."""
+    """News, instead of NITF or NITF itself."""
     protein: Schema | None = None
-    """Proteins, in place of PSD, for experiments that need them."""
+    """Proteins, instead of PSD, for experiments that need them."""
     full: bool = False
     """At the sizes of the papers; otherwise at sizes that take a minute."""
     seed: int = 1

@@ -3,7 +3,7 @@
 Without covering, an expression is matched against all advertisements.  With it, the table is
 searched first, and only an expression that nothing in it covers is matched.
 
-Two ways of matching are timed: one advertisement after the other, as the paper does, and by the
+Two methods of matching are timed: one advertisement after the other, as the paper does, and by the
 automaton of the schema (``Schema.overlaps``), which knows all of them at once.
 """
 
@@ -58,7 +58,7 @@ class _Batch:
 
 
 def processing_time(setting: Setting) -> Outcome:
-    """Process expressions of both schemas, batch by batch, in each way."""
+    """Process expressions of both schemas, batch by batch, by each method."""
     count = _FULL_EXPRESSIONS if setting.full else _QUICK_EXPRESSIONS
     news = find_setting(setting.schema, _NEWS_SHARE, count, name="news", progress=setting.progress)
     protein = setting.protein_schema
@@ -75,16 +75,16 @@ def processing_time(setting: Setting) -> Outcome:
     }
     batches = {}
     for name, (schema, patterns) in workloads.items():
-        for way, match in (
+        for method, match in (
             (ONE_BY_ONE, _one_by_one(asked[name])),
             (AUTOMATON, schema.overlaps),
         ):
-            work = f"{name}: matching {way}"
-            batches[name, way] = _process(setting, patterns, match, work)
+            work = f"{name}: matching {method}"
+            batches[name, method] = _process(setting, patterns, match, work)
     remarks = [
         (
             f"News: {len(workloads['news'][1]):,} expressions, {news.share:.0%} of which are "
-            f"covered (W = DO = {news.parameters.wildcard:g}); the paper does not tell its share.  "
+            f"covered (W = DO = {news.parameters.wildcard:g}); the paper does not say its share.  "
             f"{len(asked['news']):,} advertisements, spread evenly over the first "
             f"{min(_SEEN, setting.schema.advertisements().count()):,} of the DTD's "
             f"{setting.schema.advertisements().count():,}: {ADVERTISEMENTS_RATIO} times as many as "
@@ -115,7 +115,7 @@ def chosen_advertisements(schema: Schema, most: int, setting: Setting) -> list[A
 
 
 def _one_by_one(advertisements: Sequence[Advertisement]) -> Callable[[Pattern], object]:
-    """All of them are asked: each that overlaps tells a neighbour to forward to."""
+    """All of them are asked: each that overlaps names a neighbour to forward to."""
     return lambda pattern: [each for each in advertisements if each.overlaps(pattern)]
 
 
@@ -129,7 +129,7 @@ def _process(
     table = CoveringTable()
     match(patterns[0])  # what is made at the first use is not counted
     clock = time.process_time
-    found = []
+    batches = []
     starts = range(0, len(patterns) - size + 1, size)
     for start in followed(starts, work, setting.progress):
         batch = patterns[start : start + size]
@@ -144,8 +144,8 @@ def _process(
             else:
                 covered += 1
         end = clock()
-        found.append(_Batch((middle - begin) / size, (end - middle) / size, covered, size))
-    return found
+        batches.append(_Batch((middle - begin) / size, (end - middle) / size, covered, size))
+    return batches
 
 
 def _sheet(batches: dict[tuple[str, str], list[_Batch]]) -> Sheet:
@@ -174,13 +174,13 @@ def change(ratio: float) -> str:
 
 def _summary(batches: dict[tuple[str, str], list[_Batch]]) -> Sheet:
     rows: list[list[Cell]] = []
-    for (name, way), found in batches.items():
-        paper = change(1 - MOST_TIME_SAVED) if (name, way) == ("news", ONE_BY_ONE) else None
-        best = min(batch.ratio for batch in found)
-        rows.append([f"{name}, {way}: with covering, in the best batch", paper, change(best)])
+    for (name, method), several in batches.items():
+        paper = change(1 - MOST_TIME_SAVED) if (name, method) == ("news", ONE_BY_ONE) else None
+        best = min(batch.ratio for batch in several)
+        rows.append([f"{name}, {method}: with covering, in the best batch", paper, change(best)])
     for name in ("news", "proteins"):
-        found = batches[name, ONE_BY_ONE]
-        share = sum(batch.covered for batch in found) / sum(batch.size for batch in found)
+        several = batches[name, ONE_BY_ONE]
+        share = sum(batch.covered for batch in several) / sum(batch.size for batch in several)
         rows.append(
             [
                 f"{name}: covered when they arrive",
@@ -194,14 +194,16 @@ def _summary(batches: dict[tuple[str, str], list[_Batch]]) -> Sheet:
 
 def _panel(name: str, batches: dict[tuple[str, str], list[_Batch]]) -> Panel:
     lines = []
-    for style, way in enumerate((ONE_BY_ONE, AUTOMATON)):
-        found = batches[name, way]
-        ends = [batch.size * (place + 1) for place, batch in enumerate(found)]
-        without = [batch.without * 1e3 for batch in found]
-        covering = [batch.covering * 1e3 for batch in found]
-        lines.append(Line(f"{way}, no covering", list(zip(ends, without, strict=True)), 2 * style))
+    for style, method in enumerate((ONE_BY_ONE, AUTOMATON)):
+        several = batches[name, method]
+        ends = [batch.size * number for number, batch in enumerate(several, 1)]
+        without = [batch.without * 1e3 for batch in several]
+        covering = [batch.covering * 1e3 for batch in several]
         lines.append(
-            Line(f"{way}, covering", list(zip(ends, covering, strict=True)), 2 * style + 1)
+            Line(f"{method}, no covering", list(zip(ends, without, strict=True)), 2 * style)
+        )
+        lines.append(
+            Line(f"{method}, covering", list(zip(ends, covering, strict=True)), 2 * style + 1)
         )
     return Panel(name, "expressions", "milliseconds an expression", lines, log_upward=True)
 

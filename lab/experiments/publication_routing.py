@@ -44,7 +44,7 @@ _DEGREE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Routed:
     """What a strategy leaves of the table, and the seconds to route with it."""
 
     name: str
@@ -60,7 +60,7 @@ def publication_routing(setting: Setting) -> Outcome:
     sets = [fitted(wanted, setting.schema, count, setting.progress) for wanted in (SET_A, SET_B)]
     publications = generate_publications(setting.schema, documents, seed=setting.seed, size=_SIZE)
     counter = PathCounter(setting.schema)
-    ways = {chosen.name: _route(setting, chosen, count, publications, counter) for chosen in sets}
+    routed = {chosen.name: _route(setting, chosen, count, publications, counter) for chosen in sets}
     remarks = [
         *(
             f"{chosen.name}: {chosen.count:,} expressions with W = DO = "
@@ -76,13 +76,13 @@ def publication_routing(setting: Setting) -> Outcome:
         (
             "Ratios are to no covering.  Here all expressions of a table are matched in one pass "
             "over the publication, whose time hardly depends on how many there are, so a smaller "
-            "table gains less than in the paper.  A whole document is read once in place of all "
+            "table gains less than in the paper.  A whole document is read once instead of all "
             "its paths."
         ),
     ]
     return Outcome(
-        [_sheet(name, found, publications.mean) for name, found in ways.items()],
-        [_panel(name, found, publications.mean) for name, found in ways.items()],
+        [_sheet(name, several, publications.mean) for name, several in routed.items()],
+        [_panel(name, several, publications.mean) for name, several in routed.items()],
         remarks,
     )
 
@@ -93,7 +93,7 @@ def _route(
     count: int,
     publications: Publications,
     counter: PathCounter,
-) -> list[_Way]:
+) -> list[_Routed]:
     patterns = chosen.take(setting.schema, count)
     covered = covered_table(patterns, chosen.name, setting.progress)
     perfect, imperfect = (
@@ -116,27 +116,27 @@ def _route(
             clock=time.process_time,
         )
     return [
-        _Way(name, len(left[name]), path, document)
+        _Routed(name, len(left[name]), path, document)
         for name, path, document in zip(names, times["paths"], times["documents"], strict=True)
     ]
 
 
-def _sheet(name: str, ways: Sequence[_Way], mean: float) -> Sheet:
+def _sheet(name: str, several: Sequence[_Routed], mean: float) -> Sheet:
     printed = PUBLICATION_MILLISECONDS[name]
-    yardstick = printed[ways[0].name]
+    yardstick = printed[several[0].name]
     rows: list[list[Cell]] = [
         [
-            way.name,
-            way.size,
-            printed[way.name],
-            printed[way.name] / yardstick,
-            way.publication.seconds * 1e6,
-            way.publication.ratio,
-            way.document.seconds * 1e6,
-            way.document.ratio,
-            way.document.seconds * 1e6 / mean,
+            one.name,
+            one.size,
+            printed[one.name],
+            printed[one.name] / yardstick,
+            one.publication.seconds * 1e6,
+            one.publication.ratio,
+            one.document.seconds * 1e6,
+            one.document.ratio,
+            one.document.seconds * 1e6 / mean,
         ]
-        for way in ways
+        for one in several
     ]
     columns = (
         *("table", "expressions left", "paper, ms", "paper, ratio"),
@@ -147,12 +147,12 @@ def _sheet(name: str, ways: Sequence[_Way], mean: float) -> Sheet:
     return Sheet(f"publication-routing-{name.lower().replace(' ', '-')}", title, columns, rows)
 
 
-def _panel(name: str, ways: Sequence[_Way], mean: float) -> Panel:
-    by_path = [(way.size, way.publication.seconds * 1e6) for way in ways]
-    whole = [(way.size, way.document.seconds * 1e6 / mean) for way in ways]
+def _panel(name: str, several: Sequence[_Routed], mean: float) -> Panel:
+    by_path = [(one.size, one.publication.seconds * 1e6) for one in several]
+    whole = [(one.size, one.document.seconds * 1e6 / mean) for one in several]
     covered = (1 - COVERED_SHARE[name]) * _FULL_EXPRESSIONS
     sizes = [float(_FULL_EXPRESSIONS), covered]
-    if name == SET_A.name:  # of Set B the paper does not tell what merging leaves
+    if name == SET_A.name:  # of Set B the paper does not say what merging leaves
         sizes += [covered * share for share in MERGED_SHARE.values()]
     printed = [each * 1e3 for each in PUBLICATION_MILLISECONDS[name].values()]
     lines = [

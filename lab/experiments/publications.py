@@ -1,4 +1,4 @@
-"""Documents and the path publications that Li, Hou and Jacobsen route in their place.
+"""Documents and the path publications that Li, Hou and Jacobsen route instead of them.
 
 A publication is written as a document of its own, with the one path that it is, so that tables and
 networks take it like any other.

@@ -63,7 +63,7 @@ def routing_table_size(setting: Setting) -> Outcome:
     ]
     if not setting.full:
         remarks.append(
-            f"With {counts[-1]:,} expressions in place of {_FULL[-1]:,}, * and // must be more "
+            f"With {counts[-1]:,} expressions instead of {_FULL[-1]:,}, * and // must be more "
             "frequent for the same shares to be covered (with NITF and all of them, W = DO = "
             f"{SET_A.parameters.wildcard:g} and {SET_B.parameters.wildcard:g}).  Of Set A, "
             "covering then leaves few and wide expressions, and imperfect mergers soon cover most "
@@ -81,7 +81,7 @@ def _grow(
 ) -> list[_Sizes]:
     patterns = chosen.take(setting.schema, counts[-1])
     table = CoveringTable()
-    found = []
+    rows = []
     for done, count in pairwise((0, *counts)):
         added = patterns[done:count]
         work = f"{chosen.name}: up to {count:,} expressions"
@@ -91,8 +91,8 @@ def _grow(
         for degree in degrees:
             work = f"{chosen.name}, {count:,} expressions: merging, D ≤ {degree:g}"
             sizes.merged[degree] = _merged_size(setting, table.forwarded, counter, degree, work)
-        found.append(sizes)
-    return found
+        rows.append(sizes)
+    return rows
 
 
 def _merged_size(

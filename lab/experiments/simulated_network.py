@@ -1,7 +1,7 @@
 """A simulated network with a subscriber at each leaf and one producer, as the experiments need it.
 
 What brokers need to handle a message is measured and links have a latency, so delays are those of
-an idle network of this machine: each publication is on its way alone.
+an idle network of this machine: each publication is in transit alone.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Sent:
     delay: float
     """The mean from publishing to notification, in seconds."""
     hops: float
-    """The mean number of links on the way."""
+    """The mean number of links that a publication crosses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ControlMessages:
     """The messages by which a network came to know who wants what."""
 
     advertise: int
@@ -84,7 +84,7 @@ class SimulatedNetwork:
             for broker, patterns in followed(list(wanted.items()), work, progress):
                 self._subscribe(broker, patterns)
         total = self._simulation.traffic.total
-        self.told = Told(
+        self.control = ControlMessages(
             total.advertise * self._advertisements,
             total.subscribe,
             total.unsubscribe,
@@ -115,7 +115,7 @@ class SimulatedNetwork:
                 self._simulation.merge()
 
     def publish(self, contents: Sequence[bytes], work: str, progress: Progress) -> Sent:
-        """Publish one thing after the other, each when nothing is on its way any more."""
+        """Publish one thing after the other, each when nothing is in transit any more."""
         # Tables are brought up to date by the first document that comes.
         self.carry(contents[0])
         before, delays, hops = self._state()
@@ -155,10 +155,10 @@ def draw(
     return {broker: random.sample(pool, min(count, len(pool))) for broker in brokers}
 
 
-def told_once(overlay: Overlay, wanted: Mapping[str, Sequence[Pattern]], origin: str | None) -> int:
-    """The subscriptions that brokers receive if nothing is told twice over a link.
+def sent_once(overlay: Overlay, wanted: Mapping[str, Sequence[Pattern]], origin: str | None) -> int:
+    """The subscriptions that brokers receive if nothing is sent twice over a link.
 
-    Without covering our brokers tell an expression as often as it was subscribed to.  Here it is
+    Without covering our brokers send an expression as often as it was subscribed to.  Here it is
     counted once for each direction of a link of a tree, or towards the origin alone.
     """
     root = origin or overlay.brokers[0]

@@ -9,10 +9,10 @@ from lab.benchmarks.covering.bench import (
     COMPILED,
     FULL_COVERING,
     LOOP,
+    METHODS,
     MODES,
     OURS,
     PUBLISHED,
-    WAYS,
     CoveringBench,
 )
 from lab.benchmarks.covering.plots import search_panels
@@ -20,7 +20,7 @@ from lab.benchmarks.covering.search import SearchFigures, search_figures
 from lab.experiments.outcomes import Cell, Experiment, Outcome, Setting, Sheet
 from lab.published.figures import SEARCH_AT_MOST, SEARCH_MILLISECONDS, XSEARCH
 
-# All ways get the same queries, so that the times of a row can be divided by each other.
+# All methods get the same queries, so that the times of a row can be divided by each other.
 _FULL: Final = replace(
     FULL_COVERING,
     patterns=(1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000),
@@ -31,7 +31,7 @@ _QUICK: Final = replace(_FULL, name="quick", patterns=(1_000, 2_000, 5_000, 10_0
 
 
 def xsearch_time(setting: Setting) -> Outcome:
-    """Search sets of growing size in both modes, by four ways."""
+    """Search sets of growing size in both modes, by four methods."""
     bench = CoveringBench(
         setting.schema,
         _FULL if setting.full else _QUICK,
@@ -48,13 +48,13 @@ def xsearch_time(setting: Setting) -> Outcome:
         search_panels(points),
         [
             (
-                "Milliseconds are the mean of a search.  All four ways were timed with the same "
+                "Milliseconds are the mean of a search.  All four methods were timed with the same "
                 f"{asked.sampled:,} queries, and table, plot and ratios are of these; only the "
                 f"column 'all' is CoverIndex, keys included, with all {asked.queries:,} queries."
             ),
             (
                 f"XSEARCH is '{PUBLISHED}', compiled here as ours is; Linear is '{COMPILED}', and "
-                f"loop is '{LOOP}'.  'found' are the coverings of a query, 'missed' those of them "
+                f"loop is '{LOOP}'.  'coverings' are those of a query, 'missed' those of them "
                 "that XSEARCH does not find."
             ),
             (
@@ -69,7 +69,7 @@ def xsearch_time(setting: Setting) -> Outcome:
 def _sheet(mode: str, figures: list[SearchFigures]) -> Sheet:
     rows: list[list[Cell]] = []
     for one in figures:
-        ours, published, compiled, loop = (one.times[way].seconds * 1e3 for way in WAYS)
+        ours, published, compiled, loop = (one.times[method].seconds * 1e3 for method in METHODS)
         limit = SEARCH_AT_MOST.get(one.count)
         printed: Cell = SEARCH_MILLISECONDS[mode].get(one.count)
         rows.append(
@@ -79,7 +79,7 @@ def _sheet(mode: str, figures: list[SearchFigures]) -> Sheet:
                 one.index.mean * 1e3,
                 *(ours, published, compiled, loop),
                 *(published / ours, loop / ours),
-                one.found / one.sampled,
+                one.coverings / one.sampled,
                 one.missed * 100,
             ]
         )
@@ -88,7 +88,7 @@ def _sheet(mode: str, figures: list[SearchFigures]) -> Sheet:
         "paper, ms",
         *("all, ms", "ours, ms", "XSEARCH, ms", "Linear, ms", "loop, ms"),
         *("XSEARCH ÷ ours", "loop ÷ ours"),
-        *("found", "missed, %"),
+        *("coverings", "missed, %"),
     )
     return Sheet(f"xsearch-{mode.replace('_', '-')}", f"Table 1, {mode}", columns, rows)
 

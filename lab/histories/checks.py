@@ -54,13 +54,13 @@ def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
         if client is not None:
             if client.advertised != party.promises:
                 yield f"{name} advertises {client.advertised} instead of {party.promises}"
-            found = {
+            subscribed = {
                 key: pattern
                 for pattern in party.subscriptions.values()
                 for key in client.subscriptions.keys_of(pattern)
             }
-            if found != party.subscriptions or len(client.subscriptions) != len(found):
-                yield f"{name} subscribes to {found} instead of {party.subscriptions}"
+            if subscribed != party.subscriptions or len(client.subscriptions) != len(subscribed):
+                yield f"{name} subscribes to {subscribed} instead of {party.subscriptions}"
     advertised = router.advertisements()
     expected = oracle.advertisements(router.name)
     if Counter(advertised) != Counter(expected):
@@ -72,7 +72,7 @@ def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
         if set(neighbour.advertised) != keys:
             yield f"{name} has sent it of {sorted(neighbour.advertised)} instead of {sorted(keys)}"
         if any(channel.has_news for channel in neighbour.outgoing.values()):
-            yield f"has something to tell {name}, and does not"
+            yield f"has something to send to {name}, and does not"
     patterns = {entry.pattern for entry in router.subscriptions()}
     if len(patterns) != router.table_size:
         yield f"matches {router.table_size} patterns, and knows of {len(patterns)}"
@@ -141,7 +141,7 @@ def _wrong_size(
     sender: str,
     receiver: str,
 ) -> str | None:
-    """Mergers must not be more than what they stand for: what clients want and others tell."""
+    """Mergers must not be more than what they stand for: what clients want and others send."""
     tree = min(channel.trees)
     wanted = [
         entry.pattern
@@ -154,12 +154,12 @@ def _wrong_size(
 
 def maximal(patterns: Iterable[Pattern]) -> list[Pattern]:
     """Those that no other one covers, and the first of equivalent ones."""
-    found: list[Pattern] = []
+    largest: list[Pattern] = []
     for pattern in dict.fromkeys(patterns):
-        if not any(covers_once(other, pattern) for other in found):
-            found = [other for other in found if not covers_once(pattern, other)]
-            found.append(pattern)
-    return found
+        if not any(covers_once(other, pattern) for other in largest):
+            largest = [other for other in largest if not covers_once(pattern, other)]
+            largest.append(pattern)
+    return largest
 
 
 @lru_cache(maxsize=2**14)

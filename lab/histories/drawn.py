@@ -1,7 +1,7 @@
 """Random histories of networks for the fuzzer of routing.
 
 Three kinds of things must come together for a mistake to show, and are drawn more often than they
-would come by chance: links that return while documents are on their way, in rings; siblings that
+would come by chance: links that return while documents are in transit, in rings; siblings that
 can be merged, with documents of their schema; and rests, at which documents are published that
 must go exactly where they should.
 """
@@ -170,7 +170,7 @@ class Drawing:
         return [Merge(), Settle(), *(self._publish() for _ in range(4)), Settle()]
 
     def _storm(self) -> list[Step]:
-        """Documents are on their way while the trees change."""
+        """Documents are in transit while the trees change."""
         random = self._random
         steps: list[Step] = []
         for _ in range(random.choice((1, 3))):
@@ -261,9 +261,9 @@ class Drawing:
         if promise == "anything":
             return draw_any(self._random)
         if promise.startswith("/"):
-            found = draw_paths(self._random, (promise,))
-            assert found is not None
-            return found
+            paths = draw_paths(self._random, (promise,))
+            assert paths is not None
+            return paths
         return draw_document(self._random, promise)
 
 

@@ -7,7 +7,7 @@
 
 In :mod:`~lab.histories.running` messages arrive in any order, but each does.  Here
 they are frames on links that lose them, and arrive because sessions see to it, while links slow
-down, are cut, and brokers crash.  When all has come to rest nobody may be able to tell.
+down, are cut, and brokers crash.  When all has come to rest nobody may see a difference.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ where a document goes and what each broker has been sent:
   reached, and crosses a link of its tree exactly where one of them is beyond;
 * on a channel stands what is wanted beyond it, as far as it may match what is promised for the
   trees of the channel;
-* trees share a channel exactly where everything beyond the link hangs together in the same way.
+* trees share a channel exactly where everything beyond the link hangs together alike.
 
-Nothing here is taken from the router.  Trees are found by relaxing until nothing changes, patterns
-are asked one by one, and what is beyond a link is looked up by walking there.  What both have in
-common lies below routing: whether a promise ``overlaps`` a pattern, and whether one pattern
+Nothing here is taken from the router.  Trees are computed by relaxing until nothing changes,
+patterns are asked one by one, and what is beyond a link is looked up by walking there.  What both
+have in common lies below routing: whether a promise ``overlaps`` a pattern, and whether one pattern
 ``covers`` another (:mod:`~lab.histories.checks`).  All of it is slow, and meant for small networks;
 one observer serves one moment.
 """
@@ -83,14 +83,14 @@ class World:
 
     def costs(self) -> dict[str, dict[str, float]]:
         """The brokers that are up, and what the links between them cost."""
-        found: dict[str, dict[str, float]] = {
+        costs: dict[str, dict[str, float]] = {
             broker: {} for broker in self.overlay if broker not in self.down
         }
         for link, traits in self.overlay.links.items():
             if link not in self.cut and not self.down.intersection(link):
-                found[link.first][link.second] = traits.cost
-                found[link.second][link.first] = traits.cost
-        return found
+                costs[link.first][link.second] = traits.cost
+                costs[link.second][link.first] = traits.cost
+        return costs
 
 
 class ExpectedChannel(NamedTuple):
@@ -118,7 +118,7 @@ class Oracle:
 
     @cached_property
     def parents(self) -> dict[str, dict[str, str]]:
-        """By root, the next broker on the way to it from each that can reach it."""
+        """By root, the next broker on the route to it from each that can reach it."""
         return {root: least_cost_parents(self.costs, root) for root in self.costs}
 
     def reachable(self, broker: str) -> frozenset[str]:
@@ -138,21 +138,21 @@ class Oracle:
     def wanted(self, content: bytes, origin: str) -> Wanted:
         """Who gets a document that is published at a broker."""
         members = self.reachable(origin)
-        found = {
+        ids_by_client = {
             name: tuple(
                 sorted(key for key, each in party.subscriptions.items() if matches(each, content))
             )
             for name, party in self.world.clients.items()
             if party.broker in members
         }
-        return {name: ids for name, ids in found.items() if ids}
+        return {name: ids for name, ids in ids_by_client.items() if ids}
 
     def outwards(self, origin: str) -> Crossings:
         """The links that a document that everybody wants crosses."""
         return frozenset(_outwards(self.tree_of(origin)[1], origin))
 
     def crossings(self, origin: str, wanted: Wanted) -> Crossings:
-        """The links that a document crosses on the way to those who want it."""
+        """The links that a document crosses to reach those who want it."""
         _, edges = self.tree_of(origin)
         brokers = {self.world.clients[name].broker for name in wanted}
         return frozenset(
@@ -166,12 +166,12 @@ class Oracle:
     @cached_property
     def _promises(self) -> dict[str, dict[tuple[str, str], Promise]]:
         """By broker that is up, what its clients promise."""
-        found: dict[str, dict[tuple[str, str], Promise]] = {}
+        promises: dict[str, dict[tuple[str, str], Promise]] = {}
         for name, party in self.world.clients.items():
             for key, promise in party.promises.items():
                 if party.broker in self.costs:
-                    found.setdefault(party.broker, {})[name, key] = promise
-        return found
+                    promises.setdefault(party.broker, {})[name, key] = promise
+        return promises
 
     def advertisements(self, broker: str) -> set[AdvertisementEntry]:
         """The subscription routing table of a broker."""
@@ -227,7 +227,7 @@ class Oracle:
 
 
 def least_cost_parents(costs: Mapping[str, Mapping[str, float]], root: str) -> dict[str, str]:
-    """The next broker on the cheapest way to the root; of several, the one of the least name."""
+    """The next broker on the cheapest route to the root; of several, the one of the least name."""
     distances = {root: 0.0}
     changed = True
     while changed:
@@ -251,18 +251,18 @@ def least_cost_parents(costs: Mapping[str, Mapping[str, float]], root: str) -> d
 
 def beyond(edges: Edges, sender: str, receiver: str) -> frozenset[str]:
     """The brokers that are reached over an edge of a tree."""
-    found = {receiver}
+    brokers = {receiver}
     for other in edges.get(receiver, frozenset()) - {sender}:
-        found |= beyond(edges, receiver, other)
-    return frozenset(found)
+        brokers |= beyond(edges, receiver, other)
+    return frozenset(brokers)
 
 
 def _edges(parents: Mapping[str, str]) -> Edges:
-    found: dict[str, set[str]] = {}
+    edges: dict[str, set[str]] = {}
     for broker, parent in parents.items():
-        found.setdefault(broker, set()).add(parent)
-        found.setdefault(parent, set()).add(broker)
-    return {broker: frozenset(others) for broker, others in found.items()}
+        edges.setdefault(broker, set()).add(parent)
+        edges.setdefault(parent, set()).add(broker)
+    return {broker: frozenset(others) for broker, others in edges.items()}
 
 
 def _outwards(edges: Edges, root: str, above: str | None = None) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """Lets a history happen, and holds it against what an observer who knows everything says.
 
-While messages are on their way a :class:`Witness` looks on; at each ``Settle`` tables and the ways
+While messages are in transit a :class:`Witness` looks on; at each ``Settle`` tables and the routes
 of documents are judged (``checks``).  A document must go exactly where it should if it was
-published when the network was quiet, and nothing but documents was on its way until the next
+published when the network was quiet, and nothing but documents was in transit until the next
 ``Settle``.  At the end everything is taken back, in random order, and no table may keep anything.
 """
 

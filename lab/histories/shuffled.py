@@ -1,7 +1,7 @@
 """A transport that lets messages arrive in the worst order that links allow.
 
-Messages on one link keep their order; which link is next is drawn anew for every message.  So each
-way in which the messages of a network can overtake each other comes up sooner or later.
+Messages on one link keep their order; which link is next is drawn anew for every message.  So every
+order in which the messages of a network can arrive comes up sooner or later.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class ShuffledTransport:
         self._waiting: dict[tuple[str, str], deque[Envelope]] = {}
 
     def put(self, envelope: Envelope) -> None:
-        """Take a message on its way."""
+        """Take a message in transit."""
         ends = (envelope.sender, envelope.receiver)
         self._waiting.setdefault(ends, deque()).append(envelope)
 
     def take(self) -> Envelope | None:
-        """The first message of some link; None when nothing is on its way."""
+        """The first message of some link; None when nothing is in transit."""
         if not self._waiting:
             return None
         ends = self._random.choice(tuple(self._waiting))
@@ -40,10 +40,10 @@ class ShuffledTransport:
         return envelope
 
     def cut(self, one: str, other: str) -> None:
-        """Drop what is on its way between two ends."""
+        """Drop what is in transit between two ends."""
         self._waiting.pop((one, other), None)
         self._waiting.pop((other, one), None)
 
     def __len__(self) -> int:
-        """How many messages are on their way."""
+        """How many messages are in transit."""
         return sum(map(len, self._waiting.values()))

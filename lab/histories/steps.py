@@ -10,7 +10,7 @@ that ``repr`` gives Python that makes it again::
 
 :func:`~lab.histories.run_history` lets it happen and judges the outcome.  A step
 that makes no sense where it stands is passed over.  So a history stays one whichever steps are left
-out, and what goes wrong is found with few of them.
+out, and few of them show what goes wrong.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A broker merges what it tells, while messages are on their way; or all do, at rest."""
+    """A broker merges what it sends, while messages are in transit; or all do, at rest."""
 
     broker: str | None = None
 

@@ -74,9 +74,9 @@ def draw_linear(random: Random) -> str:
     start = random.choice((0, 0, random.randrange(len(word))))
     end = random.randint(start + 1, len(word))
     text = ""
-    for place in range(start, end):
-        axis = "//" if (place == start > 0) or random.random() < 0.15 else "/"
-        text += axis + ("*" if random.random() < 0.25 else word[place])
+    for index in range(start, end):
+        axis = "//" if (index == start > 0) or random.random() < 0.15 else "/"
+        text += axis + ("*" if random.random() < 0.25 else word[index])
     return text
 
 
@@ -95,10 +95,10 @@ def draw_siblings(random: Random, schema: str) -> list[str]:
     """Paths of a schema that differ in one step, which a merger may stand for; perhaps not all."""
     words = _words(schema)
     word = random.choice(words[1:])
-    place = random.randrange(1, len(word))
+    index = random.randrange(1, len(word))
 
     def rest(other: tuple[str, ...]) -> tuple[str, ...]:
-        return other[:place] + other[place + 1 :]
+        return other[:index] + other[index + 1 :]
 
     alike = [each for each in words if len(each) == len(word) and rest(each) == rest(word)]
     names = [f"/{'/'.join(each)}" for each in alike]

@@ -55,7 +55,7 @@ SET_B: Final = ExpressionSet(
 )
 """Likewise: 50.03 %."""
 PROTEIN: Final = ExpressionSet("proteins", PathParameters(descendant=0.5), 1, 0.92, 1_000)
-"""For the protein DTD, which has so few paths that a single ``*`` at the right place covers nearly
+"""For the protein DTD, which has so few paths that a single ``*`` at the right step covers nearly
 everything: only ``//`` makes expressions differ.  92 % of a thousand are covered."""
 
 
@@ -92,16 +92,16 @@ def find_setting(
             chance = float(f"{(low + high) / 2:.3g}")
             progress(f"{name}: {count:,} expressions with W = DO = {chance:g}")
             parameters = replace(base, wildcard=chance, descendant=chance)
-            found = ExpressionSet(name, parameters, tried_seed, 0.0, count)
-            patterns = found.take(schema, count)
+            candidate = ExpressionSet(name, parameters, tried_seed, 0.0, count)
+            patterns = candidate.take(schema, count)
             # A small schema may not have so many, and looking for more takes long.
             count = len(patterns)
-            found = replace(found, share=covered_share(patterns), count=count)
-            if best is None or abs(found.share - share) < abs(best.share - share):
-                best = found
-            if abs(found.share - share) <= _CLOSE:
-                return found
-            low, high = (chance, high) if found.share < share else (low, chance)
+            candidate = replace(candidate, share=covered_share(patterns), count=count)
+            if best is None or abs(candidate.share - share) < abs(best.share - share):
+                best = candidate
+            if abs(candidate.share - share) <= _CLOSE:
+                return candidate
+            low, high = (chance, high) if candidate.share < share else (low, chance)
     assert best is not None
     return best
 

@@ -49,7 +49,7 @@ class PublishedSearch:
         self._count = 0
 
     @property
-    def places(self) -> int:
+    def nodes(self) -> int:
         """The nodes of the factorization tree."""
         return self._kernel.places
 

@@ -62,7 +62,7 @@ class BrokerSizes:
     processes: int = 4
     """Among which these clients are divided."""
     spread: int = 60
-    """Subscriptions whose way to the other end is timed."""
+    """Subscriptions whose time to the other end is measured."""
     spread_brokers: int = 3
 
 
@@ -128,7 +128,7 @@ class BrokerBench:
         drawn = self._paths.take(_DRAWN * count, self.progress)
         batch = fill(drawn).match_batch(self.documents)
         matching = {int(batch.key(number)[1:]) for number in set(batch.ids)}
-        silent = [text for place, text in enumerate(drawn) if place not in matching][:count]
+        silent = [text for number, text in enumerate(drawn) if number not in matching][:count]
         return [*silent, *absent_paths(drawn, count - len(silent), self.seed)]
 
     def goal(self, bound: float, *sizes: str, least: bool = False) -> Goal:
@@ -197,5 +197,5 @@ class Loads:
     def wait(self) -> None:
         """Wait until all that have been started are ready."""
         for load in self._starting:
-            load.told = load.hear()
+            load.ready = load.hear()
         self._starting.clear()

@@ -4,7 +4,7 @@
          ◄──the same bytes──────────────────
 
 Both ends are ``grpc.aio`` as in broker and client, with the same options; nothing is read in what
-passes.  As many documents are on their way as a publisher may have unanswered.
+passes.  As many documents are in transit as a publisher may have unanswered.
 """
 
 from __future__ import annotations

@@ -2,18 +2,18 @@
 
 *A hop.*  A chain of four brokers and a network of one, both up all the time; publisher and
 subscriber are at the ends.  Documents go one by one, at a steady pace, each with the time at which
-it was sent.  First the pace that the chain sustains is found: paces grow by half, until the
-publisher falls behind or documents begin to queue.  (Many a message, a document costs a fraction of
-that; how many a second pass then is told too.)  Then, in turn, each network carries documents at
-half that pace, and at a tenth.  What a hop adds is the difference of the two medians, divided by
-the links of the chain, round by round; and likewise that of the 99th percentiles.
+it was sent.  First the benchmark searches for the pace that the chain sustains: paces grow by half,
+until the publisher falls behind or documents begin to queue.  (Many a message, a document costs a
+fraction of that; how many a second pass then is reported too.)  Then, in turn, each network carries
+documents at half that pace, and at a tenth.  What a hop adds is the difference of the two medians,
+divided by the links of the chain, round by round; and likewise that of the 99th percentiles.
 
 *A subscription.*  On a chain of three, somebody publishes at one end every half millisecond, and at
 the other somebody subscribes.  It was effective when the broker at the far end had the first
-document that came, which that broker tells to the millisecond.  The time at which it was sent would
-flatter: on a busy machine documents wait for the broker, and what was sent before anybody
+document that came, which that broker reports to the millisecond.  The time at which it was sent
+would flatter: on a busy machine documents wait for the broker, and what was sent before anybody
 subscribed may then come.  No subscription covers another, and each is gone before the next.  What
-is still on its way because of one must not count for the next; so subscriptions to even and to odd
+is still in transit because of one must not count for the next; so subscriptions to even and to odd
 elements take turns, and so do documents with either.
 """
 
@@ -166,9 +166,9 @@ def _timed(pair: tuple[Load, Load], count: int, rate: float) -> _Timed:
     count = min(count, max(_FEWEST, round(rate * _LONGEST)))
     receiver.order(count=count, latencies=True)
     sent = publisher.ask(count=count, rate=rate)
-    found = receiver.hear()
-    require_all(found, count)
-    return _Timed(found["latencies"], rate, count / (sent["ended"] - sent["began"]))
+    answer = receiver.hear()
+    require_all(answer, count)
+    return _Timed(answer["latencies"], rate, count / (sent["ended"] - sent["began"]))
 
 
 def percentile(values: Sequence[float], rank: int) -> float:
@@ -195,8 +195,8 @@ def spread_rows(bench: BrokerBench) -> Iterator[Result]:
         loads.wait()
         publisher.order(count=_PROBES, rate=_PROBES_PER_SECOND)
         subscriber.ask(count=2)  # whatever is done at the first use is not counted
-        told = subscriber.ask(count=count)
-    taken, sent = ([each / _MILLISECOND for each in told[key]] for key in ("taken", "sent"))
+        answer = subscriber.ask(count=count)
+    taken, sent = ([each / _MILLISECOND for each in answer[key]] for key in ("taken", "sent"))
     yield Result(
         "subscribe-median",
         f"{work}: median",

@@ -37,8 +37,8 @@ class Load:
 
     def __init__(self, role: str, parameters: Mapping[str, object], log: Path) -> None:
         self.role = role
-        self.told: dict[str, Any] = {}
-        """What it said when it was ready."""
+        self.ready: dict[str, Any] = {}
+        """The answer by which the process said that it is ready."""
         self._log = log
         self._unread = bytearray()
         with log.open("ab") as stream:
@@ -77,8 +77,8 @@ class Load:
                 self._unread += data
         line, _, rest = self._unread.partition(b"\n")
         self._unread = rest
-        found: dict[str, Any] = json.loads(line)
-        return found
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
     def ask(self, **order: object) -> dict[str, Any]:
         """Give an order and wait for the answer."""

@@ -2,7 +2,7 @@
 
 The clients are divided among a few processes; each has a connection of its own.  All expressions
 are distinct.  They come as one subscription a client, and, in a broker of its own, as a
-subscription for each expression, which is a queue each.  Memory is what the system tells of the
+subscription for each expression, which is a queue each.  Memory is what the system reports of the
 broker's process when all is there, and the most that it ever had.
 """
 
@@ -90,13 +90,13 @@ def _require_all(status: Mapping[str, Any] | None, sizes: BrokerSizes) -> None:
     """Clients and subscriptions that are not there would take no memory."""
     if status is None:
         raise NetworkError("the broker with all these clients does not answer")
-    found = status["clients"], status["tables"]["subscriptions"]
-    if found != (sizes.clients, sizes.clients * sizes.expressions):
-        raise NetworkError("the broker has {:,} clients and {:,} expressions".format(*found))
+    counts = status["clients"], status["tables"]["subscriptions"]
+    if counts != (sizes.clients, sizes.clients * sizes.expressions):
+        raise NetworkError("the broker has {:,} clients and {:,} expressions".format(*counts))
 
 
 def memory_of(process: int, field: str) -> int | None:
-    """A figure of the memory of a process; None where the system tells none."""
+    """A figure of the memory of a process; None where the system reports none."""
     try:
         text = (_PROCESSES / str(process) / "status").read_text()
     except OSError:

@@ -1,6 +1,6 @@
 """The roles of the processes that make load: who holds, publishes, receives, or subscribes anew.
 
-Each is a coroutine with its parameters, the address of a broker among them.  It tells that it is
+Each is a coroutine with its parameters, the address of a broker among them.  It reports that it is
 ready and then carries out orders until there are no more.  See
 :mod:`~lab.benchmarks.broker.load` for the other side.
 
@@ -28,7 +28,7 @@ from lab.benchmarks.broker.load import PATIENCE
 from twigcast.client import Client, Subscription, connect
 
 _WINDOW: Final = 1_024
-"""Documents on their way to a receiver; the most that a broker grants by default."""
+"""Documents in transit to a receiver; the most that a broker grants by default."""
 _AT_ONCE: Final = 25
 """Connections that one process makes at the same time."""
 _CONNECTING: Final = 60.0
@@ -51,7 +51,7 @@ async def hold(
     async def begin(client: Client, own: list[str]) -> None:
         async with room:
             await client.open()
-            groups = (own[place : place + together] for place in range(0, len(own), together))
+            groups = (own[start : start + together] for start in range(0, len(own), together))
             begun = [client.subscribe({text: text for text in group}) for group in groups]
             for subscription in begun:
                 await subscription.ready()
@@ -66,9 +66,9 @@ async def hold(
             beginning.append(tasks.create_task(begin(client, own)))
         for task in beginning:
             await task
-        tell(seconds=time.monotonic() - began)
+        report(seconds=time.monotonic() - began)
         async for _ in orders():
-            tell()
+            report()
 
 
 # --- who publishes --------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ async def publish(*, address: str, folder: str) -> None:
     contents = [path.read_bytes() for path in sorted(Path(folder).iterdir())]
     documents = cycle(contents)
     async with connect(address) as client:
-        tell()
+        report()
         async for order in orders():
             chosen = islice(documents, order["count"])
             rate = order.get("rate")
@@ -91,7 +91,7 @@ async def publish(*, address: str, folder: str) -> None:
             async for result in results:
                 if result.error is not None:
                     raise result.error
-            tell(began=began, ended=time.monotonic())
+            report(began=began, ended=time.monotonic())
 
 
 async def _paced(documents: Iterator[bytes], rate: float) -> AsyncIterator[bytes]:
@@ -115,13 +115,13 @@ def _sent_at(content: bytes) -> float:
 async def receive(*, address: str, expression: str, durable: str | None = None) -> None:
     """Take ``count`` documents; a durable subscription acknowledges each.
 
-    Tells when the last had come, with ``latencies`` also how long each took.
+    Reports when the last had come, with ``latencies`` also how long each took.
     """
     async with (
         connect(address) as client,
         client.subscribe(expression, durable=durable, window=_WINDOW) as subscription,
     ):
-        tell()
+        report()
         async for order in orders():
             async with asyncio.timeout(PATIENCE):
                 latencies = await _take(subscription, order["count"], order.get("latencies"))
@@ -131,7 +131,7 @@ async def receive(*, address: str, expression: str, durable: str | None = None) 
             acknowledged = 0
             if durable is not None:
                 acknowledged = (await client.queue_state(durable)).acknowledged
-            tell(
+            report(
                 last=last,
                 missed=subscription.missed,
                 acknowledged=acknowledged,
@@ -155,11 +155,11 @@ async def _take(subscription: Subscription, count: int, is_timed: bool | None) -
 async def resubscribe(*, address: str) -> None:
     """Subscribe ``count`` times in turn, to ``/probe/s0`` and so on, while somebody publishes.
 
-    Tells for each how long after the call the first document that came was sent, and when the first
-    broker had it; the subscription is ended before the next begins.
+    Reports for each how long after the call the first document that came was sent, and when the
+    first broker had it; the subscription is ended before the next begins.
     """
     async with connect(address) as client:
-        tell()
+        report()
         async for order in orders():
             sent, taken = [], []
             for number in range(order["count"]):
@@ -171,7 +171,7 @@ async def resubscribe(*, address: str) -> None:
                     event = await anext(subscription)
                     sent.append(_sent_at(event.content) - began)
                     taken.append(event.published.timestamp() - began_at)
-            tell(sent=sent, taken=taken)
+            report(sent=sent, taken=taken)
 
 
 # --- the echo -----------------------------------------------------------------------------------
@@ -180,17 +180,17 @@ async def resubscribe(*, address: str) -> None:
 async def _serve_echo() -> None:
     """Send back whatever comes."""
     async with serve_echo() as address:
-        tell(address=address)
+        report(address=address)
         async for _ in orders():
-            tell()
+            report()
 
 
 async def _echo(*, address: str, folder: str, batch: int) -> None:
     """Send ``count`` documents to be sent back, ``batch`` of them a message."""
     contents = [path.read_bytes() for path in sorted(Path(folder).iterdir())]
-    tell()
+    report()
     async for order in orders():
-        tell(seconds=await echo(address, contents, order["count"], batch))
+        report(seconds=await echo(address, contents, order["count"], batch))
 
 
 # --- a process and its orders ---------------------------------------------------------------------
@@ -224,7 +224,7 @@ async def orders() -> AsyncIterator[dict[str, Any]]:
         yield json.loads(await lines.get())
 
 
-def tell(**answer: object) -> None:
+def report(**answer: object) -> None:
     """Answer an order, or say that all is ready."""
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()

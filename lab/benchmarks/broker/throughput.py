@@ -36,10 +36,10 @@ def throughput_rows(bench: BrokerBench) -> Iterator[Result]:
         bare = _Echo(bench, loads)
         pace, ceiling = [], []
         for number in range(bench.rounds + 1):
-            found = pair.run(sizes.ephemeral), bare.run(sizes.ephemeral)
+            paces = pair.run(sizes.ephemeral), bare.run(sizes.ephemeral)
             if number:
-                pace.append(found[0])
-                ceiling.append(found[1])
+                pace.append(paces[0])
+                ceiling.append(paces[1])
     yield _row(
         "broker-ephemeral",
         f"{work}: an ephemeral subscriber",
@@ -108,12 +108,12 @@ class _Pair:
 
     def run(self, count: int) -> float:
         """Documents a second."""
-        seconds, found = transfer(self.publisher, self.receiver, count)
+        seconds, answer = transfer(self.publisher, self.receiver, count)
         if self._durable:
             self._acknowledged += count
-            if found["acknowledged"] != self._acknowledged:
+            if answer["acknowledged"] != self._acknowledged:
                 raise NetworkError(
-                    f"{found['acknowledged']:,} documents are acknowledged, not "
+                    f"{answer['acknowledged']:,} documents are acknowledged, not "
                     f"{self._acknowledged:,}"
                 )
         return count / seconds
@@ -123,15 +123,17 @@ def transfer(publisher: Load, receiver: Load, count: int) -> tuple[float, dict[s
     """Publish so many documents as fast as can be and receive them all; how long it took."""
     receiver.order(count=count)
     began = publisher.ask(count=count)["began"]
-    found = receiver.hear()
-    require_all(found, count)
-    return found["last"] - began, found
+    answer = receiver.hear()
+    require_all(answer, count)
+    return answer["last"] - began, answer
 
 
-def require_all(found: Mapping[str, Any], count: int) -> None:
+def require_all(answer: Mapping[str, Any], count: int) -> None:
     """Documents that a queue had no room for would make the others quick."""
-    if found["missed"]:
-        raise NetworkError(f"{found['missed']:,} of {count:,} documents were dropped on the way")
+    if answer["missed"]:
+        raise NetworkError(
+            f"{answer['missed']:,} of {count:,} documents were dropped before they arrived"
+        )
 
 
 class _Echo:
@@ -142,7 +144,7 @@ class _Echo:
         loads.wait()
         self._client = loads.begin(
             "echo",
-            address=server.told["address"],
+            address=server.ready["address"],
             folder=bench.document_folder,
             batch=BATCH,
         )

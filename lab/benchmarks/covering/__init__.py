@@ -1,6 +1,6 @@
 """The speed of searching sets of patterns for coverings, and of keeping such sets.
 
-    CoveringBench (patterns, queries, ways to search) ──► covering_speed ──┬──► rows beside goals
+    CoveringBench (patterns, queries, methods to search) ──► covering_speed ──┬──► rows beside goals
                                                                            └──► draw_search_times
 
 The peers are the published algorithm and two linear searches (:mod:`lab.published`).

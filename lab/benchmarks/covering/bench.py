@@ -1,7 +1,7 @@
-"""What the rows of the covering benchmark share: sizes, patterns, queries, and the ways to search.
+"""What the rows of the covering benchmark share: sizes, patterns, queries, and methods of search.
 
 The patterns are distinct trees in XNET's setting, and so are the queries, which are none of them.
-Four ways search the same sets for the same queries:
+Four methods search the same sets for the same queries:
 
 ========================== ===================================================================
 twigcast                   ``PatternSearch``: the factorization tree, compiled
@@ -10,8 +10,8 @@ Linear, compiled           the compiled comparison with one pattern after the ot
 Linear, covers in a loop   :func:`twigcast.covers` with one pattern after the other
 ========================== ===================================================================
 
-A slow way is asked fewer queries, spread evenly over all, but never over fewer patterns; its ratio
-to ours is taken over the same queries.
+A slow method is asked fewer queries, spread evenly over all, but never over fewer patterns; its
+ratio to ours is taken over the same queries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OURS: Final = "twigcast"
 PUBLISHED: Final = "XSEARCH as published"
 COMPILED: Final = "Linear, compiled"
 LOOP: Final = "Linear, covers in a loop"
-WAYS: Final = (OURS, PUBLISHED, COMPILED, LOOP)
+METHODS: Final = (OURS, PUBLISHED, COMPILED, LOOP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ class CoveringBench:
         full = getattr(self.sizes, size) == getattr(FULL_COVERING, size)
         return Goal(bound, least, applies=full)
 
-    def fill(self, way: str, patterns: Sequence[Pattern]) -> Search:
+    def fill(self, method: str, patterns: Sequence[Pattern]) -> Search:
         """The patterns in a search of one kind."""
-        search = _MAKERS[way]()
-        for pattern in followed(patterns, f"{way}: adding {len(patterns):,}", self.progress):
+        search = _MAKERS[method]()
+        for pattern in followed(patterns, f"{method}: adding {len(patterns):,}", self.progress):
             search.add(pattern)
         return search
 
@@ -132,4 +132,4 @@ _MAKERS: Final[dict[str, Callable[[], Search]]] = {
 def spread_evenly(queries: Sequence[Pattern], count: int) -> list[Pattern]:
     """So many of the queries, from beginning to end."""
     count = min(count, len(queries))
-    return [queries[place * len(queries) // count] for place in range(count)]
+    return [queries[number * len(queries) // count] for number in range(count)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.benchmarks.charts import Line, Panel, draw_panels
-from lab.benchmarks.covering.bench import MODE_WORDS, MODES, WAYS
+from lab.benchmarks.covering.bench import METHODS, MODE_WORDS, MODES
 from lab.benchmarks.results import GrowthPoint
 from lab.published.figures import SEARCH_AT_MOST, SEARCH_MILLISECONDS, XSEARCH
 
@@ -18,15 +18,15 @@ def search_panels(points: Sequence[GrowthPoint]) -> list[Panel]:
     for mode in MODES:
         lines = [
             Line(
-                way,
+                method,
                 [
                     (point.subscriptions, point.seconds * 1e3)
                     for point in points
-                    if point.way == f"{way}, {mode}"
+                    if point.method == f"{method}, {mode}"
                 ],
                 style,
             )
-            for style, way in enumerate(WAYS)
+            for style, method in enumerate(METHODS)
         ]
         printed = [*SEARCH_MILLISECONDS[mode].items()]
         lines.append(Line(f"{XSEARCH}, Table 1", printed, 4, published=True))

@@ -1,4 +1,4 @@
-"""The time of a search by each way, and that all ways find what they should."""
+"""The time of a search by each method, and a check that all methods give the right answer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from lab.benchmarks.covering.bench import (
     COMPILED,
     LOOP,
+    METHODS,
     MODES,
     OURS,
     PUBLISHED,
-    WAYS,
     CoveringBench,
     spread_evenly,
 )
@@ -32,7 +32,7 @@ class IndexTimes:
     median: float
     spread: float
     """That of the means of the rounds."""
-    found: float
+    keys: float
     """Keys in an answer, on average."""
 
 
@@ -50,28 +50,37 @@ class SearchFigures:
     """How many ``covers`` in a loop was asked; 0 where it was left out."""
     index: IndexTimes
     times: dict[str, Measurement]
-    """By way; each has its ratio to ours over the same queries."""
-    found: int
+    """By method; each has its ratio to ours over the same queries."""
+    coverings: int
     """Coverings of the sampled queries."""
     missed: float
     """The share of them that the published algorithm does not find."""
 
     def points(self) -> Iterator[GrowthPoint]:
-        """The time of each way."""
-        for way, each in self.times.items():
-            found = self.found * (1 - self.missed if way == PUBLISHED else 1.0) / self.sampled
+        """The time of each method."""
+        for method, each in self.times.items():
+            coverings = (
+                self.coverings * (1 - self.missed if method == PUBLISHED else 1.0) / self.sampled
+            )
             yield GrowthPoint(
-                f"{way}, {self.mode}", self.count, each.seconds, each.spread, each.ratio, found
+                f"{method}, {self.mode}",
+                self.count,
+                each.seconds,
+                each.spread,
+                each.ratio,
+                coverings,
             )
 
 
 def search_figures(bench: CoveringBench, count: int, *, loop: bool = True) -> list[SearchFigures]:
     """Both modes, over a set of that size.
 
-    Raises RuntimeError where two ways contradict each other: times of wrong answers mean nothing.
+    Raises RuntimeError where two methods disagree: times of wrong answers mean nothing.
     """
     patterns, queries = bench.patterns(count), bench.queries()
-    searches = {way: bench.fill(way, patterns) for way in WAYS if loop or way != LOOP}
+    searches = {
+        method: bench.fill(method, patterns) for method in METHODS if loop or method != LOOP
+    }
     index = CoverIndex()
     for number, pattern in enumerate(patterns):
         index.add(f"s{number}", pattern)
@@ -80,10 +89,10 @@ def search_figures(bench: CoveringBench, count: int, *, loop: bool = True) -> li
     figures = []
     for mode in MODES:
         bench.progress(f"{count:,} patterns, {mode}: comparing answers")
-        found, missed = _agreement(searches, mode, sampled)
+        coverings, missed = _agreement(searches, mode, sampled)
         bench.progress(f"{count:,} patterns, {mode}: {len(queries):,} queries")
         through_index = _index_times(index, mode, queries, bench.rounds)
-        bench.progress(f"{count:,} patterns, {mode}: {len(sampled):,} queries by three ways")
+        bench.progress(f"{count:,} patterns, {mode}: {len(sampled):,} queries by three methods")
         times = _sampled_times(searches, mode, sampled, bench.rounds)
         if looped:
             times[LOOP] = _loop_time(bench, searches, mode, looped)
@@ -96,8 +105,8 @@ def search_figures(bench: CoveringBench, count: int, *, loop: bool = True) -> li
                 len(looped),
                 through_index,
                 times,
-                found,
-                missed / found if found else 0.0,
+                coverings,
+                missed / coverings if coverings else 0.0,
             )
         )
     return figures
@@ -112,23 +121,23 @@ def _agreement(
     searches: dict[str, Search], mode: str, queries: Sequence[Pattern]
 ) -> tuple[int, int]:
     """How many coverings there are, and how many of them the published algorithm misses."""
-    found = missed = 0
+    coverings = missed = 0
     for query in queries:
         ours, compared, published = (
-            set(asking(searches[way], mode)(query)) for way in (OURS, COMPILED, PUBLISHED)
+            set(asking(searches[method], mode)(query)) for method in (OURS, COMPILED, PUBLISHED)
         )
         if ours != compared:
             raise _contradiction(COMPILED, mode, query, ours ^ compared)
         if not published <= ours:
             raise _contradiction(PUBLISHED, mode, query, published - ours)
-        found += len(ours)
+        coverings += len(ours)
         missed += len(ours) - len(published)
-    return found, missed
+    return coverings, missed
 
 
-def _contradiction(way: str, mode: str, query: Pattern, others: set[Pattern]) -> RuntimeError:
+def _contradiction(method: str, mode: str, query: Pattern, others: set[Pattern]) -> RuntimeError:
     shown = ", ".join(sorted(map(str, others))[:3])
-    return RuntimeError(f"{OURS} and '{way}' contradict each other: {mode} of {query}: {shown}")
+    return RuntimeError(f"{OURS} and '{method}' contradict each other: {mode} of {query}: {shown}")
 
 
 def _index_times(
@@ -141,7 +150,7 @@ def _index_times(
     ask = index.covered_by if mode == "covered_by" else index.covering
     clock = time.perf_counter
     by_round: list[list[float]] = []
-    found = 0
+    count = 0
     gc.collect()
     for number in range(rounds + 1):
         seconds: list[float] = []
@@ -150,7 +159,7 @@ def _index_times(
             start = clock()
             keys = ask(query)
             seconds.append(clock() - start)
-            found += len(keys) if not number else 0
+            count += len(keys) if not number else 0
         gc.enable()
         if number:
             by_round.append(seconds)
@@ -159,7 +168,7 @@ def _index_times(
         statistics.fmean(by_query),
         statistics.median(by_query),
         spread([statistics.fmean(seconds) for seconds in by_round]),
-        found / len(queries),
+        count / len(queries),
     )
 
 
@@ -168,12 +177,15 @@ def _sampled_times(
 ) -> dict[str, Measurement]:
     measured = measure(
         mode,
-        {way: _all_of(searches[way], mode, queries) for way in (OURS, PUBLISHED, COMPILED)},
+        {
+            method: _all_of(searches[method], mode, queries)
+            for method in (OURS, PUBLISHED, COMPILED)
+        },
         units=len(queries),
         rounds=rounds,
         clock=time.process_time,
     )
-    return {each.way: each for each in measured}
+    return {each.method: each for each in measured}
 
 
 def _all_of(search: Search, mode: str, queries: Sequence[Pattern]) -> Callable[[], None]:
@@ -195,10 +207,10 @@ def _loop_time(
     seconds: list[float] = []
     for query in followed(queries, f"{LOOP}: {mode}", bench.progress):
         start = time.process_time()
-        found = loop(query)
+        answer = loop(query)
         seconds.append(time.process_time() - start)
-        if set(found) != (expected := set(ours(query))):
-            raise _contradiction(LOOP, mode, query, set(found) ^ expected)
+        if set(answer) != (expected := set(ours(query))):
+            raise _contradiction(LOOP, mode, query, set(answer) ^ expected)
     again = 1 + bench.sizes.sampled // len(queries)
     repeated = _all_of(searches[OURS], mode, [*queries] * again)
     unit = timed(repeated, time.process_time) / (again * len(queries))

@@ -27,7 +27,7 @@ _MILLISECONDS: Final = (0.05, 0.3, 3.0)
 
 
 def covering_speed(bench: CoveringBench) -> tuple[list[Result], list[GrowthPoint]]:
-    """Every row, in the order in which people read them, and the time of each way by size."""
+    """Every row, in the order in which people read them, and the time of each method by size."""
     figures = [one for count in bench.counts for one in search_figures(bench, count)]
     results = [
         *_search_times(bench, figures),
@@ -54,7 +54,7 @@ def _search_times(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Ite
             "ms",
             one.index.spread,
             bench.goal(bounds[one.count], "patterns"),
-            one.index.found,
+            one.index.keys,
             details,
         )
         yield Result(
@@ -62,7 +62,7 @@ def _search_times(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Ite
             f"{work}: median",
             one.index.median * 1e3,
             "ms",
-            matches=one.index.found,
+            matches=one.index.keys,
             details=details,
         )
 
@@ -84,14 +84,14 @@ def _growth(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Iterator[
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
     """The slope of the straight line through the points, both scales being logarithmic."""
-    xs, ys = ([math.log(point[place]) for point in points] for place in (0, 1))
+    xs, ys = ([math.log(point[axis]) for point in points] for axis in (0, 1))
     return statistics.linear_regression(xs, ys).slope
 
 
 def _ratios(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Iterator[Result]:
     largest = max(one.count for one in figures)
     for one in (one for one in figures if one.count == largest):
-        for way, name, asked, goal in (
+        for method, name, asked, goal in (
             (LOOP, "loop", one.looped, bench.goal(1_000, "patterns", least=True)),
             (COMPILED, "compiled", one.sampled, None),
             (PUBLISHED, "published", one.sampled, bench.goal(5, "patterns", least=True)),
@@ -99,12 +99,12 @@ def _ratios(bench: CoveringBench, figures: Sequence[SearchFigures]) -> Iterator[
             times = {f"{each}, µs": round(t.seconds * 1e6, 2) for each, t in one.times.items()}
             yield Result(
                 f"{name}-{one.mode}",
-                f"{MODE_WORDS[one.mode]}, {largest:,}: {way} ÷ ours ({asked:,} queries)",
-                one.times[way].ratio,
+                f"{MODE_WORDS[one.mode]}, {largest:,}: {method} ÷ ours ({asked:,} queries)",
+                one.times[method].ratio,
                 "× ours",
-                one.times[way].ratio_spread,
+                one.times[method].ratio_spread,
                 goal,
-                one.found / one.sampled,
+                one.coverings / one.sampled,
                 {"queries": asked, **times},
             )
 
@@ -118,8 +118,8 @@ def _answers(figures: Sequence[SearchFigures]) -> Iterator[Result]:
             f"{MODE_WORDS[one.mode]}, {largest:,}: coverings that {PUBLISHED} misses",
             one.missed * 100,
             "%",
-            matches=one.found / one.sampled,
-            details={"queries": one.sampled, "found": one.found},
+            matches=one.coverings / one.sampled,
+            details={"queries": one.sampled, "coverings": one.coverings},
         )
 
 
@@ -143,9 +143,9 @@ def _tree_size(bench: CoveringBench) -> Iterator[Result]:
     yield Result(
         "tree-size-published",
         f"{work}, {PUBLISHED}, // being a node",
-        100 * theirs.places / (nodes + descents),
+        100 * theirs.nodes / (nodes + descents),
         "%",
-        details={"tree": theirs.places, "patterns": nodes + descents},
+        details={"tree": theirs.nodes, "patterns": nodes + descents},
     )
 
 

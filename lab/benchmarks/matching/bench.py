@@ -40,7 +40,7 @@ OURS: Final = "twigcast"
 EXPAT: Final = "expat alone"
 
 _QUICK_ROUNDS: Final = 3
-"""A way that takes milliseconds a round is timed so many times as often as asked."""
+"""A method that takes milliseconds a round is timed so many times as often as asked."""
 _AT_ONCE: Final = 50
 
 
@@ -217,5 +217,7 @@ def mean_matches(matcher: Matcher, documents: Sequence[bytes]) -> float:
     """How many subscriptions match a document, on average."""
     # A few documents at a time: where subscribers are many, so are the answers' bytes.
     starts = range(0, len(documents), _AT_ONCE)
-    found = (len(matcher.match_batch(documents[start : start + _AT_ONCE]).ids) for start in starts)
-    return sum(found) / max(1, len(documents))
+    matches = (
+        len(matcher.match_batch(documents[start : start + _AT_ONCE]).ids) for start in starts
+    )
+    return sum(matches) / max(1, len(documents))

@@ -122,11 +122,11 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
     batch = bench.fill(texts).match_batch(documents)
     hits = Counter(batch.ids)
     seen = {int(batch.key(number)[1:]): count for number, count in hits.items()}
-    ranked = sorted(range(len(texts)), key=lambda place: -seen.get(place, 0))
-    shares = [seen.get(place, 0) / len(documents) for place in ranked]
+    ranked = sorted(range(len(texts)), key=lambda index: -seen.get(index, 0))
+    shares = [seen.get(index, 0) / len(documents) for index in ranked]
     exponent, counts = share_out(shares, sizes.subscribers, sizes.delivered)
     wanted = [
-        texts[place] for place, count in zip(ranked, counts, strict=True) for _ in range(count)
+        texts[index] for index, count in zip(ranked, counts, strict=True) for _ in range(count)
     ]
     Random(bench.seed).shuffle(wanted)
     matcher = bench.fill(wanted)
@@ -134,7 +134,7 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
     work = f"{len(wanted):,} subscribers of {len(texts):,} paths"
     yield bench.expat_ratio(
         "subscribers",
-        f"{work}, distinct paths told",
+        f"{work}, distinct paths reported",
         matcher,
         documents,
         bench.goal(2, "subscribers"),
@@ -153,7 +153,7 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
     matches = mean_matches(matcher, some)
     yield ratio_result(
         "subscribers-expanded",
-        f"{work}, every subscriber told",
+        f"{work}, every subscriber reported",
         measurements,
         OURS,
         matches=matches,
@@ -181,8 +181,8 @@ def _counts(expressions: int, total: int, exponent: float) -> list[int]:
     scale = spare / sum(weights)
     counts = [1 + int(weight * scale) for weight in weights]
     # What rounding down left over goes to the next in rank, one each.
-    for place in range(expressions + spare - sum(counts)):
-        counts[place % expressions] += 1
+    for index in range(expressions + spare - sum(counts)):
+        counts[index % expressions] += 1
     return counts
 
 

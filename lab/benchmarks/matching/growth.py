@@ -23,7 +23,7 @@ def matching_growth(bench: MatchingBench) -> Iterator[GrowthPoint]:
     """The time for a document that was seen before, as one matcher grows, beside peers.
 
     Expat is timed with every set of paths, though it knows nothing of them: how level its points
-    are tells how calm the machine was.
+    are shows how calm the machine was.
     """
     patient = True
     for points in _grow(bench, PATHS, bench.paths, bench.sizes.growing_paths):
@@ -39,7 +39,7 @@ def matching_growth(bench: MatchingBench) -> Iterator[GrowthPoint]:
 
 
 def _grow(
-    bench: MatchingBench, way: str, take: Callable[[int], list[str]], sizes: tuple[int, ...]
+    bench: MatchingBench, method: str, take: Callable[[int], list[str]], sizes: tuple[int, ...]
 ) -> Iterator[tuple[GrowthPoint, GrowthPoint]]:
     """Points of expat and of one matcher that grows from size to size."""
     texts = take(max(sizes))
@@ -49,12 +49,12 @@ def _grow(
             return
         for number in range(len(matcher), size):
             matcher.add(f"s{number}", texts[number])
-        measured = bench.against_expat(f"growth: {size:,} {way}", matcher, bench.documents)
+        measured = bench.against_expat(f"growth: {size:,} {method}", matcher, bench.documents)
         matches = mean_matches(matcher, bench.documents)
-        theirs, ours = ({one.way: one for one in measured}[which] for which in (EXPAT, OURS))
+        theirs, ours = ({one.method: one for one in measured}[which] for which in (EXPAT, OURS))
         yield (
             GrowthPoint(EXPAT, size, theirs.seconds, theirs.spread, 1.0, 0.0),
-            GrowthPoint(way, size, ours.seconds, ours.spread, ours.ratio, matches),
+            GrowthPoint(method, size, ours.seconds, ours.spread, ours.ratio, matches),
         )
 
 
@@ -70,14 +70,14 @@ def _peer_point(
     texts = bench.paths(count)
     documents = bench.documents[:_PEER_DOCUMENTS]
     begin = time.perf_counter()
-    seconds, found = 0.0, 0
+    seconds, total = 0.0, 0
     for first in range(0, len(texts), _PEER_CHUNK):
         xpaths = compile_xpaths(texts[first : first + _PEER_CHUNK])
         count_with_lxml(xpaths, documents[0])  # an expression is slower the first time
         start = time.process_time()
-        found += sum(count_with_lxml(xpaths, data) for data in documents)
+        total += sum(count_with_lxml(xpaths, data) for data in documents)
         seconds += time.process_time() - start
     each = seconds / len(documents)
-    matches = found / len(documents)
+    matches = total / len(documents)
     point = GrowthPoint(LXML_PATHS, count, each, 0.0, each / expat_seconds, matches)
     return point, time.perf_counter() - begin

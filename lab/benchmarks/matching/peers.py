@@ -1,4 +1,4 @@
-"""Other ways to match one document with many subscriptions: one subscription after the other."""
+"""Other methods to match one document with many subscriptions: one subscription after the other."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def one_by_one(bench: MatchingBench) -> Iterator[Result]:
     )
     goals = {LXML: bench.goal(500, "peers", least=True), TUNED: None, KERNEL: None}
     names = {LXML: "peer-lxml", TUNED: "peer-lxml-best", KERNEL: "peer-kernel"}
-    for way, goal in goals.items():
+    for method, goal in goals.items():
         yield ratio_result(
-            names[way],
-            f"{work}: {way}",
+            names[method],
+            f"{work}: {method}",
             measurements,
-            way,
+            method,
             goal=goal,
             matches=matches,
             unit="× ours",

@@ -12,16 +12,20 @@ from lab.benchmarks.matching.bench import EXPAT
 from lab.benchmarks.matching.growth import LXML_PATHS, PATHS, TREES
 from lab.benchmarks.results import GrowthPoint
 
-_WAYS: Final = (PATHS, TREES, LXML_PATHS)
+_METHODS: Final = (PATHS, TREES, LXML_PATHS)
 
 
 def draw_growth(points: Sequence[GrowthPoint], folder: Path, note: str = "") -> list[Path]:
     """The time for a document against the number of subscriptions, both logarithmic."""
     lines = [
-        Line(way, [(p.subscriptions, p.seconds * 1e6) for p in points if p.way == way], style)
-        for style, way in enumerate(_WAYS)
+        Line(
+            method,
+            [(p.subscriptions, p.seconds * 1e6) for p in points if p.method == method],
+            style,
+        )
+        for style, method in enumerate(_METHODS)
     ]
-    yardstick = [point.seconds * 1e6 for point in points if point.way == EXPAT]
+    yardstick = [point.seconds * 1e6 for point in points if point.method == EXPAT]
     levels = []
     if yardstick:
         level = statistics.median(yardstick)

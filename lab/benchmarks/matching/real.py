@@ -30,7 +30,7 @@ def real_documents(bench: MatchingBench, folders: Iterable[Path]) -> Iterator[Re
         matcher = bench.fill(texts)
         work = f"{len(documents):,} documents of {folder.name}, {len(texts):,} paths"
         measurements = bench.against_expat(work, matcher, documents)
-        seconds = next(one.seconds for one in measurements if one.way == OURS)
+        seconds = next(one.seconds for one in measurements if one.method == OURS)
         size = sum(map(len, documents))
         yield ratio_result(
             f"real-{folder.name}",

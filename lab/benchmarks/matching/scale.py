@@ -35,7 +35,7 @@ def many_against_few(bench: MatchingBench) -> Iterator[Result]:
     matching = {int(batch.key(number)[1:]) for number in set(batch.ids)}
     del batch
     silent = [
-        text for place, text in enumerate(texts[len(few) :], len(few)) if place not in matching
+        text for number, text in enumerate(texts[len(few) :], len(few)) if number not in matching
     ]
     absent = absent_paths(few, sizes.many - len(few) - len(silent), bench.seed)
     many = [*few, *silent, *absent]
@@ -71,16 +71,16 @@ def absent_paths(texts: list[str], count: int, seed: int) -> list[str]:
     """Distinct paths that begin like these and end in names that are in no document."""
     random = Random(seed)
     names = [f"absent-{number}" for number in range(max(_ABSENT_NAMES, count // len(texts) * 4))]
-    found: dict[str, None] = {}
-    while len(found) < count:
+    made: dict[str, None] = {}
+    while len(made) < count:
         steps = _STEP.findall(random.choice(texts))
         beginning = "".join(steps[: random.randint(1, len(steps))])
-        found[f"{beginning}/{random.choice(names)}"] = None
-    return list(found)
+        made[f"{beginning}/{random.choice(names)}"] = None
+    return list(made)
 
 
 def memory(bench: MatchingBench) -> Iterator[Result]:
-    """What a distinct linear subscription takes, as the matcher tells and as the system sees it."""
+    """What a distinct linear subscription takes, by the matcher's report and by the system's."""
     texts = bench.paths(bench.sizes.many)
     work = f"memory of a subscription, {len(texts):,} paths"
     bench.progress(work)
@@ -94,12 +94,16 @@ def memory(bench: MatchingBench) -> Iterator[Result]:
             text=True,
             check=True,
         )
-    told: dict[str, Detail] = json.loads(done.stdout)
+    figures: dict[str, Detail] = json.loads(done.stdout)
     bound = bench.goal(300, "many")
     yield Result(
-        "memory-told", f"{work}, as told by stats()", float(told.pop("told")), "bytes", goal=bound
+        "memory-reported",
+        f"{work}, as reported by stats()",
+        float(figures.pop("reported")),
+        "bytes",
+        goal=bound,
     )
-    resident = told.pop("resident", None)
+    resident = figures.pop("resident", None)
     if resident is not None:
         yield Result(
             "memory-resident",
@@ -107,7 +111,7 @@ def memory(bench: MatchingBench) -> Iterator[Result]:
             float(resident),
             "bytes",
             goal=bound,
-            details=told,
+            details=figures,
         )
 
 
@@ -123,7 +127,7 @@ def weigh() -> None:
     after = resident_bytes()
     stats = matcher.stats()
     weights: dict[str, Detail] = {
-        "told": stats.bytes / len(matcher),
+        "reported": stats.bytes / len(matcher),
         "states": stats.states,
         "subscriptions": len(matcher),
     }

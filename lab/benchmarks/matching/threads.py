@@ -55,7 +55,7 @@ def two_threads(bench: MatchingBench) -> Iterator[Result]:
             rounds=bench.rounds,
             clock=time.perf_counter,
         )
-    seconds = {one.way: one.seconds for one in measurements}
+    seconds = {one.method: one.seconds for one in measurements}
     gain = seconds[_ONE_HASHING] / seconds[_TWO_HASHING]
     yield ratio_result(
         "threads",

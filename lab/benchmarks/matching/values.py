@@ -24,7 +24,7 @@ _Workload = tuple[list[str], list[bytes]]
 
 
 def same_path_values(bench: MatchingBench) -> Iterator[Result]:
-    """One row for each way to compare."""
+    """One row for each kind of comparison."""
     kinds: dict[str, tuple[str, Callable[[Random, int, int], _Workload]]] = {
         "ranges": ("ranges of numbers", ranges),
         "thresholds": ("thresholds", thresholds),
@@ -59,7 +59,7 @@ def ranges(random: Random, count: int, documents: int) -> _Workload:
         f"{_PATH}[. > {low / 1000:.3f}][. < {high / 1000:.3f}]" for low, high in sorted(bounds)
     ]
     random.shuffle(texts)
-    made = [_document(random, lambda place: _number(random)) for _ in range(documents)]
+    made = [_document(random, lambda index: _number(random)) for _ in range(documents)]
     return texts, made
 
 
@@ -69,8 +69,8 @@ def thresholds(random: Random, count: int, documents: int) -> _Workload:
     random.shuffle(texts)
     exceeding = _HIGHEST * 100 / count
 
-    def value(place: int) -> str:
-        return _number(random) if place else f"{_HIGHEST + random.random() * exceeding:.4f}"
+    def value(index: int) -> str:
+        return _number(random) if index else f"{_HIGHEST + random.random() * exceeding:.4f}"
 
     return texts, [_document(random, value) for _ in range(documents)]
 
@@ -79,7 +79,7 @@ def equal_strings(random: Random, count: int, documents: int) -> _Workload:
     """``[. = "word"]``; every other word of the documents is subscribed to."""
     words = _words(random, 2 * count)
     texts = [f'{_PATH}[. = "{word}"]' for word in words[:count]]
-    made = [_document(random, lambda place: random.choice(words)) for _ in range(documents)]
+    made = [_document(random, lambda index: random.choice(words)) for _ in range(documents)]
     return texts, made
 
 
@@ -90,7 +90,7 @@ def beginnings(random: Random, count: int, documents: int) -> _Workload:
     while len(wanted) < count:
         wanted[random.choice(words)[: random.randint(_WORD // 2, _WORD - 1)]] = None
     texts = [f'{_PATH}[starts-with(., "{part}")]' for part in wanted]
-    made = [_document(random, lambda place: random.choice(words)) for _ in range(documents)]
+    made = [_document(random, lambda index: random.choice(words)) for _ in range(documents)]
     return texts, made
 
 
@@ -103,7 +103,7 @@ def parts(random: Random, count: int, documents: int) -> _Workload:
         start = random.randint(0, _WORD - length)
         wanted[random.choice(words)[start : start + length]] = None
     texts = [f'{_PATH}[contains(., "{part}")]' for part in wanted]
-    made = [_document(random, lambda place: random.choice(words)) for _ in range(documents)]
+    made = [_document(random, lambda index: random.choice(words)) for _ in range(documents)]
     return texts, made
 
 
@@ -121,8 +121,8 @@ def _words(random: Random, count: int) -> list[str]:
 def _document(random: Random, value: Callable[[int], str]) -> bytes:
     quotes = [
         f"<quote><name>{''.join(random.choices(ascii_lowercase, k=8))}</name>"
-        f"<value>{value(place)}</value><place>market hall {random.randint(1, 99)}</place></quote>"
-        for place in range(_QUOTES)
+        f"<value>{value(index)}</value><place>market hall {random.randint(1, 99)}</place></quote>"
+        for index in range(_QUOTES)
     ]
     random.shuffle(quotes)
     return f"<market>{''.join(quotes)}</market>".encode()

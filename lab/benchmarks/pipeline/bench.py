@@ -62,7 +62,7 @@ class PipelineSizes:
     fewest_documents: int = 200
     """For Spark's own ``xpath_boolean``."""
     peers: int = 1_000
-    """Subscriptions for the ways that ask one after the other."""
+    """Subscriptions for the methods that ask one after the other."""
     roots: int = 10
     """Elements of each schema that are roots of documents in the archive."""
     templates: int = 5_000
@@ -144,7 +144,7 @@ class PipelineBench:
             others = [Schema(schema.elements, name) for name in inner if name != schema.root]
             able = [one for one in others if _is_able(one)]
             count = min(self.sizes.roots - 1, len(able))
-            kinds += [schema, *(able[place * len(able) // count] for place in range(count))]
+            kinds += [schema, *(able[number * len(able) // count] for number in range(count))]
         return tuple(kinds)
 
     def goal(self, bound: float, *sizes: str, least: bool = False) -> Goal:
@@ -156,7 +156,7 @@ class PipelineBench:
     def scratch(self) -> Iterator[None]:
         """A folder for all that is written, Spark's own files too, with room; it goes at the end.
 
-        Java keeps the place of Spark's files for all sessions of a process, so it is one for all.
+        Java keeps the folder of Spark's files for all Spark sessions of a process: they share one.
         """
         with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
             free = shutil.disk_usage(name).free / _GIGABYTE
@@ -226,28 +226,28 @@ def own_session(master: str, folder: Path, memory: str = "2g") -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """What each way took, round by round."""
+    """What each method took, round by round."""
 
     seconds: Mapping[str, Sequence[float]]
 
-    def median(self, way: str) -> float:
-        return statistics.median(self.seconds[way])
+    def median(self, method: str) -> float:
+        return statistics.median(self.seconds[method])
 
-    def ratios(self, way: str, yardstick: str) -> list[float]:
-        """The time of one way as a multiple of the other's in the same round."""
-        pairs = zip(self.seconds[way], self.seconds[yardstick], strict=True)
+    def ratios(self, method: str, yardstick: str) -> list[float]:
+        """The time of one method as a multiple of the other's in the same round."""
+        pairs = zip(self.seconds[method], self.seconds[yardstick], strict=True)
         return [seconds / unit for seconds, unit in pairs]
 
-    def ratio(self, way: str, yardstick: str) -> tuple[float, float]:
+    def ratio(self, method: str, yardstick: str) -> tuple[float, float]:
         """The median of these multiples, and their spread."""
-        ratios = self.ratios(way, yardstick)
+        ratios = self.ratios(method, yardstick)
         return statistics.median(ratios), spread(ratios)
 
 
-def take_turns(ways: Mapping[str, Callable[[], float]], rounds: int) -> Readings:
-    """Let each way do its work in each round, and tell for itself how many seconds it took."""
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
+def take_turns(methods: Mapping[str, Callable[[], float]], rounds: int) -> Readings:
+    """Let each method do its work in each round; its call returns the seconds that it took."""
+    seconds: dict[str, list[float]] = {method: [] for method in methods}
     for _ in range(rounds):
-        for way, call in ways.items():
-            seconds[way].append(call())
+        for method, call in methods.items():
+            seconds[method].append(call())
     return Readings(seconds)

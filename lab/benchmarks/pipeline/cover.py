@@ -29,7 +29,7 @@ from twigcast.pipeline import cover
 from twigcast.workload import TreeParameters
 
 _DRAWN: Final = 4
-"""So many are drawn for each that is wanted; what is left of them is told."""
+"""So many are drawn for each that is wanted; what is left of them is reported."""
 _NAME: Final = "[a-zA-Z][a-zA-Z0-9.-]*"
 _FEWEST_NAMES: Final = 5
 _ONE: Final = "local[1]"
@@ -41,7 +41,7 @@ _GIGABYTE: Final = 1e9
 
 @dataclass(frozen=True, slots=True)
 class CoverRun:
-    """What covering took, and found."""
+    """What covering took, and its result."""
 
     seconds: float
     expressions: int
@@ -51,7 +51,7 @@ class CoverRun:
 
 @dataclass(frozen=True, slots=True)
 class CoverFigures:
-    """A run, and the memory that it took, where the system tells it."""
+    """A run, and the memory that it took, where the system reports it."""
 
     run: CoverRun
     bytes: int | None
@@ -90,17 +90,17 @@ def run_apart(file: Path, master: str) -> CoverFigures:
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         try:
             with MemoryWatch(process.pid, 1.0, whole_tree=True) as watch:
-                told, _ = process.communicate()
+                output, _ = process.communicate()
         except BaseException:
             process.terminate()
             raise
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, arguments)
-    return CoverFigures(CoverRun(**json.loads(told)), watch.largest_tree)
+    return CoverFigures(CoverRun(**json.loads(output)), watch.largest_tree)
 
 
 def run_here() -> None:
-    """Cover the file given as an argument on the master given as the next; tell it as JSON."""
+    """Cover the file of the first argument on the master of the second; write the run as JSON."""
     file, master = Path(sys.argv[1]), sys.argv[2]
     with own_session(master, file.parent, _MEMORY) as session:
         few = session.read.parquet(str(file)).limit(_WARMING)
@@ -111,30 +111,34 @@ def run_here() -> None:
 def _run(session: Any, file: Path) -> CoverRun:
     output = str(file.with_name("covered"))
     begun = time.perf_counter()
-    found = cover(session, str(file), output=output, overwrite=True)
+    result = cover(session, str(file), output=output, overwrite=True)
     seconds = time.perf_counter() - begun
-    return CoverRun(seconds, found.subscriptions, found.distinct, found.forwarded)
+    return CoverRun(seconds, result.subscriptions, result.distinct, result.forwarded)
 
 
 def cover_rows(bench: PipelineBench, figures: dict[str, CoverFigures]) -> Iterator[Result]:
     """How many times as quick two cores are as one, and the memory."""
     one, two = figures[_ONE].run, figures[_TWO].run
     work = f"covering {two.expressions:,} expressions"
-    found: dict[str, float | int | str] = {"distinct": two.distinct, "forwarded": two.forwarded}
+    counts: dict[str, float | int | str] = {"distinct": two.distinct, "forwarded": two.forwarded}
     yield Result(
         "cover-cores",
         f"{work}: {_TWO} ÷ {_ONE}",
         one.seconds / two.seconds,
         "×",
         goal=bench.goal(1.5, "expressions", least=True),
-        details={f"{_ONE}, s": round(one.seconds, 2), f"{_TWO}, s": round(two.seconds, 2), **found},
+        details={
+            f"{_ONE}, s": round(one.seconds, 2),
+            f"{_TWO}, s": round(two.seconds, 2),
+            **counts,
+        },
     )
     yield Result(
         "cover-pace",
         f"{work}: {_TWO}",
         two.expressions / two.seconds,
         "expressions a second",
-        details=found,
+        details=counts,
     )
     peaks = {master: one.bytes / _GIGABYTE for master, one in figures.items() if one.bytes}
     if peaks:

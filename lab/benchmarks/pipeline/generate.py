@@ -136,17 +136,17 @@ class VaryDocuments:
         pieces: list[bytes] = []
         gaps: list[tuple[int, list[bytes]]] = []
         end = 0
-        for found in _BEGINNING.finditer(template):
-            pool = pools.get(found[2])
+        for match in _BEGINNING.finditer(template):
+            pool = pools.get(match[2])
             if pool is not None:
-                pieces += (template[end : found.start(3)], found[3])
+                pieces += (template[end : match.start(3)], match[3])
                 gaps.append((len(pieces) - 1, pool))
-                end = found.end(3)
+                end = match.end(3)
         pieces.append(template[end:])
         yield template
         for _ in range(self.variants - 1):
-            for place, pool in gaps:
-                pieces[place] = pool[int(draw.random() * len(pool))]
+            for index, pool in gaps:
+                pieces[index] = pool[int(draw.random() * len(pool))]
             yield b"".join(pieces)
 
 
@@ -159,8 +159,8 @@ def _texts(documents: Iterable[bytes]) -> dict[bytes, list[bytes]]:
     """The texts at the beginning of elements, by name; as often as they were met."""
     pools: dict[bytes, list[bytes]] = {}
     for document in documents:
-        for found in _BEGINNING.finditer(document):
-            pools.setdefault(found[2], []).append(found[3])
+        for match in _BEGINNING.finditer(document):
+            pools.setdefault(match[2], []).append(match[3])
     return pools
 
 

@@ -77,15 +77,15 @@ class MemoryWatch:
 
 def _parents() -> dict[int, int]:
     """The parent of each process that is there."""
-    found = {}
+    parents = {}
     for folder in _PROCESSES.glob("[0-9]*"):
         try:
             text = (folder / "stat").read_text(errors="replace")
         except OSError:  # it has ended meanwhile
             continue
         # The name in parentheses may hold anything; behind it are the state and the parent.
-        found[int(folder.name)] = int(text.rpartition(")")[2].split()[1])
-    return found
+        parents[int(folder.name)] = int(text.rpartition(")")[2].split()[1])
+    return parents
 
 
 def _descendants(root: int, parents: dict[int, int]) -> list[int]:
@@ -108,7 +108,7 @@ def _is_daemon(process: int) -> bool:
 
 
 def _memory(process: int) -> int | None:
-    """The share of memory that is this process's, or where that is not told all that it sees."""
+    """The share of memory that is this process's; where it is not reported, all that it sees."""
     shared = _read(process, "smaps_rollup", "Pss")
     return _read(process, "status", "VmRSS") if shared is None else shared
 

@@ -1,4 +1,4 @@
-"""Other ways to do the same in Spark: one subscription after the other, by lxml or by Spark itself.
+"""Other methods in Spark: one subscription after the other, by lxml or by Spark itself.
 
 Both are asked with fewer subscriptions and documents, of the same kind, on the same two cores; what
 counts is the cost of a pair, a document and a subscription.  Reading and parsing the documents is
@@ -36,7 +36,7 @@ from lab.benchmarks.results import Detail, Result
 from twigcast.errors import WorkloadError
 from twigcast.language import parse
 
-COUNTS: Final = "found bigint"
+COUNTS: Final = "matches bigint"
 _LXML: Final = "lxml"
 _BEST: Final = "lxml at its best"
 _SPARK: Final = "xpath_boolean"
@@ -53,12 +53,12 @@ class CountWithLxml:
     def __call__(self, batches: Batches) -> Batches:
         xpaths = _compile_best(self.texts) if self.at_best else compile_xpaths(self.texts)
         for batch in batches:
-            found = 0
+            matches = 0
             for data in batch.column("content").to_pylist():
                 root = etree.fromstring(data)
                 asked = root if self.at_best else root.getroottree()
-                found += sum(bool(xpath(asked)) for xpath in xpaths)
-            yield pa.RecordBatch.from_pydict({"found": pa.array([found], pa.int64())})
+                matches += sum(bool(xpath(asked)) for xpath in xpaths)
+            yield pa.RecordBatch.from_pydict({"matches": pa.array([matches], pa.int64())})
 
 
 def _compile_best(texts: tuple[str, ...]) -> list[etree.XPath]:
@@ -72,7 +72,7 @@ def _compile_best(texts: tuple[str, ...]) -> list[etree.XPath]:
 def count_with_lxml(frame: Any, texts: tuple[str, ...], *, at_best: bool = False) -> int:
     """How many matches lxml finds in all documents of a frame with their content."""
     counted = frame.select("content").mapInArrow(CountWithLxml(texts, at_best), COUNTS)
-    return int(counted.agg({"found": "sum"}).first()[0] or 0)
+    return int(counted.agg({"matches": "sum"}).first()[0] or 0)
 
 
 def spark_query(frame: Any, texts: tuple[str, ...]) -> Any:
@@ -83,13 +83,13 @@ def spark_query(frame: Any, texts: tuple[str, ...]) -> Any:
     """
     # As an array, not as a sum: that would be as deep as there are expressions.
     asked = ", ".join(f"xpath_boolean(text, {_literal(text)})" for text in texts)
-    found = f"size(filter(array({asked}), each -> each)) as found"
-    return frame.selectExpr("cast(content as string) as text").selectExpr(found)
+    count = f"size(filter(array({asked}), each -> each)) as matches"
+    return frame.selectExpr("cast(content as string) as text").selectExpr(count)
 
 
 def count_with_spark(query: Any) -> int:
     """How many matches such a query finds."""
-    return sum(row.found for row in query.collect())
+    return sum(row.matches for row in query.collect())
 
 
 def _literal(text: str) -> str:
@@ -112,9 +112,9 @@ class PeerFigures:
     planning: float
     """Seconds until Spark was ready to count with ``xpath_boolean``."""
 
-    def pair_seconds(self, way: str) -> list[float]:
-        pairs = self.documents[way] * self.subscriptions
-        return [seconds / pairs for seconds in self.readings.seconds[way]]
+    def pair_seconds(self, method: str) -> list[float]:
+        pairs = self.documents[method] * self.subscriptions
+        return [seconds / pairs for seconds in self.readings.seconds[method]]
 
 
 def peer_figures(bench: PipelineBench, folders: RoutedFolders) -> PeerFigures:
@@ -142,14 +142,14 @@ def peer_figures(bench: PipelineBench, folders: RoutedFolders) -> PeerFigures:
         def run_lxml(at_best: bool) -> float:
             bench.progress(f"{len(texts):,} subscriptions one by one: {_LXML}")
             begun = time.perf_counter()
-            found = count_with_lxml(frames["few"], texts, at_best=at_best)
-            return _checked(found, expected["few"], _LXML, begun)
+            matches = count_with_lxml(frames["few"], texts, at_best=at_best)
+            return _checked(matches, expected["few"], _LXML, begun)
 
         def run_spark() -> float:
             bench.progress(f"{len(texts):,} subscriptions one by one: {_SPARK}")
             begun = time.perf_counter()
-            found = count_with_spark(query)
-            return _checked(found, expected["fewest"], _SPARK, begun)
+            matches = count_with_spark(query)
+            return _checked(matches, expected["fewest"], _SPARK, begun)
 
         readings = take_turns(
             {
@@ -162,8 +162,8 @@ def peer_figures(bench: PipelineBench, folders: RoutedFolders) -> PeerFigures:
     which = {_LXML: "few", _BEST: "few", _SPARK: "fewest"}
     return PeerFigures(
         len(texts),
-        {way: documents[name] for way, name in which.items()},
-        {way: expected[name] / documents[name] for way, name in which.items()},
+        {method: documents[name] for method, name in which.items()},
+        {method: expected[name] / documents[name] for method, name in which.items()},
         readings,
         max(0.0, first - readings.median(_SPARK)),
     )
@@ -173,17 +173,17 @@ def _without_large_methods(session: Any) -> Any:
     """A session of the same application, for queries with very many expressions.
 
     By default Spark makes one Java method of them all, which Java refuses; Spark tries that again
-    each time before it goes on without, and tells of it at length.
+    each time before it goes on without, and logs it at length.
     """
     apart = session.newSession()
     apart.conf.set("spark.sql.codegen.wholeStage", "false")
     return apart
 
 
-def _checked(found: int, expected: int, way: str, begun: float) -> float:
+def _checked(matches: int, expected: int, method: str, begun: float) -> float:
     seconds = time.perf_counter() - begun
-    if found != expected:
-        raise AssertionError(f"{way} finds {found:,} matches, and twigcast {expected:,}")
+    if matches != expected:
+        raise AssertionError(f"{method} finds {matches:,} matches, and twigcast {expected:,}")
     return seconds
 
 
@@ -195,22 +195,22 @@ def peer_rows(bench: PipelineBench, ours: RouteFigures, peers: PeerFigures) -> I
         _SPARK: bench.goal(50_000, *_SIZES, "fewest_documents", least=True),
     }
     names = {_LXML: "pair-lxml", _BEST: "pair-lxml-best", _SPARK: "pair-xpath-boolean"}
-    for way, goal in goals.items():
-        seconds = peers.pair_seconds(way)
+    for method, goal in goals.items():
+        seconds = peers.pair_seconds(method)
         details: dict[str, Detail] = {
-            f"{way}, µs a pair": round(statistics.median(seconds) * 1e6, 4),
+            f"{method}, µs a pair": round(statistics.median(seconds) * 1e6, 4),
             "the job, ns a pair": round(ours.pair_seconds * 1e9, 4),
-            "documents": peers.documents[way],
+            "documents": peers.documents[method],
         }
-        if way == _SPARK:
+        if method == _SPARK:
             details["planning, s"] = round(peers.planning, 3)
         yield Result(
-            names[way],
-            f"a document and one of {peers.subscriptions:,} subscriptions: {way} ÷ the job",
+            names[method],
+            f"a document and one of {peers.subscriptions:,} subscriptions: {method} ÷ the job",
             statistics.median(seconds) / ours.pair_seconds,
             "× the job",
             spread(seconds),
             goal,
-            peers.matches[way],
+            peers.matches[method],
             details,
         )

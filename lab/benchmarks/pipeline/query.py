@@ -6,8 +6,8 @@ documents of some 2 KB: thousands of shapes, and hundreds of documents of each t
 their elements say.  The queries are paths to an element with what it says, like
 ``/nitf/body/body.head/byline[. = "forge volcano"]``, taken at random from the documents; the first
 ones count that find something, but less than a hundredth of the archive.  Whether other documents
-have that path too is left to chance.  How much is found is known from evaluating all candidates on
-all documents.
+have that path too is left to chance.  How much each query matches is known
+from evaluating all candidates on all documents.
 
 The peer is one compiled XPath of lxml for each query, asked of all documents of the same archive in
 ``mapInArrow``, at its best (see ``pipeline_peers``).
@@ -39,7 +39,7 @@ from lab.benchmarks.results import Detail, Result
 from twigcast.errors import WorkloadError
 from twigcast.pipeline import ArchiveReport, QueryReport, archive, query
 
-_MOST_FOUND: Final = 0.01
+_LARGEST_SHARE: Final = 0.01
 """The share of the archive that a query may select."""
 _OURS: Final = "query"
 _LXML: Final = "lxml on all documents"
@@ -90,7 +90,7 @@ def query_figures(bench: PipelineBench, folder: Path) -> list[QueryFigures]:
     """Choose the queries and measure each beside the peer, in one session with new workers."""
     store = str(folder / "archive")
     with bench.spark() as session:
-        # Every document has a root, so all are found by their shapes, without being looked at.
+        # Every document has a root, so all match by their shapes, without being looked at.
         everything = query(session, store, _ALL, documents=True).frame
         chosen = _choose(bench, session, store)
         return [_measure(bench, session, store, everything, xpath) for xpath in chosen]
@@ -105,20 +105,20 @@ def _measure(
         bench.progress(f"asking for {xpath}")
         begun = time.perf_counter()
         result = query(session, store, xpath)
-        found = result.ids()
+        ids = result.ids()
         seconds = time.perf_counter() - begun
         reports.append(result.report)
-        if len(set(found)) != result.report.matched:
-            raise AssertionError(f"{xpath}: a document is found twice")
+        if len(set(ids)) != result.report.matched:
+            raise AssertionError(f"{xpath}: a document is in the result twice")
         return seconds
 
     def scan() -> float:
         bench.progress(f"{_LXML}: {xpath}")
         begun = time.perf_counter()
-        found = count_with_lxml(everything, (xpath,), at_best=True)
+        matches = count_with_lxml(everything, (xpath,), at_best=True)
         seconds = time.perf_counter() - begun
-        if found != reports[-1].matched:
-            raise AssertionError(f"{xpath}: {_OURS} finds {reports[-1].matched}, lxml {found}")
+        if matches != reports[-1].matched:
+            raise AssertionError(f"{xpath}: {_OURS} finds {reports[-1].matched}, lxml {matches}")
         return seconds
 
     ask()
@@ -136,22 +136,22 @@ def _choose(bench: PipelineBench, session: Any, store: str) -> list[str]:
     counted = everything.select("content").mapInArrow(
         CountEach(tuple(candidates)), "documents bigint, counts array<bigint>"
     )
-    total, found = 0, np.zeros(len(candidates), np.int64)
+    total, counts = 0, np.zeros(len(candidates), np.int64)
     for row in counted.collect():
         total += row.documents
-        found += np.array(row.counts, np.int64)
+        counts += np.array(row.counts, np.int64)
     return choose_rare(
-        dict(zip(candidates, found.tolist(), strict=True)), total, bench.sizes.queries
+        dict(zip(candidates, counts.tolist(), strict=True)), total, bench.sizes.queries
     )
 
 
-def choose_rare(found: Mapping[str, int], total: int, count: int) -> list[str]:
+def choose_rare(counts: Mapping[str, int], total: int, count: int) -> list[str]:
     """The first expressions that match some documents, but few of all."""
-    rare = [text for text, matches in found.items() if 0 < matches < _MOST_FOUND * total]
+    rare = [text for text, matches in counts.items() if 0 < matches < _LARGEST_SHARE * total]
     if len(rare) < count:
         raise WorkloadError(
-            f"only {len(rare)} of {len(found)} paths with a value find something, but less than "
-            f"{_MOST_FOUND:.0%} of {total:,} documents; use another DTD or seed"
+            f"only {len(rare)} of {len(counts)} paths with a value find something, but less than "
+            f"{_LARGEST_SHARE:.0%} of {total:,} documents; use another DTD or seed"
         )
     return rare[:count]
 
@@ -162,14 +162,14 @@ def find_candidates(bench: PipelineBench) -> list[str]:
     vary = VaryDocuments(bench.kinds, ARCHIVED, sizes.variants, bench.seed)
     draw = Random(bench.seed)
     drawn = (draw.randrange(sizes.templates) for _ in range(sizes.candidates * _TRIES))
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for template in vary.templates(drawn):
         leaves = [one for one in etree.fromstring(template).iter() if one.text and not len(one)]
         if leaves:
-            found[_condition(draw.choice(leaves))] = None
-        if len(found) == sizes.candidates:
+            texts[_condition(draw.choice(leaves))] = None
+        if len(texts) == sizes.candidates:
             break
-    return list(found)
+    return list(texts)
 
 
 def _condition(element: Any) -> str:
@@ -224,8 +224,8 @@ def query_rows(
         looked_at[f"{one.xpath}: evaluated"] = one.report.evaluated
     yield Result(
         "query-evaluated",
-        f"{len(figures)} queries for under {_MOST_FOUND:.0%} of {archived.documents:,} documents: "
-        "evaluated",
+        f"{len(figures)} queries for under {_LARGEST_SHARE:.0%} of {archived.documents:,} "
+        "documents: evaluated",
         100 * sum(one.evaluated for one in figures) / len(figures),
         "%",
         goal=bench.goal(5, *sizes),
@@ -235,16 +235,16 @@ def query_rows(
     # A round is one turn of all queries.
     both = Readings(
         {
-            way: [
+            method: [
                 sum(each)
-                for each in zip(*(one.readings.seconds[way] for one in figures), strict=True)
+                for each in zip(*(one.readings.seconds[method] for one in figures), strict=True)
             ]
-            for way in (_OURS, _LXML)
+            for method in (_OURS, _LXML)
         }
     )
     ratio, noise = both.ratio(_LXML, _OURS)
     details: dict[str, Detail] = {
-        f"{way}, s": round(both.median(way) / len(figures), 3) for way in (_OURS, _LXML)
+        f"{method}, s": round(both.median(method) / len(figures), 3) for method in (_OURS, _LXML)
     }
     yield Result(
         "query-speed",

@@ -151,12 +151,12 @@ def _measure(
     def run_thread(some: list[Any]) -> float:
         bench.progress(f"{work}: {_THREAD}")
         begun, used = time.perf_counter(), time.process_time()
-        found = count_matches(matcher, some)
+        matches = count_matches(matcher, some)
         seconds = time.perf_counter() - begun
         processor.append(time.process_time() - used)
-        told = reports[-1].totals.deliveries
-        if found != told:
-            raise AssertionError(f"{told:,} deliveries, but {found:,} matches")
+        deliveries = reports[-1].totals.deliveries
+        if matches != deliveries:
+            raise AssertionError(f"{deliveries:,} deliveries, but {matches:,} matches")
         return seconds
 
     with MemoryWatch(os.getpid()) as watch:

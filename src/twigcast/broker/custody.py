@@ -167,12 +167,12 @@ class Receipt(NamedTuple):
 class _Line:
     """The numbers that have come from one epoch of one origin."""
 
-    __slots__ = ("beyond", "under_way", "upto")
+    __slots__ = ("being_stored", "beyond", "upto")
 
     def __init__(self, upto: int = 0, beyond: Iterable[int] = ()) -> None:
         self.upto = upto
         self.beyond = set(beyond)
-        self.under_way: set[int] = set()  # being stored
+        self.being_stored: set[int] = set()
 
     def advance(self) -> None:
         while self.upto + 1 in self.beyond:
@@ -201,18 +201,18 @@ class Receipts:
             line.upto = settled - 1
             line.beyond = {each for each in line.beyond if each > line.upto}
             line.advance()
-        if number <= line.upto or number in line.beyond or number in line.under_way:
+        if number <= line.upto or number in line.beyond or number in line.being_stored:
             return False
         if len(line.beyond) >= _MOST_KEPT:  # it comes again, once the gap before is closed
             return False
-        line.under_way.add(number)
+        line.being_stored.add(number)
         return True
 
     def done(self, origin: str, epoch: str, number: int) -> None:
         """Note that a number is safely stored."""
         line = self._line(origin, epoch)
         if line is not None:
-            line.under_way.discard(number)
+            line.being_stored.discard(number)
             if number > line.upto:
                 line.beyond.add(number)
                 line.advance()
@@ -221,7 +221,7 @@ class Receipts:
         """Note that a number could not be stored; it will come again."""
         line = self._line(origin, epoch)
         if line is not None:
-            line.under_way.discard(number)
+            line.being_stored.discard(number)
 
     def receipt(self, origin: str, epoch: str) -> Receipt | None:
         """What has come; None of an epoch that is over."""

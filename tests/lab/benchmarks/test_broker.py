@@ -109,7 +109,7 @@ def test_a_schema_with_few_paths_is_filled_up_with_others() -> None:
     assert sum("absent-" in text for text in texts) > 2_000
 
 
-def test_documents_have_the_size_that_is_told() -> None:
+def test_documents_have_the_size_that_is_reported() -> None:
     run = bench(replace(TINY, documents=100))
     assert 4_500 < run.mean_bytes < 5_500
 
@@ -134,7 +134,7 @@ def test_memory_of_a_process() -> None:
 # Processes
 
 
-def test_a_role_that_fails_tells_why(tmp_path: Path) -> None:
+def test_a_role_that_fails_says_why(tmp_path: Path) -> None:
     parameters = {"address": "nowhere", "folder": str(tmp_path)}
     with (
         Load("publish", parameters, tmp_path / "log") as load,
@@ -175,9 +175,9 @@ def test_what_does_not_answer_is_given_up(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
-    found = list(broker_speed(bench()))
-    assert len({result.name for result in found}) == len(found)
-    return {result.name: result for result in found}
+    rows = list(broker_speed(bench()))
+    assert len({result.name for result in rows}) == len(rows)
+    return {result.name: result for result in rows}
 
 
 def test_each_row_is_there_with_its_goal(results: dict[str, Result]) -> None:
@@ -191,7 +191,7 @@ def test_each_row_is_there_with_its_goal(results: dict[str, Result]) -> None:
             assert result.value > 0, name
 
 
-def test_rows_tell_what_was_done(results: dict[str, Result]) -> None:
+def test_rows_report_what_was_done(results: dict[str, Result]) -> None:
     work = {name: result.work for name, result in results.items()}
     assert work["broker-ephemeral"].startswith("one broker, 50 subscriptions beside")
     assert work["hop-99"].startswith("a chain of 2 brokers against one, ")
@@ -214,7 +214,7 @@ def test_the_echo_is_a_ceiling(results: dict[str, Result]) -> None:
 
 
 def test_a_subscription_is_not_effective_before_it_is_made(results: dict[str, Result]) -> None:
-    # Brokers tell the time in whole milliseconds.
+    # Brokers report the time in whole milliseconds.
     assert results["subscribe-median"].value > -1.0
 
 

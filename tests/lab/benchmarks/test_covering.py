@@ -20,7 +20,7 @@ from lab.benchmarks.covering import (
     covering_speed,
     draw_search_times,
 )
-from lab.benchmarks.covering import bench as ways
+from lab.benchmarks.covering import bench as shared
 from lab.benchmarks.covering.bench import spread_evenly
 from lab.benchmarks.covering.search import search_figures
 from lab.benchmarks.covering.speed import count_nodes, exponent
@@ -136,7 +136,7 @@ def test_nodes_are_counted() -> None:
     assert count_nodes(parsed("/a/b", "//a[.//b]/c")) == (5, 2)
 
 
-def test_the_exponent_of_a_power_is_found() -> None:
+def test_the_exponent_of_a_power_is_computed() -> None:
     points = [(count, 3 * count**0.7) for count in (10.0, 100.0, 1_000.0)]
     assert exponent(points) == pytest.approx(0.7)
 
@@ -152,23 +152,23 @@ def test_coverings_are_counted() -> None:
         "covering": sum(covers(one, query) for query in queries for one in patterns),
     }
     figures = search_figures(run, 60)
-    assert {one.mode: one.found for one in figures} == expected
+    assert {one.mode: one.coverings for one in figures} == expected
     assert expected["covering"] > 0
     for one in figures:
-        assert set(one.times) == set(ways.WAYS)
-        assert one.times[ways.OURS].ratio == 1
+        assert set(one.times) == set(shared.METHODS)
+        assert one.times[shared.OURS].ratio == 1
         assert 0 <= one.missed < 1
 
 
-@pytest.mark.parametrize("way", [ways.OURS, ways.COMPILED, ways.PUBLISHED, ways.LOOP])
-def test_a_wrong_answer_ends_the_benchmark(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", [shared.OURS, shared.COMPILED, shared.PUBLISHED, shared.LOOP])
+def test_a_wrong_answer_ends_the_benchmark(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Wrong(PublishedSearch):
         def covering(self, pattern: Pattern) -> list[Pattern]:
             return parsed("/never/added")
 
         covered_by = covering
 
-    monkeypatch.setitem(ways._MAKERS, way, Wrong)
+    monkeypatch.setitem(shared._MAKERS, method, Wrong)
     with pytest.raises(RuntimeError, match="contradict"):
         search_figures(bench(), 20)
 
@@ -177,16 +177,16 @@ def test_a_wrong_answer_ends_the_benchmark(way: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[dict[str, Result], list[GrowthPoint]]:
+def measured() -> tuple[dict[str, Result], list[GrowthPoint]]:
     results, points = covering_speed(bench())
     assert len({result.name for result in results}) == len(results)
     return {result.name: result for result in results}, points
 
 
 def test_each_row_is_there_with_its_goal(
-    found: tuple[dict[str, Result], list[GrowthPoint]],
+    measured: tuple[dict[str, Result], list[GrowthPoint]],
 ) -> None:
-    results, _ = found
+    results, _ = measured
     assert {name: one.goal and one.goal.bound for name, one in results.items()} == ROWS
     # Goals are about the full sizes: at others nothing is judged.
     assert {one.outcome for one in results.values()} == {""}
@@ -195,10 +195,10 @@ def test_each_row_is_there_with_its_goal(
         json.dumps(one.as_json())
 
 
-def test_slow_ways_tell_how_many_queries_they_had(
-    found: tuple[dict[str, Result], list[GrowthPoint]],
+def test_slow_methods_report_how_many_queries_they_had(
+    measured: tuple[dict[str, Result], list[GrowthPoint]],
 ) -> None:
-    results, _ = found
+    results, _ = measured
     assert results["loop-covering"].details["queries"] == 3
     assert "(3 queries)" in results["loop-covering"].work
     assert "Linear, covers in a loop" in results["loop-covering"].work
@@ -207,14 +207,14 @@ def test_slow_ways_tell_how_many_queries_they_had(
     assert results["search-covering-200"].details["queries"] == 30
 
 
-def test_there_is_a_point_for_each_way_mode_and_size(
-    found: tuple[dict[str, Result], list[GrowthPoint]], tmp_path: Path
+def test_there_is_a_point_for_each_method_mode_and_size(
+    measured: tuple[dict[str, Result], list[GrowthPoint]], tmp_path: Path
 ) -> None:
-    _, points = found
-    assert {(point.way, point.subscriptions) for point in points} == {
-        (f"{way}, {mode}", count)
-        for way in ways.WAYS
-        for mode in ways.MODES
+    _, points = measured
+    assert {(point.method, point.subscriptions) for point in points} == {
+        (f"{method}, {mode}", count)
+        for method in shared.METHODS
+        for mode in shared.MODES
         for count in (20, 60, 200)
     }
     drawn = draw_search_times(points, tmp_path, "a note")
@@ -228,11 +228,11 @@ def test_there_is_a_point_for_each_way_mode_and_size(
 
 
 def test_the_command_prints_and_stores(
-    found: tuple[dict[str, Result], list[GrowthPoint]],
+    measured: tuple[dict[str, Result], list[GrowthPoint]],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    results, points = found
+    results, points = measured
 
     def speed(run: CoveringBench) -> tuple[list[Result], list[GrowthPoint]]:
         assert (run.sizes, run.seed, run.rounds) == (TINY, 2, 3)
@@ -253,5 +253,5 @@ def test_the_command_prints_and_stores(
     assert stored["workload"]["covering sizes"]["patterns"] == [20, 60, 200]
     assert {row["name"] for row in stored["covering"]} == set(ROWS)
     lines = CliRunner().invoke(app, [*arguments, "--json"]).stdout.splitlines()
-    told = [json.loads(line) for line in lines]
-    assert {line["benchmark"] for line in told} == {"covering", "covering-growth"}
+    reported = [json.loads(line) for line in lines]
+    assert {line["benchmark"] for line in reported} == {"covering", "covering-growth"}

@@ -1,4 +1,4 @@
-"""The speed of the ground floor: every way is measured, and the command reports each."""
+"""The speed of the ground floor: every method is measured, and the command reports each."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def test_bench_reports_each_measurement() -> None:
     result = CliRunner().invoke(app, ["bench", "foundation", *arguments])
     assert result.exit_code == 0, result.output
     lines = [json.loads(line) for line in result.stdout.splitlines()]
-    ways = {line["way"] for line in lines}
-    assert {"expat alone", "twigcast kernel", "lxml fromstring", "twigcast.parse"} <= ways
+    methods = {line["method"] for line in lines}
+    assert {"expat alone", "twigcast kernel", "lxml fromstring", "twigcast.parse"} <= methods
     assert all(isinstance(line["seconds"], float) and line["seconds"] > 0 for line in lines)

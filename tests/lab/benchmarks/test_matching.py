@@ -1,4 +1,4 @@
-"""The benchmarks: what they measure is what they say, and a missed goal is told as missed."""
+"""The benchmarks: what they measure is what they say, and a missed goal is reported as missed."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ ROWS = {
     "updates": 20_000,
     "after-update": 10,
     "after-update-95": 10,
-    "memory-told": 300,
+    "memory-reported": 300,
     "memory-resident": 300,
 }
 
@@ -100,13 +100,15 @@ def fake_clock(readings: list[float]) -> Callable[[], float]:
     return lambda: next(remaining)
 
 
-def test_ways_take_turns_and_the_first_round_does_not_count() -> None:
+def test_methods_take_turns_and_the_first_round_does_not_count() -> None:
     calls: list[str] = []
-    ways = {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}
+    methods = {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}
     # Each call reads the clock twice.  The machine is twice as slow in the last round.
     lasting = [9.0, 9.0, 1.0, 3.0, 2.0, 6.0]
     readings = [reading for seconds in lasting for reading in (0.0, seconds)]
-    first, second = measure("w", ways, units={"a": 1, "b": 2}, rounds=2, clock=fake_clock(readings))
+    first, second = measure(
+        "w", methods, units={"a": 1, "b": 2}, rounds=2, clock=fake_clock(readings)
+    )
     assert calls == ["a", "b"] * 3
     assert (first.seconds, first.ratio) == (1.5, 1.0)
     assert (second.seconds, second.ratio) == (2.25, 1.5)
@@ -180,9 +182,9 @@ def test_figures_can_be_read(value: float, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
-    found = list(matching_speed(bench(), [EXAMPLES / "documents"]))
-    assert len({result.name for result in found}) == len(found)
-    return {result.name: result for result in found}
+    rows = list(matching_speed(bench(), [EXAMPLES / "documents"]))
+    assert len({result.name for result in rows}) == len(rows)
+    return {result.name: result for result in rows}
 
 
 @pytest.fixture(scope="module")
@@ -203,17 +205,17 @@ def test_each_figure_is_something(results: dict[str, Result]) -> None:
         json.dumps(result.as_json())
 
 
-def test_rows_about_documents_tell_their_matches(results: dict[str, Result]) -> None:
+def test_rows_about_documents_report_their_matches(results: dict[str, Result]) -> None:
     silent = {name for name, result in results.items() if result.matches is None}
     assert silent == {
         *("build-paths", "build-trees", "save", "load", "file-size"),
-        *("updates", "memory-told", "memory-resident"),
+        *("updates", "memory-reported", "memory-resident"),
     }
     assert all((result.matches or 1) > 0 for result in results.values())
     assert results["subscribers"].matches == pytest.approx(TINY.delivered, rel=0.2)
 
 
-def test_rows_tell_the_sizes_they_had(results: dict[str, Result]) -> None:
+def test_rows_report_the_sizes_they_had(results: dict[str, Result]) -> None:
     assert results["paths-warm"].work == "200 paths, documents seen before"
     assert results["paths-many"].work == "300 paths against 20"
     assert results["updates"].work == "updates of 196 paths"
@@ -221,10 +223,10 @@ def test_rows_tell_the_sizes_they_had(results: dict[str, Result]) -> None:
     assert details["generated"] + details["with_absent_names"] == 280  # type: ignore[operator]
 
 
-def test_growth_has_a_point_for_each_size_and_way(points: list[GrowthPoint]) -> None:
+def test_growth_has_a_point_for_each_size_and_method(points: list[GrowthPoint]) -> None:
     sizes: dict[str, list[int]] = {}
     for point in points:
-        sizes.setdefault(point.way, []).append(point.subscriptions)
+        sizes.setdefault(point.method, []).append(point.subscriptions)
     assert sizes == {
         "expat alone": [10, 100, 1_000],
         "twigcast, paths": [10, 100, 1_000],
@@ -232,8 +234,8 @@ def test_growth_has_a_point_for_each_size_and_way(points: list[GrowthPoint]) -> 
         "twigcast, trees": [10, 20],
     }
     ours, theirs = (
-        {point.subscriptions: point for point in points if point.way == way}
-        for way in ("twigcast, paths", "lxml, one by one, paths")
+        {point.subscriptions: point for point in points if point.method == method}
+        for method in ("twigcast, paths", "lxml, one by one, paths")
     )
     assert ours[1_000].matches > ours[10].matches > 0
     assert theirs[1_000].seconds > ours[1_000].seconds
@@ -243,8 +245,10 @@ def test_a_peer_that_takes_too_long_is_not_asked_again() -> None:
     impatient = Sizes(
         documents=5, growing_paths=(10, 1_000), growing_trees=(10,), peer_patience=0.0
     )
-    found = [point for point in matching_growth(bench(impatient)) if point.way.startswith("lxml")]
-    assert [point.subscriptions for point in found] == [10]
+    measured = [
+        point for point in matching_growth(bench(impatient)) if point.method.startswith("lxml")
+    ]
+    assert [point.subscriptions for point in measured] == [10]
 
 
 # Plots
@@ -329,7 +333,7 @@ def test_the_command_prints_json_and_stores_results(
 
 
 @pytest.mark.usefixtures("tiny")
-def test_the_table_tells_what_is_missed_and_that_it_was_quick(
+def test_the_table_says_what_is_missed_and_that_it_was_quick(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = [

@@ -78,7 +78,7 @@ def test_popular_expressions_have_more_subscribers() -> None:
 
 def matches_by_lxml(texts: list[str], document: bytes) -> set[str]:
     tree = etree.fromstring(document).getroottree()
-    return {f"s{place}" for place, text in enumerate(texts) if etree.XPath(text)(tree)}
+    return {f"s{number}" for number, text in enumerate(texts) if etree.XPath(text)(tree)}
 
 
 @pytest.mark.parametrize("make", [ranges, thresholds, equal_strings, beginnings, parts])
@@ -92,9 +92,9 @@ def test_values_on_one_path_match_a_few(
     matcher = fill(texts)
     for document in documents:
         assert 3_000 < len(document) < 5_000
-        found = set(matcher.match(document))
-        assert found == matches_by_lxml(texts, document)
-        assert 1 <= len(found) <= 120
+        matches = set(matcher.match(document))
+        assert matches == matches_by_lxml(texts, document)
+        assert 1 <= len(matches) <= 120
     assert 5 < mean_matches(matcher, documents) <= 100
 
 

@@ -108,13 +108,13 @@ def test_a_goal_applies_where_all_its_sizes_are_full() -> None:
     assert (goal.bound, goal.least) == (5, True)
 
 
-def test_ways_take_turns_and_ratios_are_taken_by_round() -> None:
+def test_methods_take_turns_and_ratios_are_taken_by_round() -> None:
     done: list[str] = []
     seconds = {"a": iter([1.0, 2.0, 4.0]), "b": iter([3.0, 4.0, 16.0])}
 
-    def run(way: str) -> float:
-        done.append(way)
-        return next(seconds[way])
+    def run(method: str) -> float:
+        done.append(method)
+        return next(seconds[method])
 
     readings = take_turns({"a": lambda: run("a"), "b": lambda: run("b")}, 3)
     assert done == ["a", "b"] * 3
@@ -124,7 +124,7 @@ def test_ways_take_turns_and_ratios_are_taken_by_round() -> None:
     assert Readings({"a": [2.0], "b": [2.0]}).ratio("a", "b") == (1.0, 0.0)
 
 
-def test_a_full_disk_is_told_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2e9))
     run = bench(sizes=replace(TINY, disk_gigabytes=5))
     with (
@@ -161,7 +161,7 @@ def test_memory_of_a_tree_is_that_of_all_its_processes() -> None:
             pass
         process.communicate()
     if not Path("/proc/self/smaps_rollup").exists():
-        pytest.skip("this system does not tell the memory of processes")
+        pytest.skip("this system does not report the memory of processes")
     assert watch.largest_tree is not None
     assert 60_000_000 < watch.largest_tree < 200_000_000
     assert watch.workers == set()
@@ -253,10 +253,10 @@ def test_candidates_are_paths_of_templates_with_what_they_say() -> None:
 def test_queries_are_the_first_that_find_something_but_little() -> None:
     from lab.benchmarks.pipeline.query import choose_rare
 
-    found = {"/a": 0, "/b": 10, "/c": 9, "/d": 500, "/e": 1, "/f": 2}
-    assert choose_rare(found, 1_000, 2) == ["/c", "/e"]
+    counts = {"/a": 0, "/b": 10, "/c": 9, "/d": 500, "/e": 1, "/f": 2}
+    assert choose_rare(counts, 1_000, 2) == ["/c", "/e"]
     with pytest.raises(WorkloadError, match=r"only 3 of 6 .* less than 1% of 1,000 documents"):
-        choose_rare(found, 1_000, 4)
+        choose_rare(counts, 1_000, 4)
 
 
 # Whole runs
@@ -264,9 +264,9 @@ def test_queries_are_the_first_that_find_something_but_little() -> None:
 
 @pytest.fixture(scope="module")
 def results(spark: SparkSession) -> dict[str, Result]:
-    found = list(pipeline_speed(bench(spark)))
-    assert len({result.name for result in found}) == len(found)
-    return {result.name: result for result in found}
+    rows = list(pipeline_speed(bench(spark)))
+    assert len({result.name for result in rows}) == len(rows)
+    return {result.name: result for result in rows}
 
 
 def test_each_row_is_there_with_its_goal(results: dict[str, Result]) -> None:
@@ -284,7 +284,7 @@ def test_the_session_of_the_caller_goes_on(results: dict[str, Result], spark: Sp
     assert spark.range(3).count() == 3
 
 
-def test_rows_tell_what_was_done(results: dict[str, Result]) -> None:
+def test_rows_report_what_was_done(results: dict[str, Result]) -> None:
     work = {name: result.work for name, result in results.items()}
     assert work["route"].startswith("300 paths anchored anywhere, 120 documents: ")
     assert work["route-dense"].startswith("300 paths with * and //, 40 documents: ")
@@ -311,9 +311,9 @@ def test_queries_select_little_and_look_at_little(results: dict[str, Result]) ->
     assert asked.matches / documents * 100 <= asked.value < 100
     assert len(asked.details) == 2 * TINY.queries
     matches, evaluated = list(asked.details.values())[::2], list(asked.details.values())[1::2]
-    for name, found, looked_at in zip(list(asked.details)[::2], matches, evaluated, strict=True):
+    for name, matched, looked_at in zip(list(asked.details)[::2], matches, evaluated, strict=True):
         assert '[. = "' in name
-        assert 0 < float(found) <= float(looked_at)
+        assert 0 < float(matched) <= float(looked_at)
 
 
 def test_goals_of_the_pipeline_are_drawn(results: dict[str, Result], tmp_path: Path) -> None:
@@ -365,11 +365,11 @@ def test_covering_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "few.parquet"
     texts = ["/a", "/a/b", "/c[d]", "/c[d]", "/c[d][e]"]
     pq.write_table(pa.table({"key": [str(number) for number in range(5)], "xpath": texts}), file)
-    found = run_apart(file, "local[1]")
-    assert (found.run.expressions, found.run.distinct, found.run.forwarded) == (5, 4, 2)
-    assert found.run.seconds > 0
+    figures = run_apart(file, "local[1]")
+    assert (figures.run.expressions, figures.run.distinct, figures.run.forwarded) == (5, 4, 2)
+    assert figures.run.seconds > 0
     # Python and Java take more than this whatever they do.
-    assert found.bytes is None or found.bytes > 100_000_000
+    assert figures.bytes is None or figures.bytes > 100_000_000
 
 
 # The command

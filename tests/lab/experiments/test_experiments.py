@@ -98,7 +98,7 @@ def test_table_plot_and_ratios_of_a_search_agree(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("sizes", [xsearch_time._FULL, xsearch_time._QUICK], ids=["full", "quick"])
-def test_all_ways_of_searching_get_the_same_queries(sizes: CoveringSizes) -> None:
+def test_all_methods_of_search_get_the_same_queries(sizes: CoveringSizes) -> None:
     assert sizes.sampled == sizes.looped
 
 
@@ -134,17 +134,17 @@ def test_each_strategy_leaves_no_more_than_the_one_before(setting: Setting) -> N
     assert summary["proteins: covering leaves, of all"] == "6 %"
 
 
-def test_processing_times_are_told_by_batch(setting: Setting) -> None:
+def test_processing_times_are_reported_by_batch(setting: Setting) -> None:
     outcome = EXPERIMENTS["processing-time"].run(setting)
     rows = sheet(outcome, "processing-time")
     assert len(rows) == 2 * 10
     assert [row["up to expression"] for row in rows[:10]] == list(range(5, 51, 5))
     for row in rows:
         assert 0 <= row["covered, %"] <= 100
-        for way in ("one by one", "automaton"):
-            assert row[f"{way}, ms"] > 0
-            assert row[f"{way}, ratio"] == pytest.approx(
-                row[f"{way}, covering, ms"] / row[f"{way}, ms"]
+        for method in ("one by one", "automaton"):
+            assert row[f"{method}, ms"] > 0
+            assert row[f"{method}, ratio"] == pytest.approx(
+                row[f"{method}, covering, ms"] / row[f"{method}, ms"]
             )
     assert outcome.sheets[0].name == "processing-time-summary"
     summary = sheet(outcome, "processing-time-summary")
@@ -225,8 +225,8 @@ def test_without_a_name_they_are_listed() -> None:
     rows = [line for line in shown.stdout.splitlines() if line.startswith("│")]
     assert len(rows) == len(NAMES)
     assert all(name in row for name, row in zip(NAMES, rows, strict=True))
-    told = [json.loads(line) for line in run("--json").stdout.splitlines()]
-    assert [one["name"] for one in told] == NAMES
+    reported = [json.loads(line) for line in run("--json").stdout.splitlines()]
+    assert [one["name"] for one in reported] == NAMES
 
 
 def test_results_are_shown_and_stored(fake: list[Setting], tmp_path: Path) -> None:
@@ -267,14 +267,14 @@ def test_json_is_one_object(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shown = run("fake", *DTDS, "--full", "--seed", "5", "--json")
-    told = json.loads(shown.stdout)
-    assert (told["experiment"], told["sizes"], told["seed"]) == ("fake", "full", 5)
+    reported = json.loads(shown.stdout)
+    assert (reported["experiment"], reported["sizes"], reported["seed"]) == ("fake", "full", 5)
     assert (fake[0].full, fake[0].seed) == (True, 5)
-    assert not any("quick" in remark for remark in told["remarks"])
+    assert not any("quick" in remark for remark in reported["remarks"])
     assert (tmp_path / "twigcast-experiments" / "fake" / "results.json").is_file()
 
 
-def test_what_is_missing_is_told_with_the_remedy(
+def test_what_is_missing_is_reported_with_the_remedy(
     fake: list[Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

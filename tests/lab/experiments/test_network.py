@@ -25,7 +25,7 @@ from lab.experiments.broker_tables import (
     publication_table,
 )
 from lab.experiments.publications import generate_publications
-from lab.experiments.simulated_network import SimulatedNetwork, draw, told_once
+from lab.experiments.simulated_network import SimulatedNetwork, draw, sent_once
 from lab.published.expression_sets import PROTEIN, covered_share
 from lab.published.figures import NETWORK_MESSAGES
 from twigcast import parse
@@ -81,7 +81,7 @@ def test_publications_are_routed_with_what_each_strategy_leaves(setting: Setting
             assert row["a whole document, µs"] > row["for each of its paths, µs"] > 0
 
 
-def test_the_paper_is_drawn_at_the_sizes_that_it_tells(setting: Setting) -> None:
+def test_the_paper_is_drawn_at_the_sizes_that_it_gives(setting: Setting) -> None:
     outcome = EXPERIMENTS["publication-routing"].run(setting)
     drawn = [panel.lines[-1].points for panel in outcome.panels]
     assert [point[0] for point in drawn[0]] == pytest.approx([6_700, 8_700, 10_000, 100_000])
@@ -128,21 +128,21 @@ def test_traffic_stands_beside_the_papers(setting: Setting) -> None:
         assert kinds[0]["subscriptions"] == leaves * 20 * brokers
         assert kinds[0]["advertisements"] == 0
         assert {row["advertisements"] for row in kinds[2:]} == {58 * brokers}
-        # Strategies that allow no false positive send publications the same ways.
+        # Strategies that allow no false positive send publications over the same links.
         assert len({row["publications"] for row in kinds[:-1]}) == 1
         assert all(row["of these in vain"] == 0 for row in kinds[:-1])
         for row, kind in zip(rows, kinds, strict=True):
             parts = ("advertisements", "subscriptions", "cancellations", "publications")
             assert row["our messages"] == sum(kind[part] for part in parts)
             assert row["our ms"] > row["processing, ms"] > 0
-        assert rows[0]["our messages"] > rows[0]["told once"] > kinds[0]["publications"]
-        assert rows[1]["told once"] is None
-        told = [kind["subscriptions"] + kind["cancellations"] for kind in kinds]
-        assert told[3] < told[1] < told[0]
-        assert told[3] < told[2] < told[0]
+        assert rows[0]["our messages"] > rows[0]["sent once"] > kinds[0]["publications"]
+        assert rows[1]["sent once"] is None
+        sent = [kind["subscriptions"] + kind["cancellations"] for kind in kinds]
+        assert sent[3] < sent[1] < sent[0]
+        assert sent[3] < sent[2] < sent[0]
 
 
-def test_what_is_told_once_is_what_covering_tells_of_expressions_that_do_not_cover() -> None:
+def test_what_is_sent_once_is_what_covering_sends_of_expressions_that_do_not_cover() -> None:
     schema = example("protein.dtd")
     overlay = balanced_tree(3, 2)
     texts = ("header/uid", "header/created", "summary/length", "summary/weight", "sequence")
@@ -152,8 +152,8 @@ def test_what_is_told_once_is_what_covering_tells_of_expressions_that_do_not_cov
     assert wanted != draw(pool, overlay.leaves, 3, seed=3)
     for strategy, origin in (("covering", None), ("advertisements-covering", "b2")):
         network = SimulatedNetwork(overlay, strategy, schema, "b2", wanted, quiet)
-        assert network.told.unsubscribe == 0
-        assert network.told.subscribe == told_once(overlay, wanted, origin)
+        assert network.control.unsubscribe == 0
+        assert network.control.subscribe == sent_once(overlay, wanted, origin)
 
 
 def test_publications_are_followed_one_by_one() -> None:

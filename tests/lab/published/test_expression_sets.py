@@ -33,16 +33,16 @@ def test_covered_are_all_but_the_maximal_ones() -> None:
     assert covered_share([]) == 0
 
 
-def test_a_setting_is_found_for_a_share() -> None:
+def test_a_setting_is_fitted_to_a_share() -> None:
     schema = example("news.dtd")
-    found = find_setting(schema, 0.5, 400, name="half")
-    patterns = found.take(schema, 400)
+    setting = find_setting(schema, 0.5, 400, name="half")
+    patterns = setting.take(schema, 400)
     assert len(set(patterns)) == 400
-    assert found.share == covered_share(patterns) == pytest.approx(0.5, abs=0.05)
-    assert found.parameters.wildcard == found.parameters.descendant > 0
+    assert setting.share == covered_share(patterns) == pytest.approx(0.5, abs=0.05)
+    assert setting.parameters.wildcard == setting.parameters.descendant > 0
     assert all(pattern.linear_steps is not None for pattern in patterns)
-    assert find_setting(schema, 0.5, 400, name="half") == found
-    assert find_setting(schema, 0.9, 400).share > found.share
+    assert find_setting(schema, 0.5, 400, name="half") == setting
+    assert find_setting(schema, 0.9, 400).share > setting.share
 
 
 def test_a_set_is_used_where_it_fits_and_fitted_elsewhere() -> None:

@@ -38,11 +38,11 @@ def test_the_runs_of_figure_3() -> None:
         "s7": "/a/b",  # t5
     }
     search = holding(*named.values())
-    assert search.places == 10
+    assert search.nodes == 10
 
     def covered_by(text: str) -> list[str]:
-        found = set(map(str, search.covered_by(parse(text))))
-        return [name for name, pattern in named.items() if pattern in found]
+        covered = set(map(str, search.covered_by(parse(text))))
+        return [name for name, pattern in named.items() if pattern in covered]
 
     # Each line of a trace: first the paths of u, then u itself.
     assert covered_by("/a/*/d") == ["s3", "s4", "s6"]
@@ -76,7 +76,7 @@ def assert_true_and_no_more_than_ours(patterns: list[Pattern]) -> tuple[int, int
     for pattern in patterns:
         published.add(pattern)
         ours.add(pattern)
-    found = known = 0
+    reported = known = 0
     for pattern in patterns:
         covered, covering = published.covered_by(pattern), published.covering(pattern)
         assert len(set(covered)) == len(covered)
@@ -85,28 +85,28 @@ def assert_true_and_no_more_than_ours(patterns: list[Pattern]) -> tuple[int, int
         assert set(covering) <= set(ours.covering(pattern))
         assert pattern in covered
         assert pattern in covering
-        found += len(covered) + len(covering) - 2
+        reported += len(covered) + len(covering) - 2
         known += len(ours.covered_by(pattern)) + len(ours.covering(pattern)) - 2
-    return found, known
+    return reported, known
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_found_is_true(seed: int) -> None:
+def test_what_is_reported_is_true(seed: int) -> None:
     """Ours are those of ``covers``, which documents are asked about elsewhere."""
     rng = Random(seed)
     drawn = [parse(random_path(rng, ("a", "b", "*"), 6)) for _ in range(60)]
     drawn += [parse(random_tree(rng, ("a", "b", "c", "*"), rng.randint(2, 6))) for _ in range(60)]
     drawn += [weakened(rng, pattern) for pattern in drawn[::2]]
-    found, known = assert_true_and_no_more_than_ours(sorted(set(drawn), key=str))
-    assert known / 2 < found < known
+    reported, known = assert_true_and_no_more_than_ours(sorted(set(drawn), key=str))
+    assert known / 2 < reported < known
 
 
 def test_workloads() -> None:
     stream = generate_subscriptions(
         example("news.dtd"), TreeParameters(6), seed=3, values=ValueParameters()
     )
-    found, known = assert_true_and_no_more_than_ours(list(islice(stream, 600)))
-    assert 0 < found <= known
+    reported, known = assert_true_and_no_more_than_ours(list(islice(stream, 600)))
+    assert 0 < reported <= known
 
 
 def test_patterns_come_and_go() -> None:
@@ -131,7 +131,7 @@ def test_patterns_come_and_go() -> None:
             assert texts(search.covering(asked)) == texts(anew.covering(asked))
     for pattern in present:
         search.remove(pattern)
-    assert search.places == 0
+    assert search.nodes == 0
     assert search.covering(parse("/a")) == search.covered_by(parse("//*")) == []
 
 

@@ -54,7 +54,7 @@ async def backup(request: Request, caller: KnownCaller) -> JSONResponse:
         raise RefusedError("this broker keeps nothing, so there is nothing to copy", "unavailable")
     name = said.path or f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}.sqlite"
     if name.endswith(_UNFINISHED):
-        raise RefusedError(f"copies under way end in {_UNFINISHED}; name another file", "invalid")
+        raise RefusedError(f"unfinished copies end in {_UNFINISHED}; name another file", "invalid")
     path = folder / _FOLDER / name
     async with caller.api.backups:
         if path.exists():

@@ -41,8 +41,8 @@ class Publishers:
             finally:
                 publisher.session.answered(batch)
         finally:
-            publisher.under_way -= 1
-            if not publisher.under_way:
+            publisher.requests -= 1
+            if not publisher.requests:
                 loop = asyncio.get_running_loop()
                 publisher.leaving = loop.call_later(_IDLE, self._leave, caller.key)
 
@@ -60,12 +60,12 @@ class Publishers:
 class _Publisher:
     def __init__(self, session: ClientSession) -> None:
         self.session = session
-        self.under_way = 0
+        self.requests = 0
         self.leaving: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """Count a request, and keep the session."""
-        self.under_way += 1
+        self.requests += 1
         if self.leaving is not None:
             self.leaving.cancel()
             self.leaving = None

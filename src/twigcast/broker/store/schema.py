@@ -326,7 +326,7 @@ def now_us() -> int:
 
 
 def set_facts(connection: sqlite3.Connection, facts: dict[str, str | int]) -> None:
-    """Change facts, within the transaction that is under way."""
+    """Change facts, within the open transaction."""
     rows = [(value, name) for name, value in facts.items()]
     connection.executemany("UPDATE facts SET value = ? WHERE name = ?", rows)
 

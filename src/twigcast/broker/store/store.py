@@ -258,9 +258,9 @@ class Store:
 
         One that is still being written is waited for, so what this returns is safe.
         """
-        under_way = self._publications.get(publication)
-        if under_way is not None:
-            id_, future = under_way
+        writing = self._publications.get(publication)
+        if writing is not None:
+            id_, future = writing
             await asyncio.wait([future])
             if not future.cancelled() and future.exception() is None:
                 return id_

@@ -145,7 +145,7 @@ class _HeadParser:
                 raise UnreadableHeadError(
                     f"line {error.lineno}, column {error.offset + 1}: {said}"
                 ) from None
-        return self._found(data) if self._rows else None
+        return self._row_head(data) if self._rows else None
 
     def _decoded(self, given: bytes, is_whole: bool) -> tuple[str, bool]:
         """The text of a head up to a byte that is none, and whether that is the whole file."""
@@ -156,7 +156,7 @@ class _HeadParser:
             # What is wrong after the first row is the affair of that row.
             return given[: error.start].decode(self._codec, "ignore"), True
 
-    def _found(self, data: bytes) -> RowHead:
+    def _row_head(self, data: bytes) -> RowHead:
         start = b""
         if self._encoding:
             start = self._encoded(f'<?xml version="1.0" encoding="{self._encoding}"?>')
