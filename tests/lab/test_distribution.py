@@ -20,12 +20,14 @@ def read_project(folder: Path) -> dict[str, Any]:
 
 
 def test_twigcast_ships_the_packages_of_src_alone() -> None:
-    assert read_project(ROOT)["tool"]["setuptools"]["packages"] == {"find": {"where": ["src"]}}
-    script = "from setuptools import find_packages; print(*find_packages('src'))"
+    find = read_project(ROOT)["tool"]["setuptools"]["packages"]["find"]
+    options = f"where='src', include={find['include']}"
+    script = f"from setuptools import find_packages; print(*find_packages({options}))"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     packages = done.stdout.split()
+    assert find["where"] == ["src"]
     assert {name.partition(".")[0] for name in packages} == {"twigcast"}
     words = {word for name in packages for word in name.split(".")}
     assert not words & {"lab", "experiments", "benchmarks", "histories", "published"}
