@@ -202,7 +202,7 @@ class Life:
             wrong = self._remove(pattern)
             if wrong is not None:
                 return wrong
-        places = [getattr(self.search, "places", 0), self.published.places]
+        places = [getattr(self.search, "places", 0), self.published.trie_nodes]
         if any(places) or len(self.table) or self.table.patterns or self.table.forwarded:
             return f"{places} places are left, and {self.table}"
         return None

@@ -20,8 +20,11 @@ def read_project(folder: Path) -> dict[str, Any]:
 
 
 def test_twigcast_ships_the_packages_of_src_alone() -> None:
-    assert read_project(ROOT)["tool"]["setuptools"]["packages"] == {"find": {"where": ["src"]}}
-    script = "from setuptools import find_packages; print(*find_packages('src'))"
+    packages = read_project(ROOT)["tool"]["setuptools"]["packages"]
+    assert packages == {"find": {"where": ["src"], "include": ["twigcast*"]}}
+    script = (
+        "from setuptools import find_packages as find; print(*find('src', include=['twigcast*']))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )

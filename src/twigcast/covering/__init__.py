@@ -34,7 +34,6 @@ addition or removal some tens of microseconds.
 
 from __future__ import annotations
 
-from twigcast.covering._cover import PublishedKernel
 from twigcast.covering.index import CoverIndex, CoverIndexStats
 from twigcast.covering.merging import MergedSet, Merger, PathCounter, merge
 from twigcast.covering.minimal import (
@@ -62,7 +61,6 @@ __all__ = [
     "PathCounter",
     "PatternSearch",
     "Prepared",
-    "PublishedKernel",
     "Search",
     "Subscribers",
     "SubscriptionTree",

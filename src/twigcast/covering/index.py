@@ -17,17 +17,17 @@ _Keys = tuple[str, ...] | dict[str, None]
 
 
 @dataclass(frozen=True, slots=True)
-@exact_keywords
 class CoverIndexStats:
     """How large an index is."""
 
     subscriptions: int
     patterns: int
     """Distinct ones: what is searched, however many keys each has."""
-    places: int
+    trie_nodes: int
     """The nodes of the factorization tree: steps of all patterns, shared beginnings once."""
 
 
+@exact_keywords
 class CoverIndex(SubscriptionSet):
     """Subscriptions under keys, and which of them a pattern covers or is covered by.
 
@@ -95,7 +95,7 @@ class CoverIndex(SubscriptionSet):
 
     def stats(self) -> CoverIndexStats:
         """How large the index is."""
-        return CoverIndexStats(len(self._subscribers), len(self._search), self._search.places)
+        return CoverIndexStats(len(self._subscribers), len(self._search), self._search.trie_nodes)
 
     def __repr__(self) -> str:
         return f"<CoverIndex of {len(self):,} subscriptions, {len(self._search):,} patterns>"

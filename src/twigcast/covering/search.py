@@ -45,9 +45,9 @@ class ItemSearch(Generic[Item]):
         self._most_terms = _SPARE_TERMS
 
     @property
-    def places(self) -> int:
+    def trie_nodes(self) -> int:
         """The nodes of the factorization tree."""
-        return self._kernel.places
+        return self._kernel.trie_nodes
 
     def __len__(self) -> int:
         return len(self._numbers)

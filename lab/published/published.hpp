@@ -1,9 +1,9 @@
 // XSEARCH as Chand and Felber printed it: their factorization tree and both their searches.
 //
-// Kept beside CoverIndex for measurement and tests.  A `//` is a node of its own, and labels are
-// ordered name < `*` < `//`; an atom is a node without children, ordered by implication.  With that
-// order some coverings are missed (`/a/*` covers `/a//b`), but those reported hold.  Sets of
-// patterns are sorted numbers.
+// CoverIndex of the kernel is measured and tested against it.  A `//` is a node of its own, and
+// labels are ordered name < `*` < `//`; an atom is a node without children, ordered by implication.
+// With that order some coverings are missed (`/a/*` covers `/a//b`), but those reported hold.  Sets
+// of patterns are sorted numbers.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 #include "cover/terms.hpp"
 #include "cover/twig.hpp"
 
-namespace twigcast::cover {
+namespace lab {
 
-using namespace base;
+using namespace twigcast::cover;
 
 struct PublishedNode {
     enum Sort : std::uint8_t { NAME, DESCENDANT, COMPARISON };
@@ -228,4 +228,4 @@ private:
     std::size_t nodes_ = 0;
 };
 
-}  // namespace twigcast::cover
+}  // namespace lab
