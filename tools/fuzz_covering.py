@@ -202,9 +202,9 @@ class Life:
             wrong = self._remove(pattern)
             if wrong is not None:
                 return wrong
-        places = [getattr(self.search, "places", 0), self.published.trie_nodes]
-        if any(places) or len(self.table) or self.table.patterns or self.table.forwarded:
-            return f"{places} places are left, and {self.table}"
+        nodes = [getattr(self.search, "trie_nodes", 0), self.published.trie_nodes]
+        if any(nodes) or len(self.table) or self.table.patterns or self.table.forwarded:
+            return f"{nodes} trie nodes are left, and {self.table}"
         return None
 
     def _add(self, pattern: Pattern) -> str | None:
