@@ -68,7 +68,7 @@ def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Step], budget: in
             str(p),
             str(q),
             budget,
-            f"{undecided} is in the way, and no document was found that matches only the second",
+            f"{undecided} prevents it, and no document tried matches only the second",
             "exact=False answers False here",
         )
     if needed > budget:
@@ -83,7 +83,7 @@ def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Step], budget: in
 
 
 def _doubt(plan: Canonical) -> str | None:
-    """What is in the way of a decision by the canonical documents; None where nothing is."""
+    """What prevents a decision by the canonical documents; None where nothing does."""
     if any(isinstance(condition, Either) for condition in plan.own.conditions):
         return "the number of alternatives"
     return plan.asked.doubt or plan.own.doubt or plan.doubt
