@@ -328,7 +328,12 @@ def _with_shorter(
     def is_wrong_with(characters: Sequence[str]) -> bool:
         return understood("".join(characters)) is not None and is_wrong(replaced(characters))
 
-    return replaced(fuzz_matcher.shrink(list(expression), is_wrong_with))
+    shortest = fuzz_matcher.shrink(list(expression), is_wrong_with)
+    # Brackets go two at a time, which shrinking does not try and the normal form does.
+    normal = list(str(understood("".join(shortest))))
+    if len(normal) < len(shortest) and is_wrong_with(normal):
+        shortest = fuzz_matcher.shrink(normal, is_wrong_with)
+    return replaced(shortest)
 
 
 def reproduction(operations: Sequence[Operation], wrong: str) -> str:
