@@ -64,22 +64,14 @@ def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Step], budget: in
                     return False
         undecided = undecided or doubt
     if undecided is not None:
-        raise CoveringBudgetError(
-            str(p),
-            str(q),
-            budget,
-            f"{undecided} prevents it, and no document tried matches only the second",
-            "exact=False answers False here",
-        )
-    if needed > budget:
-        raise CoveringBudgetError(
-            str(p),
-            str(q),
-            budget,
-            f"{needed} are needed",
-            "raise the budget, or accept exact=False, which answers False here",
-        )
-    return True
+        reason = f"{undecided} prevents it, and no document tried matches only the second"
+        remedy = "exact=False answers False here"
+    elif needed > budget:
+        reason = f"{needed} are needed"
+        remedy = "raise the budget, or accept exact=False, which answers False here"
+    else:
+        return True
+    raise CoveringBudgetError(str(p), str(q), budget, reason, remedy)
 
 
 def _doubt(plan: Canonical) -> str | None:
