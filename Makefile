@@ -1,9 +1,9 @@
 # Everything a developer runs. Each target sets up what it needs first.
 
 VENV := .venv/bin
-KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp)
+KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp lab/published/*.hpp)
 KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS) \
-	$(wildcard src/twigcast/language/operators.py)
+	$(wildcard src/twigcast/language/operators.py lab/published/*.pyx)
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 SPARK_CLASSES := .venv/spark-classes.jsa
@@ -18,7 +18,7 @@ help: ## list the targets
 setup: $(INSTALLED) $(JAVA) ## make .venv, install the pinned dependencies, build the kernel, find a JVM
 
 # When nothing but the kernel's sources are newer, only the kernel is built again.
-$(INSTALLED): pyproject.toml lab/pyproject.toml constraints.txt setup.py tools/setup.sh $(KERNEL_SOURCES)
+$(INSTALLED): pyproject.toml lab/pyproject.toml constraints.txt setup.py lab/setup.py tools/setup.sh $(KERNEL_SOURCES)
 	@tools/setup.sh $(if $(filter-out $(KERNEL_SOURCES),$?),all,kernel)
 	@touch $@
 
@@ -63,5 +63,5 @@ constraints: setup ## pin the newest versions that install together, in constrai
 
 clean: ## remove everything that the other targets make
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	rm -rf src/twigcast.egg-info lab/twigcast_lab.egg-info lab/build src/twigcast/*/*.so
+	rm -rf src/twigcast.egg-info lab/twigcast_lab.egg-info lab/build src/twigcast/*/*.so lab/*/*.so
 	find src lab tests tools -name __pycache__ -type d -exec rm -rf {} +

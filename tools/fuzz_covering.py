@@ -202,9 +202,9 @@ class Life:
             wrong = self._remove(pattern)
             if wrong is not None:
                 return wrong
-        places = [getattr(self.search, "places", 0), self.published.nodes]
-        if any(places) or len(self.table) or self.table.patterns or self.table.forwarded:
-            return f"{places} places are left, and {self.table}"
+        nodes = [getattr(self.search, "trie_nodes", 0), self.published.trie_nodes]
+        if any(nodes) or len(self.table) or self.table.patterns or self.table.forwarded:
+            return f"{nodes} trie nodes are left, and {self.table}"
         return None
 
     def _add(self, pattern: Pattern) -> str | None:
@@ -328,7 +328,12 @@ def _with_shorter(
     def is_wrong_with(characters: Sequence[str]) -> bool:
         return understood("".join(characters)) is not None and is_wrong(replaced(characters))
 
-    return replaced(fuzz_matcher.shrink(list(expression), is_wrong_with))
+    shortest = fuzz_matcher.shrink(list(expression), is_wrong_with)
+    # Brackets go two at a time, which shrinking does not try and the normal form does.
+    normal = list(str(understood("".join(shortest))))
+    if len(normal) < len(shortest) and is_wrong_with(normal):
+        shortest = fuzz_matcher.shrink(normal, is_wrong_with)
+    return replaced(shortest)
 
 
 def reproduction(operations: Sequence[Operation], wrong: str) -> str:

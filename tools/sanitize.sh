@@ -36,7 +36,9 @@ assert kernel.__file__.startswith('$folder'), kernel.__file__
 "
 echo "Running the tests of the kernel."
 "$python" -m pytest -q -x -p no:cacheprovider -m 'not slow and not spark' -k "$chosen" \
-    tests/conformance tests/matching tests/covering/test_cover*.py tests/covering/test_fuzz.py
+    tests/conformance tests/matching tests/covering/test_cover*.py tests/covering/test_fuzz.py \
+    tests/covering/test_table.py tests/covering/test_minimal_covering.py \
+    tests/lab/published/test_searches.py
 echo "Fuzzing the matcher and covering, $seconds seconds each."
 "$python" tools/fuzz_matcher.py --seconds "$seconds"
 "$python" tools/fuzz_covering.py --seconds "$seconds"

@@ -46,11 +46,11 @@ def factorization_size(setting: Setting) -> Outcome:
                 printed_tree,
                 printed_tree / printed,
                 nodes + descents,
-                published.nodes,
-                published.nodes / (nodes + descents),
+                published.trie_nodes,
+                published.trie_nodes / (nodes + descents),
                 nodes,
-                ours.places,
-                ours.places / nodes,
+                ours.trie_nodes,
+                ours.trie_nodes / nodes,
             ]
         )
     columns = (

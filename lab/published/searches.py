@@ -7,7 +7,8 @@ of their paper drops.  Both offer what :class:`~twigcast.covering.PatternSearch`
 
 from __future__ import annotations
 
-from twigcast.covering import Prepared, PublishedKernel
+from lab.published._published import PublishedKernel
+from twigcast.covering import Prepared
 from twigcast.language import Pattern, Step
 
 
@@ -49,9 +50,9 @@ class PublishedSearch:
         self._count = 0
 
     @property
-    def nodes(self) -> int:
+    def trie_nodes(self) -> int:
         """The nodes of the factorization tree."""
-        return self._kernel.places
+        return self._kernel.trie_nodes
 
     def add(self, pattern: Pattern) -> None:
         """Put a pattern in; it must not be there."""

@@ -45,7 +45,7 @@ def test_a_pattern_covers_itself_however_it_is_spelled() -> None:
         index.remove(key)
     assert index.covering("/a[c][b]") == []
     stats = index.stats()
-    assert (stats.subscriptions, stats.patterns, stats.places) == (0, 0, 0)
+    assert (stats.subscriptions, stats.patterns, stats.trie_nodes) == (0, 0, 0)
 
 
 def test_keys() -> None:
@@ -145,4 +145,4 @@ def test_random_subscriptions_are_found_pair_by_pair() -> None:
 def test_it_says_how_large_it_is() -> None:
     index = filled(a="/a/b", b="/a/b", c="/a/c")
     assert repr(index) == "<CoverIndex of 3 subscriptions, 2 patterns>"
-    assert index.stats().places == 3
+    assert index.stats().trie_nodes == 3

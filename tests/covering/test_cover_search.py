@@ -230,7 +230,7 @@ def test_searches_agree_at_any_time(seed: int) -> None:
         assert pattern in quick
         quick.remove(pattern)
         assert pattern not in quick
-    assert quick.places == len(quick) == 0
+    assert quick.trie_nodes == len(quick) == 0
     assert quick.covered_by(parse("//*")) == quick.covering(parse("//*")) == []
     for pattern in pool:
         quick.add(pattern)
@@ -241,15 +241,15 @@ def test_a_tail_unfolds_where_a_second_pattern_goes_on() -> None:
     search = PatternSearch()
     first, second, third = map(parse, ("/a/b/c/d[@x]/e", "/a/b/x", "/a/b/c/d/f"))
     search.add(first)
-    assert search.places == 1
+    assert search.trie_nodes == 1
     search.add(second)
-    assert search.places == 4  # a, b and two tails
+    assert search.trie_nodes == 4  # a, b and two tails
     search.add(third)
-    assert search.places == 8  # c and d for themselves; below d the tails of @x, e and f
+    assert search.trie_nodes == 8  # c and d for themselves; below d the tails of @x, e and f
     for one in (first, third, second):
         assert search.covered_by(one) == [one]
         search.remove(one)
-    assert search.places == 0
+    assert search.trie_nodes == 0
 
 
 # --- large and deep patterns -------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_patterns_that_are_too_deep_to_walk_are_refused() -> None:
     assert len(search) == 1
     assert deep not in search
     search.remove(chain(1_000))
-    assert search.places == 0
+    assert search.trie_nodes == 0
 
 
 def test_many_values_at_one_place() -> None:
@@ -329,7 +329,7 @@ def test_many_values_at_one_place() -> None:
     assert len(quick.covered_by(parse("/a/b/@x"))) == len(set(patterns))
     for pattern in set(patterns):
         quick.remove(pattern)
-    assert quick.places == 0
+    assert quick.trie_nodes == 0
 
 
 # --- values ------------------------------------------------------------------------------------

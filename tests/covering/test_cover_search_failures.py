@@ -41,7 +41,7 @@ assert len(search) == len(patterns) == len(search.covered_by(everything))
 assert set(search.covered_by(everything)) == set(patterns)
 for pattern in patterns:
     search.remove(pattern)
-assert search.places == 0 and not search.covered_by(everything)
+assert search.trie_nodes == 0 and not search.covered_by(everything)
 """
 
 

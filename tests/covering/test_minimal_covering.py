@@ -84,7 +84,7 @@ def test_searches_over_texts_find_what_covers_finds() -> None:
 
 
 def test_a_search_over_texts_forgets_what_was_only_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("twigcast.covering.text_search._SPARE_TERMS", 100)
+    monkeypatch.setattr("twigcast.covering.search._SPARE_TERMS", 100)
     search: TextSearch[int] = TextSearch()
     search.add(parse("//a[. > 1]"), 1)
     for number in range(1_000):

@@ -82,7 +82,7 @@ def assert_empty(table: CoveringTable) -> None:
     assert not table._subscribers._patterns
     assert not table._subscribers._keys
     assert isinstance(table._search, PatternSearch)
-    assert table._search.places == len(table._search) == 0
+    assert table._search.trie_nodes == len(table._search) == 0
 
 
 def live(rng: Random, pool: Sequence[Pattern], turns: int, check_each: int) -> None:

@@ -132,7 +132,7 @@ def finished(tmp_path: Path) -> Path:
     """A folder in the state that a finished set-up leaves: every input older than its result."""
     kernel = "src/twigcast/matching/_kernel.pyx"
     inputs = ["pyproject.toml", "lab/pyproject.toml", "constraints.txt", "setup.py"]
-    inputs += ["tools/setup.sh", kernel]
+    inputs += ["lab/setup.py", "tools/setup.sh", kernel]
     results = [".venv/installed", ".venv/java-home/bin/java"]
     shutil.copy(ROOT / "Makefile", tmp_path)
     for seconds, name in [(1000, each) for each in inputs] + [(2000, each) for each in results]:
@@ -148,7 +148,8 @@ def test_a_second_set_up_does_nothing(finished: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["pyproject.toml", "lab/pyproject.toml", "constraints.txt", "setup.py"]
+    "changed",
+    ["pyproject.toml", "lab/pyproject.toml", "lab/setup.py", "constraints.txt", "setup.py"],
 )
 def test_a_changed_requirement_installs_again(finished: Path, changed: str) -> None:
     os.utime(finished / changed, (3000, 3000))
@@ -158,16 +159,18 @@ def test_a_changed_requirement_installs_again(finished: Path, changed: str) -> N
 @pytest.mark.parametrize(
     "changed",
     [
-        "twigcast/matching/_kernel.pyx",
-        "twigcast/matching/_kernel.pxd",
-        "twigcast/matching/parts.pxi",
-        "kernel/base/tables.hpp",
+        "src/twigcast/matching/_kernel.pyx",
+        "src/twigcast/matching/_kernel.pxd",
+        "src/twigcast/matching/parts.pxi",
+        "src/kernel/base/tables.hpp",
+        "lab/published/_published.pyx",
+        "lab/published/published.hpp",
     ],
 )
 def test_a_changed_kernel_is_built_again_and_nothing_installed(
     finished: Path, changed: str
 ) -> None:
-    path = finished / "src" / changed
+    path = finished / changed
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (3000, 3000))

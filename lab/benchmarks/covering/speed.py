@@ -135,17 +135,17 @@ def _tree_size(bench: CoveringBench) -> Iterator[Result]:
     yield Result(
         "tree-size",
         work,
-        100 * ours.places / nodes,
+        100 * ours.trie_nodes / nodes,
         "%",
         goal=bench.goal(11.3, "patterns"),
-        details={"tree": ours.places, "patterns": nodes},
+        details={"tree": ours.trie_nodes, "patterns": nodes},
     )
     yield Result(
         "tree-size-published",
         f"{work}, {PUBLISHED}, // being a node",
-        100 * theirs.nodes / (nodes + descents),
+        100 * theirs.trie_nodes / (nodes + descents),
         "%",
-        details={"tree": theirs.nodes, "patterns": nodes + descents},
+        details={"tree": theirs.trie_nodes, "patterns": nodes + descents},
     )
 
 

@@ -13,16 +13,15 @@
 // new operator concerns.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
-#include <string_view>
 
+#include "base/common.hpp"
 #include "base/operators.hpp"
 
 namespace twigcast::base {
 
 inline bool is_numeric(Comparison comparison) {
-    return static_cast<std::uint8_t>(comparison) < NUMBER_COUNT;
+    return static_cast<uint8_t>(comparison) < NUMBER_COUNT;
 }
 inline NumberComparison number_comparison(Comparison comparison) {
     return static_cast<NumberComparison>(comparison);
@@ -31,12 +30,10 @@ inline TextComparison text_comparison(Comparison comparison) {
     return static_cast<TextComparison>(comparison);
 }
 
-inline int bounds_of(Comparison comparison) {
-    return BOUNDS[static_cast<std::uint8_t>(comparison)];
-}
+inline int bounds_of(Comparison comparison) { return BOUNDS[static_cast<uint8_t>(comparison)]; }
 inline bool may_imply(Comparison given, Comparison asked) {
-    const std::uint8_t asked_code = static_cast<std::uint8_t>(asked);
-    return (IMPLIED[static_cast<std::uint8_t>(given)] >> asked_code & 1) != 0;
+    const uint8_t asked_code = static_cast<uint8_t>(asked);
+    return (IMPLIED[static_cast<uint8_t>(given)] >> asked_code & 1) != 0;
 }
 
 template <class Number>

@@ -4,10 +4,9 @@
 // them.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <type_traits>
-#include <vector>
+
+#include "base/common.hpp"
 
 namespace twigcast::base {
 
@@ -22,15 +21,15 @@ public:
     FlatArray(const FlatArray&) = delete;
     FlatArray& operator=(const FlatArray&) = delete;
 
-    const T& operator[](std::size_t at) const { return data_[at]; }
+    const T& operator[](size_t at) const { return data_[at]; }
     const T* data() const { return data_; }
-    std::size_t size() const { return size_; }
+    size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
-    std::uint32_t count() const { return static_cast<std::uint32_t>(size_); }
-    std::size_t byte_size() const { return (viewing_ ? size_ : own_.capacity()) * sizeof(T); }
+    uint32_t count() const { return static_cast<uint32_t>(size_); }
+    size_t byte_size() const { return (viewing_ ? size_ : own_.capacity()) * sizeof(T); }
 
     // Look at somebody else's elements, which stay where they are.
-    void view(const T* data, std::size_t size) {
+    void view(const T* data, size_t size) {
         own_ = {};
         data_ = data;
         size_ = size;
@@ -38,34 +37,34 @@ public:
     }
 
     // Take a copy of somebody else's elements.
-    void copy(const T* data, std::size_t size) {
+    void copy(const T* data, size_t size) {
         own_.assign(data, data + size);
         viewing_ = false;
         settle();
     }
 
-    T& edit(std::size_t at) {
+    T& edit(size_t at) {
         own();
         return own_[at];
     }
 
-    std::uint32_t add(const T& value) {
+    uint32_t add(const T& value) {
         grow(1);
         own_.push_back(value);
         settle();
-        return static_cast<std::uint32_t>(size_ - 1);
+        return static_cast<uint32_t>(size_ - 1);
     }
 
     // The index of the first of the values added.
-    std::size_t append(const T* values, std::size_t count) {
-        const std::size_t begin = size_;
+    size_t append(const T* values, size_t count) {
+        const size_t begin = size_;
         grow(count);
         own_.insert(own_.end(), values, values + count);
         settle();
         return begin;
     }
 
-    void resize(std::size_t size, const T& fill) {
+    void resize(size_t size, const T& fill) {
         own();
         own_.resize(size, fill);
         settle();
@@ -79,11 +78,11 @@ public:
 
 private:
     // Large arrays grow by a quarter: a million subscriptions should not wait for two.
-    void grow(std::size_t count) {
+    void grow(size_t count) {
         own();
-        const std::size_t wanted = own_.size() + count;
+        const size_t wanted = own_.size() + count;
         if (wanted <= own_.capacity()) return;
-        const std::size_t share = own_.size() < LARGE ? own_.size() : own_.size() / 4;
+        const size_t share = own_.size() < LARGE ? own_.size() : own_.size() / 4;
         own_.reserve(wanted + share);
     }
 
@@ -99,10 +98,10 @@ private:
         size_ = own_.size();
     }
 
-    static constexpr std::size_t LARGE = std::size_t{1} << 16;
+    static constexpr size_t LARGE = size_t{1} << 16;
 
     const T* data_ = nullptr;
-    std::size_t size_ = 0;
+    size_t size_ = 0;
     bool viewing_ = false;
     std::vector<T> own_;
 };

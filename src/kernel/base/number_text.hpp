@@ -1,13 +1,11 @@
 // The number that a text stands for: XPath 1.0's grammar, libxml2's exponents.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string_view>
 #include <system_error>
+
+#include "base/common.hpp"
 
 namespace twigcast::base {
 
@@ -20,21 +18,21 @@ inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 // The position of the first digit other than 0 decides between zero and infinity.
 inline double beyond_double(std::string_view spelling) {
     const bool negative = spelling.front() == '-';
-    const std::size_t mark = spelling.find_first_of("eE");
+    const size_t mark = spelling.find_first_of("eE");
     const std::string_view mantissa = spelling.substr(0, mark);
-    const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
-    const std::size_t first = mantissa.find_first_of("123456789");
-    std::int64_t exponent = 0;
+    const size_t point = std::min(mantissa.find('.'), mantissa.size());
+    const size_t first = mantissa.find_first_of("123456789");
+    int64_t exponent = 0;
     if (mark != std::string_view::npos) {
         std::string_view digits = spelling.substr(mark + 1);
         const bool below = digits.front() == '-';
         if (!is_digit(digits.front())) digits.remove_prefix(1);
         for (const char digit : digits) {
-            if (exponent < std::int64_t{1} << 40) exponent = exponent * 10 + (digit - '0');
+            if (exponent < int64_t{1} << 40) exponent = exponent * 10 + (digit - '0');
         }
         if (below) exponent = -exponent;
     }
-    const std::int64_t order = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+    const int64_t order = static_cast<int64_t>(point) - static_cast<int64_t>(first);
     const double size = order + exponent > 0 ? std::numeric_limits<double>::infinity() : 0.0;
     return negative ? -size : size;
 }
@@ -49,7 +47,7 @@ inline double to_number(std::string_view text) {
     if (at != end && *at == '-') ++at;
     const char* const whole = at;
     while (at != end && is_digit(*at)) ++at;
-    std::ptrdiff_t digits = at - whole;
+    ptrdiff_t digits = at - whole;
     if (at != end && *at == '.') {
         const char* const fraction = ++at;
         while (at != end && is_digit(*at)) ++at;
@@ -69,7 +67,7 @@ inline double to_number(std::string_view text) {
     double number = 0;
     const std::from_chars_result result = std::from_chars(begin, finish, number);
     if (result.ec == std::errc::result_out_of_range) {
-        return beyond_double({begin, static_cast<std::size_t>(finish - begin)});
+        return beyond_double({begin, static_cast<size_t>(finish - begin)});
     }
     return number;
 }

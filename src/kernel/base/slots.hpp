@@ -5,10 +5,6 @@
 // when there are too many.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "base/common.hpp"
 #include "base/flat_array.hpp"
 
@@ -18,10 +14,10 @@ class Slots {
 public:
     // The number for which `is_it` holds among those with this hash, or NONE.
     template <class IsIt>
-    std::uint32_t find(std::uint64_t hash, IsIt is_it) const {
+    uint32_t find(uint64_t hash, IsIt is_it) const {
         if (table_.empty()) return NONE;
-        const std::size_t mask = table_.size() - 1;
-        for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
+        const size_t mask = table_.size() - 1;
+        for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
             const Slot& entry = table_[slot];
             if (entry.number == NONE) return NONE;
             if (entry.tag == tag_of(hash) && is_it(entry.number)) return entry.number;
@@ -29,12 +25,12 @@ public:
     }
 
     // Ask for the memory that `find` will look at.
-    void prefetch(std::uint64_t hash) const {
+    void prefetch(uint64_t hash) const {
         if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
     }
 
     // A number that `find` may be asking about; NONE if there is none.
-    std::uint32_t guess(std::uint64_t hash) const {
+    uint32_t guess(uint64_t hash) const {
         if (table_.empty()) return NONE;
         const Slot& entry = table_[hash & (table_.size() - 1)];
         return entry.tag == tag_of(hash) ? entry.number : NONE;
@@ -42,7 +38,7 @@ public:
 
     // `hash_of_number` gives the hash of any number in the table, for when it grows.
     template <class HashOfNumber>
-    void add(std::uint64_t hash, std::uint32_t number, HashOfNumber hash_of_number) {
+    void add(uint64_t hash, uint32_t number, HashOfNumber hash_of_number) {
         if (table_.size() * 2 < (used_ + 1) * 3) widen(hash_of_number);
         put(hash, number);
         ++used_;
@@ -54,10 +50,10 @@ public:
     }
 
     // Whether all numbers are below `count`, after a file was read; counts them anew.
-    bool is_sound(std::size_t count) {
+    bool is_sound(size_t count) {
         if ((table_.size() & (table_.size() - 1)) != 0) return false;
         used_ = 0;
-        for (std::size_t slot = 0; slot < table_.size(); ++slot) {
+        for (size_t slot = 0; slot < table_.size(); ++slot) {
             if (table_[slot].number == NONE) continue;
             if (table_[slot].number >= count) return false;
             ++used_;
@@ -67,17 +63,15 @@ public:
 
 private:
     struct Slot {
-        std::uint32_t number = NONE;
-        std::uint32_t tag = 0;  // the upper half of the hash
+        uint32_t number = NONE;
+        uint32_t tag = 0;  // the upper half of the hash
     };
 
-    static std::uint32_t tag_of(std::uint64_t hash) {
-        return static_cast<std::uint32_t>(hash >> 32);
-    }
+    static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
-    void put(std::uint64_t hash, std::uint32_t number) {
-        const std::size_t mask = table_.size() - 1;
-        std::size_t slot = hash & mask;
+    void put(uint64_t hash, uint32_t number) {
+        const size_t mask = table_.size() - 1;
+        size_t slot = hash & mask;
         while (table_[slot].number != NONE) slot = (slot + 1) & mask;
         table_.edit(slot) = {number, tag_of(hash)};
     }
@@ -92,13 +86,13 @@ private:
     }
 
     FlatArray<Slot> table_;  // a power of two of them, at most two thirds full
-    std::size_t used_ = 0;
+    size_t used_ = 0;
 };
 
 // Lists of numbers that share one array; the newest comes first.
 struct Link {
-    std::uint32_t value;
-    std::uint32_t next;  // an older one, or NONE
+    uint32_t value;
+    uint32_t next;  // an older one, or NONE
 };
 
 }  // namespace twigcast::base

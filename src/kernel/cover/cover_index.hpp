@@ -5,9 +5,6 @@
 // measurement, for tests, and for given twigs with more nodes than a walk takes.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "cover/covered_walk.hpp"
 #include "cover/covering_walk.hpp"
 #include "cover/mapper.hpp"
@@ -22,8 +19,8 @@ using namespace base;
 // The numbers of the patterns that a search reports.  Where conditions that are not modelled here
 // have been asked for as well, a pattern is possible, and whoever knows them has to look.
 struct SearchResult {
-    std::vector<std::uint32_t> certain;
-    std::vector<std::uint32_t> possible;
+    std::vector<uint32_t> certain;
+    std::vector<uint32_t> possible;
 };
 
 class CoverIndex {
@@ -33,16 +30,16 @@ public:
     CoverIndex& operator=(const CoverIndex&) = delete;
 
     Terms& terms() { return terms_; }
-    std::size_t trie_size() const { return trie_.size(); }
-    std::size_t entries() const { return entries_.size(); }
+    size_t trie_size() const { return trie_.size(); }
+    size_t entries() const { return entries_.size(); }
 
-    std::uint32_t add(std::vector<Twig>& twigs) {
-        const std::uint32_t entry = take(free_entries_, entries_);
+    uint32_t add(std::vector<Twig>& twigs) {
+        const uint32_t entry = take(free_entries_, entries_);
         Entry& one = entries_[entry];
         one.is_used = true;
         if (twigs.empty()) ++impossible_;
         for (Twig& twig : twigs) {
-            const std::uint32_t id = take(free_twigs_, twigs_);
+            const uint32_t id = take(free_twigs_, twigs_);
             traits_.resize(twigs_.size());
             one.others |= twig.others;
             traits_[id] = {twig.asked_names,  0,          entry, paths_of(twig) == 1,
@@ -55,9 +52,9 @@ public:
         return entry;
     }
 
-    void remove(std::uint32_t entry) {
+    void remove(uint32_t entry) {
         if (entries_[entry].twigs.empty()) --impossible_;
-        for (const std::uint32_t id : entries_[entry].twigs) {
+        for (const uint32_t id : entries_[entry].twigs) {
             trie_.remove(id);
             twigs_[id] = StoredTwig{};
             free_twigs_.push_back(id);
@@ -71,9 +68,8 @@ public:
         start_asking(asking);
         for (const Twig& twig : asking) {
             candidates_.clear();
-            const bool is_path = covered_walk_.run(twig, [&](std::uint32_t id, bool has_path) {
-                candidates_.push_back({id, has_path});
-            });
+            const bool is_path = covered_walk_.run(
+                twig, [&](uint32_t id, bool has_path) { candidates_.push_back({id, has_path}); });
             for (const Candidate& candidate : candidates_) {
                 Traits& traits = traits_[candidate.twig];
                 if (traits.seen == round_) continue;
@@ -88,14 +84,14 @@ public:
     // The entries that cover all of the twigs.
     void covering(const std::vector<Twig>& giving, SearchResult& result) {
         ++round_;
-        for (std::uint32_t step = 0; step < giving.size(); ++step) {
+        for (uint32_t step = 0; step < giving.size(); ++step) {
             const Twig& twig = giving[step];
             if (twig.nodes.size() > MOST_NODES) {
                 compare_covering(twig, step, giving.size(), result);
                 continue;
             }
             candidates_.clear();
-            CoverWalk(terms_, trie_, twig).run([&](std::uint32_t id, bool is_end) {
+            CoverWalk(terms_, trie_, twig).run([&](uint32_t id, bool is_end) {
                 __builtin_prefetch(&traits_[id]);
                 candidates_.push_back({id, is_end});
             });
@@ -110,10 +106,8 @@ public:
                     compared_.push_back(candidate.twig);
                 }
             }
-            for (const std::uint32_t id : compared_) {
-                __builtin_prefetch(twigs_[id].twig.asked.data());
-            }
-            for (const std::uint32_t id : compared_) {
+            for (const uint32_t id : compared_) __builtin_prefetch(twigs_[id].twig.asked.data());
+            for (const uint32_t id : compared_) {
                 if (mapper_.maps(terms_, twigs_[id].twig, twig)) {
                     report_covering(id, step, giving.size(), result);
                 }
@@ -125,7 +119,7 @@ public:
     void linear_covered(const std::vector<Twig>& asking, SearchResult& result) {
         start_asking(asking);
         for (const Twig& twig : asking) {
-            for (std::uint32_t id = 0; id < twigs_.size(); ++id) {
+            for (uint32_t id = 0; id < twigs_.size(); ++id) {
                 if (twigs_[id].entry != NONE && traits_[id].seen != round_ &&
                     mapper_.maps(terms_, twig, twigs_[id].twig)) {
                     count_covered(traits_[id], result);
@@ -137,7 +131,7 @@ public:
 
     void linear_covering(const std::vector<Twig>& giving, SearchResult& result) {
         ++round_;
-        for (std::uint32_t step = 0; step < giving.size(); ++step) {
+        for (uint32_t step = 0; step < giving.size(); ++step) {
             compare_covering(giving[step], step, giving.size(), result);
         }
         if (giving.empty()) add_all(result);
@@ -146,40 +140,40 @@ public:
 private:
     // What searches look at first, close together.
     struct Traits {
-        std::uint64_t asked_names;
-        std::uint64_t seen;  // the last search that met the twig
-        std::uint32_t entry;
+        uint64_t asked_names;
+        uint64_t seen;  // the last search that met the twig
+        uint32_t entry;
         bool is_path;
         bool is_alone;  // the only twig of its pattern
         bool others;
     };
     struct Entry {
-        std::vector<std::uint32_t> twigs;
-        std::uint64_t seen = 0;
-        std::uint32_t count = 0;
+        std::vector<uint32_t> twigs;
+        uint64_t seen = 0;
+        uint32_t count = 0;
         bool is_used = false;
         bool others = false;
     };
     struct Candidate {
-        std::uint32_t twig;
+        uint32_t twig;
         bool has_path;
     };
 
     template <class One>
-    static std::uint32_t take(std::vector<std::uint32_t>& free, std::vector<One>& all) {
+    static uint32_t take(std::vector<uint32_t>& free, std::vector<One>& all) {
         if (free.empty()) {
             all.emplace_back();
-            return static_cast<std::uint32_t>(all.size() - 1);
+            return count_of(all) - 1;
         }
-        const std::uint32_t id = free.back();
+        const uint32_t id = free.back();
         free.pop_back();
         return id;
     }
 
-    static std::size_t paths_of(const Twig& twig) {
-        std::vector<std::uint8_t> inner(twig.asked.size(), 0);
-        std::size_t paths = 0;
-        for (std::size_t at = twig.asked.size() - 1; at > 0; --at) {
+    static size_t paths_of(const Twig& twig) {
+        std::vector<uint8_t> inner(twig.asked.size(), 0);
+        size_t paths = 0;
+        for (size_t at = twig.asked.size() - 1; at > 0; --at) {
             const AskedNode& node = twig.asked[at];
             inner[node.parent] = 1;
             paths += node.atom_count + (inner[at] || node.atom_count ? 0 : 1);
@@ -198,7 +192,7 @@ private:
         for (const Twig& twig : asking) asks_more_ |= twig.others;
     }
 
-    std::uint32_t progress(std::uint32_t entry) {
+    uint32_t progress(uint32_t entry) {
         Entry& one = entries_[entry];
         if (one.seen != round_) {
             one.seen = round_;
@@ -218,8 +212,7 @@ private:
     }
 
     // One of a pattern's twigs covers the one at `step`; a pattern must have one at each.
-    void report_covering(std::uint32_t id, std::uint32_t step, std::size_t steps,
-                         SearchResult& result) {
+    void report_covering(uint32_t id, uint32_t step, size_t steps, SearchResult& result) {
         const Traits& traits = traits_[id];
         if (traits.is_alone && steps == 1) {
             // A twig stands as asked at one trie node, so it is reported once.
@@ -229,14 +222,13 @@ private:
         }
     }
 
-    void advance(std::uint32_t entry, std::uint32_t step, std::size_t steps, SearchResult& result) {
+    void advance(uint32_t entry, uint32_t step, size_t steps, SearchResult& result) {
         entries_[entry].count = step + 1;
         if (step + 1 == steps)
             (entries_[entry].others ? result.possible : result.certain).push_back(entry);
     }
 
-    void compare_covering(const Twig& twig, std::uint32_t step, std::size_t steps,
-                          SearchResult& result) {
+    void compare_covering(const Twig& twig, uint32_t step, size_t steps, SearchResult& result) {
         for (const StoredTwig& stored : twigs_) {
             if (stored.entry != NONE && progress(stored.entry) == step &&
                 mapper_.maps(terms_, stored.twig, twig)) {
@@ -247,7 +239,7 @@ private:
 
     // Patterns that no document matches are covered by all.
     void add_impossible(SearchResult& result) {
-        for (std::uint32_t entry = 0; entry < entries_.size() && impossible_ > 0; ++entry) {
+        for (uint32_t entry = 0; entry < entries_.size() && impossible_ > 0; ++entry) {
             if (entries_[entry].is_used && entries_[entry].twigs.empty()) {
                 result.certain.push_back(entry);
             }
@@ -255,7 +247,7 @@ private:
     }
 
     void add_all(SearchResult& result) {
-        for (std::uint32_t entry = 0; entry < entries_.size(); ++entry) {
+        for (uint32_t entry = 0; entry < entries_.size(); ++entry) {
             if (entries_[entry].is_used) result.certain.push_back(entry);
         }
     }
@@ -267,12 +259,12 @@ private:
     CoveredWalk covered_walk_;
     Mapper mapper_;
     std::vector<Entry> entries_;
-    std::vector<std::uint32_t> free_twigs_, free_entries_;
+    std::vector<uint32_t> free_twigs_, free_entries_;
     std::vector<Candidate> candidates_;
-    std::vector<std::uint32_t> compared_;
-    std::uint64_t round_ = 0;
+    std::vector<uint32_t> compared_;
+    uint64_t round_ = 0;
     bool asks_more_ = false;
-    std::size_t impossible_ = 0;
+    size_t impossible_ = 0;
 };
 
 }  // namespace twigcast::cover

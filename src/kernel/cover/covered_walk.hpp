@@ -11,10 +11,7 @@
 // Cost: the trie nodes of one name for each path, a word each, and the twigs reported.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "cover/path_trie.hpp"
 #include "cover/terms.hpp"
@@ -38,7 +35,7 @@ public:
         is_exact_ = true;
         list_paths();
         best_.clear();
-        best_.cost = ~std::uint64_t{0};
+        best_.cost = ~uint64_t{0};
         for (const Path& path : paths_) {
             // To compare these twigs may be cheaper than to look for a rarer path.
             if (best_.cost < path.effort / COMPARING) break;
@@ -49,18 +46,18 @@ public:
             if (best_.cost == 0) return true;
         }
         ++mark_;
-        for (const std::uint32_t trie_node : best_.trie_nodes) report_below(trie_node, report);
-        for (const std::uint32_t twig : best_.sure) report(twig, true);
-        for (const std::uint32_t twig : best_.perhaps) report(twig, false);
+        for (const uint32_t trie_node : best_.trie_nodes) report_below(trie_node, report);
+        for (const uint32_t twig : best_.sure) report(twig, true);
+        for (const uint32_t twig : best_.perhaps) report(twig, false);
         return paths_.size() == 1 && is_exact_;
     }
 
 private:
     struct Hits {
-        std::vector<std::uint32_t> trie_nodes;  // each twig through one of these has the path
-        std::vector<std::uint32_t> sure;        // twigs that have it in a tail
-        std::vector<std::uint32_t> perhaps;     // twigs that may have it in a tail
-        std::uint64_t cost = 0;
+        std::vector<uint32_t> trie_nodes;  // each twig through one of these has the path
+        std::vector<uint32_t> sure;        // twigs that have it in a tail
+        std::vector<uint32_t> perhaps;     // twigs that may have it in a tail
+        uint64_t cost = 0;
 
         void clear() {
             trie_nodes.clear();
@@ -74,14 +71,14 @@ private:
         }
         void count(const PathTrie& trie) {
             cost = sure.size() + perhaps.size();
-            for (const std::uint32_t trie_node : trie_nodes) cost += trie.passing(trie_node);
+            for (const uint32_t trie_node : trie_nodes) cost += trie.passing(trie_node);
         }
     };
 
     struct Path {
-        std::uint32_t leaf;
-        std::uint32_t atom;  // NONE where the path ends with a node
-        std::uint64_t effort;
+        uint32_t leaf;
+        uint32_t atom;  // NONE where the path ends with a node
+        uint64_t effort;
     };
 
     // The paths of the asked twig, those that are easy to follow first.
@@ -89,12 +86,12 @@ private:
         const std::vector<AskedNode>& asked = asking_->asked;
         paths_.clear();
         inner_.assign(asked.size(), 0);
-        for (auto at = static_cast<std::uint32_t>(asked.size() - 1); at > 0; --at) {
+        for (auto at = count_of(asked) - 1; at > 0; --at) {
             const AskedNode& node = asked[at];
             inner_[node.parent] = 1;
             if (inner_[at] && node.atom_count == 0) continue;
-            const std::uint64_t effort = effort_to(at);
-            for (std::uint32_t atom = 0; atom < node.atom_count; ++atom) {
+            const uint64_t effort = effort_to(at);
+            for (uint32_t atom = 0; atom < node.atom_count; ++atom) {
                 paths_.push_back({at, asking_->atoms[node.atoms + atom], effort});
             }
             if (node.atom_count == 0) paths_.push_back({at, NONE, effort});
@@ -105,34 +102,34 @@ private:
     }
 
     // How many trie nodes are looked at, about: those of the last name behind a `//`.
-    std::uint64_t effort_to(std::uint32_t leaf) const {
+    uint64_t effort_to(uint32_t leaf) const {
         const std::vector<AskedNode>& asked = asking_->asked;
-        std::uint32_t name = 0;
+        uint32_t name = 0;
         bool is_far = false;
-        for (std::uint32_t at = leaf; at != 0; at = asked[at].parent) {
+        for (uint32_t at = leaf; at != 0; at = asked[at].parent) {
             if (name == 0 && asked[at].label != ANY_ELEMENT) name = at;
             is_far = is_far || (!asked[at].exact && !asked[at].depth_only);
         }
         if (!is_far) return 1;
         if (name == 0) return trie_.size();
         if (!terms_.is_name(asked[name].label)) return trie_.size();
-        const std::uint32_t label = asked[name].label;
+        const uint32_t label = asked[name].label;
         return trie_.nodes_of(label).size() + trie_.hidden_of(label).size();
     }
 
-    void follow(std::uint32_t leaf, Hits& hits) {
+    void follow(uint32_t leaf, Hits& hits) {
         hits.clear();
         const std::vector<AskedNode>& asked = asking_->asked;
         path_.clear();
-        for (std::uint32_t at = leaf; at != 0; at = asked[at].parent) path_.push_back(&asked[at]);
+        for (uint32_t at = leaf; at != 0; at = asked[at].parent) path_.push_back(&asked[at]);
         std::reverse(path_.begin(), path_.end());
-        std::size_t far = 0, names = 0;
+        size_t far = 0, names = 0;
         while (far < path_.size() && path_[far]->exact) ++far;
-        for (std::size_t at = far; at < path_.size(); ++at) {
+        for (size_t at = far; at < path_.size(); ++at) {
             if (path_[at]->label != ANY_ELEMENT) names = at + 1;
         }
         hits.trie_nodes.push_back(PathTrie::ROOT);
-        std::size_t done = 0;
+        size_t done = 0;
         for (; done < far; ++done) go_on(*path_[done], hits);
         if (far < names) {
             find_name(far, names - 1, hits);
@@ -143,26 +140,25 @@ private:
 
     // From the trie nodes reached so far to those of the name at `last`, by the edges from `far`
     // on.
-    void find_name(std::size_t far, std::size_t last, Hits& hits) {
-        std::uint64_t names = 0;
-        for (std::size_t at = 0; at <= last; ++at) {
+    void find_name(size_t far, size_t last, Hits& hits) {
+        uint64_t names = 0;
+        for (size_t at = 0; at <= last; ++at) {
             if (terms_.is_name(path_[at]->label)) names |= Twig::bit_of(path_[at]->label);
         }
         ++mark_;
-        for (const std::uint32_t trie_node : hits.trie_nodes) marks_[trie_node] = mark_;
+        for (const uint32_t trie_node : hits.trie_nodes) marks_[trie_node] = mark_;
         hits.trie_nodes.clear();
-        const std::uint32_t asked = path_[last]->label;
+        const uint32_t asked = path_[last]->label;
         if (terms_.is_name(asked)) {
             find_label(asked, far, last, names, hits);
             return;
         }
-        for (std::uint32_t label = 0; label < terms_.label_count(); ++label) {
+        for (uint32_t label = 0; label < terms_.label_count(); ++label) {
             if (terms_.accepts(asked, label)) find_label(label, far, last, names, hits);
         }
     }
 
-    void find_label(std::uint32_t label, std::size_t far, std::size_t last, std::uint64_t names,
-                    Hits& hits) {
+    void find_label(uint32_t label, size_t far, size_t last, uint64_t names, Hits& hits) {
         const bool is_anywhere = far == 0 && last == 0 && path_[0]->length == 1;
         for (const Posting& posting : trie_.nodes_of(label)) {
             if ((names & ~posting.lineage) != 0) continue;
@@ -178,7 +174,7 @@ private:
             if ((names & ~posting.lineage) != 0) continue;
             start_climb();
             const std::vector<GivenNode>& nodes = twigs_[posting.twig].twig.nodes;
-            std::uint32_t node = posting.node;
+            uint32_t node = posting.node;
             for (; nodes[node].trie_node == NONE; node = nodes[node].parent) {
                 climb(nodes[node].label, nodes[node].exact, false);
             }
@@ -193,7 +189,7 @@ private:
         labels_.clear();
         exact_ = marked_ = 0;
     }
-    void climb(std::uint32_t label, bool exact, bool marked) {
+    void climb(uint32_t label, bool exact, bool marked) {
         if (labels_.size() < HIGHEST) {
             const Heights height = Heights{1} << labels_.size();
             if (exact) exact_ |= height;
@@ -201,28 +197,28 @@ private:
         }
         labels_.push_back(label);
     }
-    void climb_trie(std::uint32_t trie_node) {
+    void climb_trie(uint32_t trie_node) {
         while (trie_node != PathTrie::ROOT) {
-            const Link& link = trie_.link_at(trie_node);
-            climb(link.label, link.edge == EXACT, marks_[trie_node] == mark_);
-            trie_node = link.parent;
+            const EdgeAbove& edge = trie_.edge_above(trie_node);
+            climb(edge.label, edge.edge == EXACT, marks_[trie_node] == mark_);
+            trie_node = edge.parent;
         }
         climb(ANY_ELEMENT, false, marks_[trie_node] == mark_);
     }
 
     // Whether the path leads from a marked trie node to the bottom of the climb: the sets of
     // heights above it where each asked node can be, from the last upwards.
-    bool leads_here(std::size_t far, std::size_t last) {
-        const std::size_t top = labels_.size() - 1;  // the document node, which is nobody's element
+    bool leads_here(size_t far, size_t last) {
+        const size_t top = labels_.size() - 1;  // the document node, which is nobody's element
         if (top >= HIGHEST) {
             is_exact_ = false;  // every twig reported is compared then
             return true;
         }
         Heights heights = 1;
-        for (std::size_t at = last;; --at) {
+        for (size_t at = last;; --at) {
             const AskedNode& node = *path_[at];
             if (node.exact) {
-                for (std::uint32_t length = node.length; length > 0; --length) {
+                for (uint32_t length = node.length; length > 0; --length) {
                     heights = (heights & exact_) << 1;
                 }
             } else if (node.length < HIGHEST) {
@@ -232,11 +228,11 @@ private:
                 return false;
             }
             if (at == far) return (heights & marked_) != 0;
-            const std::uint32_t wanted = path_[at - 1]->label;
+            const uint32_t wanted = path_[at - 1]->label;
             heights &= (Heights{1} << top) - 1;
             for (Heights left = heights; left; left &= left - 1) {
                 const int height = __builtin_ctzll(left);
-                if (!terms_.accepts(wanted, labels_[static_cast<std::size_t>(height)])) {
+                if (!terms_.accepts(wanted, labels_[static_cast<size_t>(height)])) {
                     heights ^= left & -left;
                 }
             }
@@ -249,7 +245,7 @@ private:
         from_.swap(hits.trie_nodes);
         hits.trie_nodes.clear();
         ++mark_;
-        for (const std::uint32_t trie_node : from_) {
+        for (const uint32_t trie_node : from_) {
             if (edge.exact || edge.depth_only) {
                 go_down(trie_node, edge.length, edge, hits);
             } else {
@@ -260,14 +256,14 @@ private:
     }
 
     // The trie nodes so many edges below: child edges where the edge is exact.
-    void go_down(std::uint32_t trie_node, std::uint32_t length, const AskedNode& edge, Hits& hits) {
+    void go_down(uint32_t trie_node, uint32_t length, const AskedNode& edge, Hits& hits) {
         if (is_hidden_below(trie_node, hits)) return;
         if (length == 1 && edge.exact && terms_.is_name(edge.label)) {
-            const std::uint32_t child = trie_.child(trie_node, edge.label, EXACT);
+            const uint32_t child = trie_.child(trie_node, edge.label, EXACT);
             if (child != NONE) hits.trie_nodes.push_back(child);
             return;
         }
-        for (std::uint32_t child = trie_.at(trie_node).first_child; child != NONE;
+        for (uint32_t child = trie_.at(trie_node).first_child; child != NONE;
              child = trie_.at(child).next) {
             const TrieNode& below = trie_.at(child);
             if (edge.exact && below.edge != EXACT) continue;
@@ -280,10 +276,9 @@ private:
     }
 
     // All trie nodes that far below or farther; those below another one were visited with it.
-    void go_far_down(std::uint32_t trie_node, std::uint32_t length, const AskedNode& edge,
-                     Hits& hits) {
+    void go_far_down(uint32_t trie_node, uint32_t length, const AskedNode& edge, Hits& hits) {
         if (is_hidden_below(trie_node, hits)) return;
-        for (std::uint32_t child = trie_.at(trie_node).first_child; child != NONE;
+        for (uint32_t child = trie_.at(trie_node).first_child; child != NONE;
              child = trie_.at(child).next) {
             if (length > 1) {
                 go_far_down(child, length - 1, edge, hits);
@@ -296,29 +291,29 @@ private:
         }
     }
 
-    bool is_hidden_below(std::uint32_t trie_node, Hits& hits) const {
+    bool is_hidden_below(uint32_t trie_node, Hits& hits) const {
         if (!trie_.at(trie_node).is_tail()) return false;
         hits.perhaps.push_back(trie_.at(trie_node).tail_twig);
         return true;
     }
 
     // Of the hits for a node, keep those that have a comparison that implies the asked one.
-    void compare(std::uint32_t asked) {
+    void compare(uint32_t asked) {
         Hits& hits = other_;
         from_.swap(hits.trie_nodes);
         hits.trie_nodes.clear();
         hits.doubt();
         const Atom& wanted = terms_.atom(asked);
-        for (const std::uint32_t trie_node : from_) {
+        for (const uint32_t trie_node : from_) {
             if (is_hidden_below(trie_node, hits)) continue;
             if (wanted.comparison == Comparison::equal_text) {
-                const std::uint32_t child = trie_.child(trie_node, asked, ATOM);
+                const uint32_t child = trie_.child(trie_node, asked, ATOM);
                 if (child != NONE) hits.trie_nodes.push_back(child);
                 continue;
             }
-            for (const std::uint32_t first :
+            for (const uint32_t first :
                  {trie_.at(trie_node).first_atom, trie_.at(trie_node).first_equal}) {
-                for (std::uint32_t child = first; child != NONE; child = trie_.at(child).next) {
+                for (uint32_t child = first; child != NONE; child = trie_.at(child).next) {
                     if (terms_.implies(trie_.at(child).label, asked))
                         hits.trie_nodes.push_back(child);
                 }
@@ -327,23 +322,23 @@ private:
     }
 
     template <class Report>
-    void report_below(std::uint32_t trie_node, Report& report) {
+    void report_below(uint32_t trie_node, Report& report) {
         if (marks_[trie_node] == mark_) return;
         marks_[trie_node] = mark_;
-        const auto has_path = [&](std::uint32_t twig) { report(twig, true); };
+        const auto has_path = [&](uint32_t twig) { report(twig, true); };
         trie_.for_given(trie_node, has_path);
         const TrieNode& here = trie_.at(trie_node);
-        for (const std::uint32_t first : {here.first_child, here.first_atom, here.first_equal}) {
-            for (std::uint32_t child = first; child != NONE; child = trie_.at(child).next) {
+        for (const uint32_t first : {here.first_child, here.first_atom, here.first_equal}) {
+            for (uint32_t child = first; child != NONE; child = trie_.at(child).next) {
                 report_below(child, report);
             }
         }
     }
 
-    using Heights = std::uint64_t;
-    static constexpr std::size_t HIGHEST = 63;
+    using Heights = uint64_t;
+    static constexpr size_t HIGHEST = 63;
     // As many trie nodes are looked at in the time of one comparison.
-    static constexpr std::uint64_t COMPARING = 8;
+    static constexpr uint64_t COMPARING = 8;
 
     const Terms& terms_;
     const PathTrie& trie_;
@@ -352,12 +347,12 @@ private:
     Hits best_, other_;
     std::vector<Path> paths_;
     std::vector<const AskedNode*> path_;
-    std::vector<std::uint32_t> labels_, from_;
+    std::vector<uint32_t> labels_, from_;
     Heights exact_ = 0, marked_ = 0;
     bool is_exact_ = true;
-    std::vector<std::uint8_t> inner_;
-    std::vector<std::uint64_t> marks_;
-    std::uint64_t mark_ = 0;
+    std::vector<uint8_t> inner_;
+    std::vector<uint64_t> marks_;
+    uint64_t mark_ = 0;
 };
 
 }  // namespace twigcast::cover

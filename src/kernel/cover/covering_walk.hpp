@@ -9,10 +9,6 @@
 // Cost: the trie nodes whose path covers a path of the given twig, times its names.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "cover/path_trie.hpp"
 #include "cover/terms.hpp"
 #include "cover/twig.hpp"
@@ -22,31 +18,31 @@ namespace twigcast::cover {
 using namespace base;
 
 // Sets of nodes are one word; a twig with more nodes is compared with each twig of the set instead.
-constexpr std::size_t MOST_NODES = 64;
+constexpr size_t MOST_NODES = 64;
 
 class CoverWalk {
 public:
-    using Set = std::uint64_t;
+    using Set = uint64_t;
 
     CoverWalk(const Terms& terms, const PathTrie& trie, const Twig& given)
         : terms_(terms), trie_(trie), given_(given), missing_(~given.given_names) {
-        const std::size_t count = given.nodes.size();
+        const size_t count = given.nodes.size();
         children_.assign(count, 0);
         below_.assign(count, 0);
         height_.assign(count, 0);
         depth_.assign(count, 0);
         elements_ = 1;
-        for (std::uint32_t at = 1; at < count; ++at) {
+        for (uint32_t at = 1; at < count; ++at) {
             const GivenNode& node = given.nodes[at];
             depth_[at] = depth_[node.parent] + 1;
             if (depth_[at] >= deeper_.size()) deeper_.resize(depth_[at] + 1, 0);
-            for (std::size_t level = 0; level <= depth_[at]; ++level) deeper_[level] |= bit(at);
+            for (size_t level = 0; level <= depth_[at]; ++level) deeper_[level] |= bit(at);
             if (node.exact) children_[node.parent] |= bit(at);
             if (terms.kind(node.label) == Kind::element) elements_ |= bit(at);
             if (node.atom_count != 0) valued_ |= bit(at);
-            terms.for_accepting(node.label, [&](std::uint32_t label) { name(label, bit(at)); });
+            terms.for_accepting(node.label, [&](uint32_t label) { name(label, bit(at)); });
         }
-        for (std::size_t at = count - 1; at > 0; --at) {
+        for (size_t at = count - 1; at > 0; --at) {
             const GivenNode& node = given.nodes[at];
             below_[node.parent] |= below_[at] | bit(at);
             if (terms.kind(node.label) == Kind::element) {
@@ -61,7 +57,7 @@ public:
     void run(Report report) {
         // Level by level: when its turn is, an edge or a trie node has come into the cache.
         states_.push_back({0, PathTrie::ROOT, 0, 1, true});
-        for (std::size_t at = 0; at < states_.size(); ++at) {
+        for (size_t at = 0; at < states_.size(); ++at) {
             State state = states_[at];
             if (state.trie_node != NONE) {
                 visit(state, report);
@@ -74,21 +70,21 @@ public:
 
 private:
     struct Label {
-        std::uint32_t label;
-        std::uint64_t bit;
+        uint32_t label;
+        uint64_t bit;
         Set nodes;
     };
     struct State {
-        std::uint64_t edge;
-        std::uint32_t trie_node;  // NONE while it is only known by which edge it is reached
-        std::uint32_t length;     // steps of `*` since
+        uint64_t edge;
+        uint32_t trie_node;  // NONE while it is only known by which edge it is reached
+        uint32_t length;     // steps of `*` since
         Set from;
         bool exact;
     };
 
-    static Set bit(std::uint64_t at) { return Set{1} << at; }
+    static Set bit(uint64_t at) { return Set{1} << at; }
 
-    void name(std::uint32_t label, Set node) {
+    void name(uint32_t label, Set node) {
         if (label == ANY_ELEMENT) return;  // only `*` accepts it, which is no name
         for (Label& one : names_) {
             if (one.label == label) {
@@ -99,12 +95,12 @@ private:
         names_.push_back({label, Twig::bit_of(label), node});
     }
 
-    Set reached(Set from, std::uint32_t length, bool exact) const {
+    Set reached(Set from, uint32_t length, bool exact) const {
         Set nodes = 0;
         if (!exact) {
             for (; from; from &= from - 1) {
                 const int at = __builtin_ctzll(from);
-                const std::size_t level = depth_[at] + length;
+                const size_t level = depth_[at] + length;
                 if (level < deeper_.size()) nodes |= below_[at] & deeper_[level];
             }
             return nodes;
@@ -117,7 +113,7 @@ private:
         return from;
     }
 
-    bool reaches_down(Set from, std::uint32_t length) const {
+    bool reaches_down(Set from, uint32_t length) const {
         for (; from; from &= from - 1) {
             if (height_[__builtin_ctzll(from)] >= length) return true;
         }
@@ -126,7 +122,7 @@ private:
 
     template <class Report>
     void visit(const State& state, Report& report) {
-        const std::uint32_t trie_node = state.trie_node;
+        const uint32_t trie_node = state.trie_node;
         const TrieNode& here = trie_.at(trie_node);
         if (here.asking == 0 || here.needed & missing_) return;
         trie_.for_asked(trie_node, report);
@@ -134,7 +130,7 @@ private:
             visit_atoms(trie_node, state, report);
         }
         if (here.first_child == NONE) return;
-        const std::uint32_t length = state.length + 1;
+        const uint32_t length = state.length + 1;
         const Set far = reached(state.from, length, false);
         if (!far) return;
         // Behind a `//` earlier in the run, a child edge asks for depth like any other.
@@ -147,7 +143,7 @@ private:
                 go_on(trie_node, name.label, FAR, {0, NONE, 0, name.nodes & far, true});
             }
         }
-        const std::uint64_t star = Twig::bit_of(ANY_ELEMENT);
+        const uint64_t star = Twig::bit_of(ANY_ELEMENT);
         if (!((here.near_names | here.far_names) & star) || !reaches_down(state.from, length))
             return;
         if (here.near_names & star) {
@@ -158,26 +154,26 @@ private:
         }
     }
 
-    void go_on(std::uint32_t trie_node, std::uint32_t label, std::uint8_t edge, State state) {
+    void go_on(uint32_t trie_node, uint32_t label, uint8_t edge, State state) {
         state.edge = trie_.start_to_child(trie_node, label, edge);
         states_.push_back(state);
     }
 
     template <class Report>
-    void visit_atoms(std::uint32_t trie_node, const State& state, Report& report) {
+    void visit_atoms(uint32_t trie_node, const State& state, Report& report) {
         Set nodes = state.length == 0 ? state.from
                                       : reached(state.from, state.length, state.exact) & elements_;
-        std::vector<std::uint32_t> known;
+        std::vector<uint32_t> known;
         for (nodes &= valued_; nodes; nodes &= nodes - 1) {
             const GivenNode& node = given_.nodes[__builtin_ctzll(nodes)];
-            for (std::uint32_t atom = 0; atom < node.atom_count; ++atom) {
+            for (uint32_t atom = 0; atom < node.atom_count; ++atom) {
                 known.push_back(given_.atoms[node.atoms + atom]);
             }
         }
         // Only the same `= "text"` implies it; all else is tried.
-        std::vector<std::uint32_t> seen;
-        for (const std::uint32_t atom : known) {
-            const std::uint32_t child = trie_.child(trie_node, atom, ATOM);
+        std::vector<uint32_t> seen;
+        for (const uint32_t atom : known) {
+            const uint32_t child = trie_.child(trie_node, atom, ATOM);
             const Atom& one = terms_.atom(atom);
             if (child == NONE || one.comparison != Comparison::equal_text) continue;
             if (std::find(seen.begin(), seen.end(), child) != seen.end()) continue;
@@ -185,9 +181,9 @@ private:
             trie_.for_asked(child, report);
         }
         if (known.empty()) return;
-        for (std::uint32_t child = trie_.at(trie_node).first_atom; child != NONE;
+        for (uint32_t child = trie_.at(trie_node).first_atom; child != NONE;
              child = trie_.at(child).next) {
-            for (const std::uint32_t atom : known) {
+            for (const uint32_t atom : known) {
                 if (terms_.implies(atom, trie_.at(child).label)) {
                     trie_.for_asked(child, report);
                     break;
@@ -202,9 +198,9 @@ private:
     std::vector<Label> names_;
     std::vector<State> states_;
     std::vector<Set> children_, below_, deeper_;
-    std::vector<std::uint32_t> height_, depth_;
+    std::vector<uint32_t> height_, depth_;
     Set elements_ = 0, valued_ = 0;
-    std::uint64_t missing_;  // names that no given node has, folded
+    uint64_t missing_;  // names that no given node has, folded
 };
 
 }  // namespace twigcast::cover

@@ -23,10 +23,6 @@
 // So a path in the trie says which twigs are candidates; a twig of several paths is then compared.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "base/number_table.hpp"
 #include "cover/terms.hpp"
 #include "cover/twig.hpp"
@@ -35,175 +31,174 @@ namespace twigcast::cover {
 
 using namespace base;
 
-enum EdgeKind : std::uint8_t { FAR, EXACT, ATOM };
+enum EdgeKind : uint8_t { FAR, EXACT, ATOM };
 
 // What searches look at of a trie node: one line of the processor's cache.
 struct alignas(64) TrieNode {
-    std::uint64_t near_names = 0;  // of the children by child edges there are or were, folded
-    std::uint64_t far_names = 0;   // of those by descendant edges
-    std::uint64_t needed = 0;      // names that all twigs asking at it or below have asked for
-    std::uint32_t asking = 0;
-    std::uint32_t asked_here = 0;
-    std::uint32_t asked_first = NONE;  // one of those, so that most trie nodes need no list
-    std::uint32_t tail_twig = NONE;    // the only twig here, not unfolded
-    std::uint32_t first_child = NONE;
-    std::uint32_t first_atom = NONE;  // comparisons other than `=` with a text
-    std::uint32_t first_equal = NONE;
-    std::uint32_t next = NONE;
-    std::uint32_t label = ANY_ELEMENT;  // of an atom, the atom
-    std::uint8_t edge = EXACT;
+    uint64_t near_names = 0;  // of the children by child edges there are or were, folded
+    uint64_t far_names = 0;   // of those by descendant edges
+    uint64_t needed = 0;      // names that all twigs asking at it or below have asked for
+    uint32_t asking = 0;
+    uint32_t asked_here = 0;
+    uint32_t asked_first = NONE;  // one of those, so that most trie nodes need no list
+    uint32_t tail_twig = NONE;    // the only twig here, not unfolded
+    uint32_t first_child = NONE;
+    uint32_t first_atom = NONE;  // comparisons other than `=` with a text
+    uint32_t first_equal = NONE;
+    uint32_t next = NONE;
+    uint32_t label = ANY_ELEMENT;  // of an atom, the atom
+    uint8_t edge = EXACT;
 
     bool is_tail() const { return tail_twig != NONE; }
 };
 
 // What climbing needs to know of a trie node.
-struct Link {
-    std::uint32_t parent = NONE;
-    std::uint32_t label = ANY_ELEMENT;
-    std::uint32_t edge = EXACT;
+struct EdgeAbove {
+    uint32_t parent = NONE;
+    uint32_t label = ANY_ELEMENT;
+    uint32_t edge = EXACT;
 };
 
 // The rest.
 struct Upkeep {
-    std::uint64_t lineage = 0;  // the names of the trie node and those above it, folded
-    std::uint32_t passing = 0;
-    std::uint32_t tail_node = 0;  // where its twig goes on
-    std::uint32_t previous = NONE;
-    std::uint32_t posting = 0;  // where it stands among the trie nodes of its label
+    uint64_t lineage = 0;  // the names of the trie node and those above it, folded
+    uint32_t passing = 0;
+    uint32_t tail_node = 0;  // where its twig goes on
+    uint32_t previous = NONE;
+    uint32_t posting = 0;  // where it stands among the trie nodes of its label
 };
 
 struct Posting {
-    std::uint64_t lineage;
-    std::uint32_t trie_node;
+    uint64_t lineage;
+    uint32_t trie_node;
 };
 
 struct HiddenPosting {
-    std::uint64_t lineage;
-    std::uint32_t twig;
-    std::uint32_t node;
+    uint64_t lineage;
+    uint32_t twig;
+    uint32_t node;
 };
 
 // A twig of the set.  Its key is the end of the path that it stands as asked for: a node, or one
 // of that node's atoms; `key` is the trie node where that end is, or the tail that hides it.
 struct StoredTwig {
     Twig twig;
-    std::uint32_t key = NONE;
-    std::uint32_t key_node = 0;
-    std::uint32_t key_atom = NONE;
-    std::uint32_t entry = NONE;  // the pattern that it is part of; NONE where the number is free
+    uint32_t key = NONE;
+    uint32_t key_node = 0;
+    uint32_t key_atom = NONE;
+    uint32_t entry = NONE;  // the pattern that it is part of; NONE where the number is free
 };
 
 class PathTrie {
 public:
-    static constexpr std::uint32_t ROOT = 0;
+    static constexpr uint32_t ROOT = 0;
 
     PathTrie(const Terms& terms, std::vector<StoredTwig>& twigs) : terms_(terms), twigs_(twigs) {
         grow();
     }
 
-    void add(std::uint32_t id) {
+    void add(uint32_t id) {
         const std::vector<GivenNode>& nodes = twigs_[id].twig.nodes;
-        for (std::uint32_t node = 1; node < nodes.size(); ++node) {
+        for (uint32_t node = 1; node < nodes.size(); ++node) {
             if (nodes[node].parent == 0) put(id, node, ROOT);
         }
         choose_key(id);
     }
 
-    void remove(std::uint32_t id) {
+    void remove(uint32_t id) {
         StoredTwig& stored = twigs_[id];
-        for (std::uint32_t trie_node = stored.key;; trie_node = links_[trie_node].parent) {
+        for (uint32_t trie_node = stored.key;; trie_node = above_[trie_node].parent) {
             --trie_nodes_[trie_node].asking;
             if (trie_node == ROOT) break;
         }
         if (!trie_nodes_[stored.key].is_tail()) {
-            std::vector<std::uint32_t>& same = asked_[stored.key];
+            std::vector<uint32_t>& same = asked_[stored.key];
             take_out(same, id);
             --trie_nodes_[stored.key].asked_here;
             trie_nodes_[stored.key].asked_first = same.empty() ? NONE : same.front();
         }
-        for (std::uint32_t node = 1; node < stored.twig.nodes.size(); ++node) {
+        for (uint32_t node = 1; node < stored.twig.nodes.size(); ++node) {
             if (stored.twig.nodes[node].parent == 0) take(id, node, ROOT);
         }
     }
 
-    const TrieNode& at(std::uint32_t trie_node) const { return trie_nodes_[trie_node]; }
-    void prefetch(std::uint32_t trie_node) const { __builtin_prefetch(&trie_nodes_[trie_node]); }
-    std::uint32_t passing(std::uint32_t trie_node) const { return upkeep_[trie_node].passing; }
-    const Link& link_at(std::uint32_t trie_node) const { return links_[trie_node]; }
-    std::size_t size() const { return trie_nodes_.size() - free_.size() - 1; }
-    std::size_t capacity() const { return trie_nodes_.size(); }
+    const TrieNode& at(uint32_t trie_node) const { return trie_nodes_[trie_node]; }
+    void prefetch(uint32_t trie_node) const { __builtin_prefetch(&trie_nodes_[trie_node]); }
+    uint32_t passing(uint32_t trie_node) const { return upkeep_[trie_node].passing; }
+    const EdgeAbove& edge_above(uint32_t trie_node) const { return above_[trie_node]; }
+    size_t size() const { return trie_nodes_.size() - free_.size() - 1; }
+    size_t capacity() const { return trie_nodes_.size(); }
 
-    std::uint32_t child(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) const {
+    uint32_t child(uint32_t parent, uint32_t label, uint8_t edge) const {
         return edges_.find(key_of(parent, label, edge));
     }
 
     // The same in two steps, so that others can be taken in between.
-    std::uint64_t start_to_child(std::uint32_t parent, std::uint32_t label,
-                                 std::uint8_t edge) const {
-        const std::uint64_t key = key_of(parent, label, edge);
+    uint64_t start_to_child(uint32_t parent, uint32_t label, uint8_t edge) const {
+        const uint64_t key = key_of(parent, label, edge);
         edges_.prefetch(key);
         return key;
     }
-    std::uint32_t child(std::uint64_t key) const { return edges_.find(key); }
+    uint32_t child(uint64_t key) const { return edges_.find(key); }
 
     // The twigs with a path that ends at the trie node, or goes on from there in a tail.
     template <class Report>
-    void for_given(std::uint32_t trie_node, Report& report) const {
+    void for_given(uint32_t trie_node, Report& report) const {
         if (trie_nodes_[trie_node].is_tail()) {
             report(trie_nodes_[trie_node].tail_twig);
         } else {
-            for (const std::uint32_t twig : given_[trie_node]) report(twig);
+            for (const uint32_t twig : given_[trie_node]) report(twig);
         }
     }
 
     // Call `report(twig, is_end)` for those that stand there as asked.
     template <class Report>
-    void for_asked(std::uint32_t trie_node, Report& report) const {
+    void for_asked(uint32_t trie_node, Report& report) const {
         const TrieNode& here = trie_nodes_[trie_node];
         if (here.asked_here == 1) {
             report(here.asked_first, true);
         } else if (here.asked_here != 0) {
-            for (const std::uint32_t twig : asked_[trie_node]) report(twig, true);
+            for (const uint32_t twig : asked_[trie_node]) report(twig, true);
         } else if (here.is_tail() && here.asking != 0) {
             report(here.tail_twig, false);
         }
     }
 
-    const std::vector<Posting>& nodes_of(std::uint32_t label) const {
+    const std::vector<Posting>& nodes_of(uint32_t label) const {
         static const std::vector<Posting> none;
         return label < postings_.size() ? postings_[label] : none;
     }
 
-    const std::vector<HiddenPosting>& hidden_of(std::uint32_t label) const {
+    const std::vector<HiddenPosting>& hidden_of(uint32_t label) const {
         static const std::vector<HiddenPosting> none;
         return label < hidden_.size() ? hidden_[label] : none;
     }
 
 private:
-    static std::uint64_t key_of(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) {
-        return (std::uint64_t{parent} << 32 | label) * 3 + edge;
+    static uint64_t key_of(uint32_t parent, uint32_t label, uint8_t edge) {
+        return (uint64_t{parent} << 32 | label) * 3 + edge;
     }
-    static std::uint8_t edge_of(const GivenNode& node) { return node.exact ? EXACT : FAR; }
+    static uint8_t edge_of(const GivenNode& node) { return node.exact ? EXACT : FAR; }
 
-    static bool is_leaf(const std::vector<GivenNode>& nodes, std::uint32_t node) {
+    static bool is_leaf(const std::vector<GivenNode>& nodes, uint32_t node) {
         return nodes[node].atom_count == 0 &&
                (node + 1 == nodes.size() || nodes[node + 1].parent != node);
     }
 
     // Call `use` with each child of a node; nodes come parents first, a branch at a time.
     template <class Use>
-    static void for_children(const std::vector<GivenNode>& nodes, std::uint32_t node, Use use) {
-        for (std::uint32_t below = node + 1; below < nodes.size() && nodes[below].parent >= node;
+    static void for_children(const std::vector<GivenNode>& nodes, uint32_t node, Use use) {
+        for (uint32_t below = node + 1; below < nodes.size() && nodes[below].parent >= node;
              ++below) {
             if (nodes[below].parent == node) use(below);
         }
     }
 
-    void put(std::uint32_t id, std::uint32_t node, std::uint32_t parent) {
+    void put(uint32_t id, uint32_t node, uint32_t parent) {
         const std::vector<GivenNode>& nodes = twigs_[id].twig.nodes;
-        std::uint32_t trie_node = child(parent, nodes[node].label, edge_of(nodes[node]));
+        uint32_t trie_node = child(parent, nodes[node].label, edge_of(nodes[node]));
         if (trie_node == NONE) {
-            hang(id, node, link(parent, nodes[node].label, edge_of(nodes[node])));
+            hang(id, node, attach(parent, nodes[node].label, edge_of(nodes[node])));
             return;
         }
         if (trie_nodes_[trie_node].is_tail()) unfold(trie_node);
@@ -211,104 +206,102 @@ private:
         put_below(id, node, trie_node);
     }
 
-    void put_below(std::uint32_t id, std::uint32_t node, std::uint32_t trie_node) {
+    void put_below(uint32_t id, uint32_t node, uint32_t trie_node) {
         const Twig& twig = twigs_[id].twig;
         if (is_leaf(twig.nodes, node)) given_[trie_node].push_back(id);
-        for_children(twig.nodes, node, [&](std::uint32_t below) { put(id, below, trie_node); });
-        for (std::uint32_t atom = 0; atom < twig.nodes[node].atom_count; ++atom) {
-            const std::uint32_t label = twig.atoms[twig.nodes[node].atoms + atom];
-            std::uint32_t below = child(trie_node, label, ATOM);
-            if (below == NONE) below = link(trie_node, label, ATOM);
+        for_children(twig.nodes, node, [&](uint32_t below) { put(id, below, trie_node); });
+        for (uint32_t atom = 0; atom < twig.nodes[node].atom_count; ++atom) {
+            const uint32_t label = twig.atoms[twig.nodes[node].atoms + atom];
+            uint32_t below = child(trie_node, label, ATOM);
+            if (below == NONE) below = attach(trie_node, label, ATOM);
             ++upkeep_[below].passing;
             given_[below].push_back(id);
         }
     }
 
-    void take(std::uint32_t id, std::uint32_t node, std::uint32_t parent) {
+    void take(uint32_t id, uint32_t node, uint32_t parent) {
         const Twig& twig = twigs_[id].twig;
         const GivenNode& one = twig.nodes[node];
-        const std::uint32_t trie_node = child(parent, one.label, edge_of(one));
+        const uint32_t trie_node = child(parent, one.label, edge_of(one));
         if (trie_nodes_[trie_node].is_tail()) {
-            for_children(twig.nodes, node, [&](std::uint32_t below) { unhide(id, below); });
-            unlink(trie_node);
+            for_children(twig.nodes, node, [&](uint32_t below) { unhide(id, below); });
+            detach(trie_node);
             return;
         }
         if (is_leaf(twig.nodes, node)) take_out(given_[trie_node], id);
-        for_children(twig.nodes, node, [&](std::uint32_t below) { take(id, below, trie_node); });
-        for (std::uint32_t atom = 0; atom < one.atom_count; ++atom) {
-            const std::uint32_t below = child(trie_node, twig.atoms[one.atoms + atom], ATOM);
+        for_children(twig.nodes, node, [&](uint32_t below) { take(id, below, trie_node); });
+        for (uint32_t atom = 0; atom < one.atom_count; ++atom) {
+            const uint32_t below = child(trie_node, twig.atoms[one.atoms + atom], ATOM);
             take_out(given_[below], id);
-            if (--upkeep_[below].passing == 0) unlink(below);
+            if (--upkeep_[below].passing == 0) detach(below);
         }
-        if (--upkeep_[trie_node].passing == 0) unlink(trie_node);
+        if (--upkeep_[trie_node].passing == 0) detach(trie_node);
     }
 
     // Make a new trie node the tail of a twig from a node on.
-    void hang(std::uint32_t id, std::uint32_t node, std::uint32_t trie_node) {
+    void hang(uint32_t id, uint32_t node, uint32_t trie_node) {
         std::vector<GivenNode>& nodes = twigs_[id].twig.nodes;
         upkeep_[trie_node].passing = 1;
         trie_nodes_[trie_node].tail_twig = id;
         upkeep_[trie_node].tail_node = node;
         nodes[node].trie_node = trie_node;
-        const std::uint64_t lineage = upkeep_[trie_node].lineage;
-        for_children(nodes, node, [&](std::uint32_t below) { hide(id, below, lineage); });
+        const uint64_t lineage = upkeep_[trie_node].lineage;
+        for_children(nodes, node, [&](uint32_t below) { hide(id, below, lineage); });
     }
 
     // Give the node of a tail its trie node for itself; what is below it hangs there anew.
-    void unfold(std::uint32_t trie_node) {
-        const std::uint32_t id = trie_nodes_[trie_node].tail_twig,
-                            node = upkeep_[trie_node].tail_node;
+    void unfold(uint32_t trie_node) {
+        const uint32_t id = trie_nodes_[trie_node].tail_twig, node = upkeep_[trie_node].tail_node;
         StoredTwig& stored = twigs_[id];
         trie_nodes_[trie_node].tail_twig = NONE;
         stored.twig.nodes[node].trie_node = NONE;
-        for_children(stored.twig.nodes, node, [&](std::uint32_t below) { unhide(id, below); });
+        for_children(stored.twig.nodes, node, [&](uint32_t below) { unhide(id, below); });
         put_below(id, node, trie_node);
         if (stored.key != trie_node) return;
         stored.key = end_of(stored);
-        for (std::uint32_t at = stored.key; at != trie_node; at = links_[at].parent)
+        for (uint32_t at = stored.key; at != trie_node; at = above_[at].parent)
             ask(at, stored.twig);
         stand_as_asked(id);
     }
 
-    void hide(std::uint32_t id, std::uint32_t node, std::uint64_t lineage) {
+    void hide(uint32_t id, uint32_t node, uint64_t lineage) {
         std::vector<GivenNode>& nodes = twigs_[id].twig.nodes;
-        const std::uint32_t label = nodes[node].label;
+        const uint32_t label = nodes[node].label;
         lineage |= Twig::bit_of(label);
         if (label >= hidden_.size()) hidden_.resize(label + 1);
-        nodes[node].posting = static_cast<std::uint32_t>(hidden_[label].size());
+        nodes[node].posting = static_cast<uint32_t>(hidden_[label].size());
         hidden_[label].push_back({lineage, id, node});
-        for_children(nodes, node, [&](std::uint32_t below) { hide(id, below, lineage); });
+        for_children(nodes, node, [&](uint32_t below) { hide(id, below, lineage); });
     }
 
-    void unhide(std::uint32_t id, std::uint32_t node) {
+    void unhide(uint32_t id, uint32_t node) {
         std::vector<GivenNode>& nodes = twigs_[id].twig.nodes;
         std::vector<HiddenPosting>& same = hidden_[nodes[node].label];
-        const std::uint32_t at = nodes[node].posting;
+        const uint32_t at = nodes[node].posting;
         same[at] = same.back();
         twigs_[same[at].twig].twig.nodes[same[at].node].posting = at;
         same.pop_back();
-        for_children(nodes, node, [&](std::uint32_t below) { unhide(id, below); });
+        for_children(nodes, node, [&](uint32_t below) { unhide(id, below); });
     }
 
     // Let the twig stand as asked at the end of its rarest path and, of several, of the longest.
-    void choose_key(std::uint32_t id) {
+    void choose_key(uint32_t id) {
         StoredTwig& stored = twigs_[id];
         const std::vector<GivenNode>& nodes = stored.twig.nodes;
         inner_.assign(nodes.size(), 0);
-        std::uint64_t best = ~std::uint64_t{0};
+        uint64_t best = ~uint64_t{0};
         StoredTwig chosen;
-        for (std::uint32_t node = static_cast<std::uint32_t>(nodes.size() - 1); node > 0; --node) {
+        for (uint32_t node = count_of(nodes) - 1; node > 0; --node) {
             if (nodes[node].only_given) continue;
             inner_[nodes[node].parent] = 1;
-            const std::uint32_t atoms = nodes[node].asked_atom_count;
+            const uint32_t atoms = nodes[node].asked_atom_count;
             if (inner_[node] && atoms == 0) continue;
-            for (std::uint32_t atom = 0; atom < std::max(atoms, 1u); ++atom) {
+            for (uint32_t atom = 0; atom < std::max(atoms, 1u); ++atom) {
                 stored.key_node = node;
                 stored.key_atom = atoms == 0 ? NONE : atom;
-                const std::uint32_t trie_node = end_of(stored);
-                const std::uint64_t cost =
-                    std::uint64_t{upkeep_[trie_node].passing} << 16 |
-                    (0xFFFF - std::min<std::uint32_t>(depth_of(nodes, node), 0xFFFF));
+                const uint32_t trie_node = end_of(stored);
+                const uint64_t cost = uint64_t{upkeep_[trie_node].passing} << 16 |
+                                      (0xFFFF - std::min<uint32_t>(depth_of(nodes, node), 0xFFFF));
                 if (cost < best) {
                     best = cost;
                     chosen.key = trie_node;
@@ -321,77 +314,77 @@ private:
         stored.key_node = chosen.key_node;
         stored.key_atom = chosen.key_atom;
         stand_as_asked(id);
-        for (std::uint32_t trie_node = stored.key;; trie_node = links_[trie_node].parent) {
+        for (uint32_t trie_node = stored.key;; trie_node = above_[trie_node].parent) {
             ask(trie_node, stored.twig);
             if (trie_node == ROOT) break;
         }
     }
 
     // What is needed only shrinks while anybody asks, so it may say too little, never too much.
-    void ask(std::uint32_t trie_node, const Twig& twig) {
+    void ask(uint32_t trie_node, const Twig& twig) {
         TrieNode& here = trie_nodes_[trie_node];
         here.needed = here.asking++ == 0 ? twig.asked_names : here.needed & twig.asked_names;
     }
 
-    void stand_as_asked(std::uint32_t id) {
+    void stand_as_asked(uint32_t id) {
         TrieNode& key = trie_nodes_[twigs_[id].key];
         if (key.is_tail()) return;
         asked_[twigs_[id].key].push_back(id);
         if (++key.asked_here == 1) key.asked_first = id;
     }
 
-    static std::uint32_t depth_of(const std::vector<GivenNode>& nodes, std::uint32_t node) {
-        std::uint32_t depth = 0;
+    static uint32_t depth_of(const std::vector<GivenNode>& nodes, uint32_t node) {
+        uint32_t depth = 0;
         for (; node != 0; node = nodes[node].parent) ++depth;
         return depth;
     }
 
     // The trie node of the node, or atom, where the key path of a twig ends; or the tail that hides
     // it.
-    std::uint32_t end_of(const StoredTwig& stored) const {
-        const std::uint32_t trie_node = trie_node_of(stored.twig.nodes, stored.key_node);
+    uint32_t end_of(const StoredTwig& stored) const {
+        const uint32_t trie_node = trie_node_of(stored.twig.nodes, stored.key_node);
         if (trie_nodes_[trie_node].is_tail() || stored.key_atom == NONE) return trie_node;
         const GivenNode& node = stored.twig.nodes[stored.key_node];
         return child(trie_node, stored.twig.atoms[node.atoms + stored.key_atom], ATOM);
     }
 
-    std::uint32_t trie_node_of(const std::vector<GivenNode>& nodes, std::uint32_t node) const {
+    uint32_t trie_node_of(const std::vector<GivenNode>& nodes, uint32_t node) const {
         if (node == 0) return ROOT;
-        const std::uint32_t above = trie_node_of(nodes, nodes[node].parent);
+        const uint32_t above = trie_node_of(nodes, nodes[node].parent);
         if (trie_nodes_[above].is_tail()) return above;
         return child(above, nodes[node].label, edge_of(nodes[node]));
     }
 
     void grow() {
         trie_nodes_.emplace_back();
-        links_.emplace_back();
+        above_.emplace_back();
         upkeep_.emplace_back();
         given_.emplace_back();
         asked_.emplace_back();
     }
 
-    std::uint32_t& head(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) {
+    uint32_t& head(uint32_t parent, uint32_t label, uint8_t edge) {
         if (edge != ATOM) return trie_nodes_[parent].first_child;
         const Atom& atom = terms_.atom(label);
         return atom.comparison == Comparison::equal_text ? trie_nodes_[parent].first_equal
                                                          : trie_nodes_[parent].first_atom;
     }
 
-    std::uint32_t link(std::uint32_t parent, std::uint32_t label, std::uint8_t edge) {
-        std::uint32_t trie_node;
+    uint32_t attach(uint32_t parent, uint32_t label, uint8_t edge) {
+        uint32_t trie_node;
         if (free_.empty()) {
-            trie_node = static_cast<std::uint32_t>(trie_nodes_.size());
+            trie_node = count_of(trie_nodes_);
             grow();
         } else {
             trie_node = free_.back();
             free_.pop_back();
         }
-        std::uint32_t& first = head(parent, label, edge);
+        uint32_t& first = head(parent, label, edge);
         TrieNode& one = trie_nodes_[trie_node];
         one = TrieNode{};
         one.label = label;
         one.edge = edge;
-        links_[trie_node] = {parent, label, edge};
+        above_[trie_node] = {parent, label, edge};
         upkeep_[trie_node] = Upkeep{};
         one.next = first;
         if (first != NONE) upkeep_[first].previous = trie_node;
@@ -401,18 +394,17 @@ private:
                 Twig::bit_of(label);
             upkeep_[trie_node].lineage = upkeep_[parent].lineage | Twig::bit_of(label);
             if (label >= postings_.size()) postings_.resize(label + 1);
-            upkeep_[trie_node].posting = static_cast<std::uint32_t>(postings_[label].size());
+            upkeep_[trie_node].posting = static_cast<uint32_t>(postings_[label].size());
             postings_[label].push_back({upkeep_[trie_node].lineage, trie_node});
         }
         edges_.add(key_of(parent, label, edge), trie_node);
         return trie_node;
     }
 
-    void unlink(std::uint32_t trie_node) {
+    void detach(uint32_t trie_node) {
         const TrieNode one = trie_nodes_[trie_node];
-        const std::uint32_t parent = links_[trie_node].parent;
-        const std::uint32_t previous = upkeep_[trie_node].previous,
-                            posting = upkeep_[trie_node].posting;
+        const uint32_t parent = above_[trie_node].parent;
+        const uint32_t previous = upkeep_[trie_node].previous, posting = upkeep_[trie_node].posting;
         if (one.next != NONE) upkeep_[one.next].previous = previous;
         if (previous != NONE) {
             trie_nodes_[previous].next = one.next;
@@ -435,8 +427,8 @@ private:
         free_.push_back(trie_node);
     }
 
-    static void take_out(std::vector<std::uint32_t>& ids, std::uint32_t id) {
-        for (std::size_t at = 0; at < ids.size(); ++at) {
+    static void take_out(std::vector<uint32_t>& ids, uint32_t id) {
+        for (size_t at = 0; at < ids.size(); ++at) {
             if (ids[at] == id) {
                 ids[at] = ids.back();
                 ids.pop_back();
@@ -448,14 +440,14 @@ private:
     const Terms& terms_;
     std::vector<StoredTwig>& twigs_;
     std::vector<TrieNode> trie_nodes_;
-    std::vector<Link> links_;
+    std::vector<EdgeAbove> above_;
     std::vector<Upkeep> upkeep_;
-    std::vector<std::vector<std::uint32_t>> given_, asked_;
-    std::vector<std::uint32_t> free_;
+    std::vector<std::vector<uint32_t>> given_, asked_;
+    std::vector<uint32_t> free_;
     std::vector<std::vector<Posting>> postings_;
     std::vector<std::vector<HiddenPosting>> hidden_;
     NumberTable edges_;
-    std::vector<std::uint8_t> inner_;
+    std::vector<uint8_t> inner_;
 };
 
 }  // namespace twigcast::cover

@@ -8,12 +8,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "base/common.hpp"
 #include "base/comparison.hpp"
@@ -22,13 +18,13 @@ namespace twigcast::cover {
 
 using namespace base;
 
-constexpr std::uint32_t ANY = 0;
-constexpr std::uint32_t ANY_ELEMENT = 0;  // the label of `*`
+constexpr uint32_t ANY = 0;
+constexpr uint32_t ANY_ELEMENT = 0;  // the label of `*`
 
 struct Label {
     Kind kind = Kind::element;
-    std::uint32_t space = ANY;
-    std::uint32_t local = ANY;
+    uint32_t space = ANY;
+    uint32_t local = ANY;
 };
 
 struct Atom {
@@ -37,7 +33,7 @@ struct Atom {
     bool is_no_number = false;  // only texts that are no numbers pass
     double number = 0;          // what the text is as a number, where the operand is a text
     std::string text;           // the operand, where it is a text
-    std::uint32_t test = 0;     // the label that siblings are counted by, for positions
+    uint32_t test = 0;          // the label that siblings are counted by, for positions
 
     bool is_text() const { return !is_numeric(comparison); }
 };
@@ -81,33 +77,33 @@ class Terms {
 public:
     Terms() { label(Kind::element, ANY, ANY); }
 
-    std::uint32_t label(Kind kind, std::uint32_t space, std::uint32_t local) {
-        const std::uint64_t key = key_of(kind, space, local);
+    uint32_t label(Kind kind, uint32_t space, uint32_t local) {
+        const uint64_t key = key_of(kind, space, local);
         const auto known_id = label_ids_.find(key);
         if (known_id != label_ids_.end()) return known_id->second;
-        const auto id = static_cast<std::uint32_t>(labels_.size());
+        const auto id = count_of(labels_);
         label_ids_.emplace(key, id);
         labels_.push_back({kind, space, local});
         return id;
     }
 
-    std::uint32_t atom(Atom atom) {
+    uint32_t atom(Atom atom) {
         atoms_.push_back(std::move(atom));
-        return static_cast<std::uint32_t>(atoms_.size() - 1);
+        return count_of(atoms_) - 1;
     }
 
-    const Atom& atom(std::uint32_t id) const { return atoms_[id]; }
-    Kind kind(std::uint32_t label) const { return labels_[label].kind; }
-    std::size_t label_count() const { return labels_.size(); }
-    std::size_t size() const { return labels_.size() + atoms_.size(); }
+    const Atom& atom(uint32_t id) const { return atoms_[id]; }
+    Kind kind(uint32_t label) const { return labels_[label].kind; }
+    size_t label_count() const { return labels_.size(); }
+    size_t size() const { return labels_.size() + atoms_.size(); }
 
     // Whether only nodes of one name pass the test.
-    bool is_name(std::uint32_t label) const {
+    bool is_name(uint32_t label) const {
         const Label& one = labels_[label];
         return one.kind == Kind::text || (one.space != ANY && one.local != ANY);
     }
 
-    bool accepts(std::uint32_t asked, std::uint32_t given) const {
+    bool accepts(uint32_t asked, uint32_t given) const {
         if (asked == given) return true;
         const Label &wanted = labels_[asked], &known = labels_[given];
         return wanted.kind == known.kind && (wanted.space == ANY || wanted.space == known.space) &&
@@ -116,7 +112,7 @@ public:
 
     // Call `use` with each label that accepts nodes of a given one; `*` only where that is given.
     template <class Use>
-    void for_accepting(std::uint32_t given, Use use) const {
+    void for_accepting(uint32_t given, Use use) const {
         const Label& known = labels_[given];
         use(given);
         for (const auto& [space, local] :
@@ -128,7 +124,7 @@ public:
         }
     }
 
-    bool implies(std::uint32_t given, std::uint32_t asked) const {
+    bool implies(uint32_t given, uint32_t asked) const {
         if (given == asked) return true;
         const Atom &known = atoms_[given], &wanted = atoms_[asked];
         if (known.is_position != wanted.is_position) return false;
@@ -152,13 +148,13 @@ public:
     }
 
 private:
-    static std::uint64_t key_of(Kind kind, std::uint32_t space, std::uint32_t local) {
-        return static_cast<std::uint64_t>(kind) << 62 | std::uint64_t{space} << 31 | local;
+    static uint64_t key_of(Kind kind, uint32_t space, uint32_t local) {
+        return static_cast<uint64_t>(kind) << 62 | uint64_t{space} << 31 | local;
     }
 
     std::vector<Label> labels_;
     std::vector<Atom> atoms_;
-    std::unordered_map<std::uint64_t, std::uint32_t> label_ids_;
+    std::unordered_map<uint64_t, uint32_t> label_ids_;
 };
 
 }  // namespace twigcast::cover

@@ -19,14 +19,9 @@
 // removed stays behind, dead; when more is dead than alive, a new index is built of the living.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "index/path_text.hpp"
 #include "index/records.hpp"
@@ -40,8 +35,7 @@ using namespace base;
 
 class Index {
 public:
-    Index(const HashSecret& secret, std::uint64_t generation)
-        : secret(secret), generation(generation) {
+    Index(const HashSecret& secret, uint64_t generation) : secret(secret), generation(generation) {
         test_versions_.resize(tests.count());
     }
 
@@ -50,48 +44,47 @@ public:
     bool has(std::string_view key) const { return subscribers.find(key, secret) != NONE; }
 
     // The pattern that is that path; a new one where there is none.  NONE if the text is no path.
-    std::uint32_t intern_path(std::string_view path) {
-        const std::uint32_t node = intern_node(path);
+    uint32_t intern_path(std::string_view path) {
+        const uint32_t node = intern_node(path);
         if (node == NONE) return NONE;
-        for (std::uint32_t at = trie[node].accept; at != NONE; at = links_[at].next) {
+        for (uint32_t at = trie[node].accept; at != NONE; at = links_[at].next) {
             if (patterns_[links_[at].value].node == node) return links_[at].value;
         }
-        const std::uint32_t pattern = patterns_.add({NONE, 0, node, NONE});
+        const uint32_t pattern = patterns_.add({NONE, 0, node, NONE});
         ++dead_patterns_;  // until it has a subscriber
         accept_at(node, pattern);
         return pattern;
     }
 
     // The pattern of that text, if there is one.
-    std::uint32_t find_compound(std::string_view text) const {
-        const std::uint32_t number = compound_slots_.find(
-            hash_of(text, secret), [&](std::uint32_t number) { return text_of(number) == text; });
+    uint32_t find_compound(std::string_view text) const {
+        const uint32_t number = compound_slots_.find(
+            hash_of(text, secret), [&](uint32_t number) { return text_of(number) == text; });
         return number == NONE ? NONE : compounds_[number].pattern;
     }
 
     // A new pattern; NONE, and nothing changed that matters, where a path of the plan is none.
-    std::uint32_t add_compound(std::string_view text, std::string_view program,
-                               const std::vector<UnitPlan>& plans) {
+    uint32_t add_compound(std::string_view text, std::string_view program,
+                          const std::vector<UnitPlan>& plans) {
         for (const UnitPlan& plan : plans) {
             if (!is_plan(plan)) return NONE;
         }
-        const std::uint32_t pattern = patterns_.count();
-        const std::uint64_t text_begin = texts_.append(text.data(), text.size());
-        const std::uint64_t program_begin = texts_.append(program.data(), program.size());
-        const std::uint32_t units_begin = units_.count();
-        const std::uint32_t number =
-            compounds_.add({text_begin, program_begin, static_cast<std::uint32_t>(text.size()),
-                            static_cast<std::uint32_t>(program.size()), pattern, units_begin,
-                            static_cast<std::uint32_t>(plans.size())});
+        const uint32_t pattern = patterns_.count();
+        const uint64_t text_begin = texts_.append(text.data(), text.size());
+        const uint64_t program_begin = texts_.append(program.data(), program.size());
+        const uint32_t units_begin = units_.count();
+        const uint32_t number =
+            compounds_.add({text_begin, program_begin, count_of(text), count_of(program), pattern,
+                            units_begin, count_of(plans)});
         patterns_.add({NONE, 0, NONE, number});
         ++dead_patterns_;
         compound_slots_.add(hash_of(text, secret), number,
-                            [&](std::uint32_t other) { return hash_of(text_of(other), secret); });
+                            [&](uint32_t other) { return hash_of(text_of(other), secret); });
         for (const UnitPlan& plan : plans) add_unit(pattern, plan);
         return pattern;
     }
 
-    void subscribe(std::string_view key, std::uint32_t pattern) {
+    void subscribe(std::string_view key, uint32_t pattern) {
         ++version_;
         PatternEntry& entry = patterns_.edit(pattern);
         entry.subscribers = subscribers.add(key, pattern, entry.subscribers, version_, secret);
@@ -101,7 +94,7 @@ public:
 
     // False if there is no subscription of that key.
     bool unsubscribe(std::string_view key) {
-        const std::uint32_t number = subscribers.find(key, secret);
+        const uint32_t number = subscribers.find(key, secret);
         if (number == NONE) return false;
         ++version_;
         subscribers.remove(number, version_);
@@ -111,16 +104,16 @@ public:
     }
 
     // Whether there is more that is dead than alive, or that many times more.
-    bool is_worth_rebuilding(std::uint32_t patience = 1) const {
-        const std::uint64_t bearable = (std::uint64_t{living_} + 1000) * patience;
+    bool is_worth_rebuilding(uint32_t patience = 1) const {
+        const uint64_t bearable = (uint64_t{living_} + 1000) * patience;
         return subscribers.count() - living_ > bearable || dead_patterns_ > bearable;
     }
 
     // Become a copy of another index; `settle` has to follow.
     void copy_arrays(Index& other) {
-        std::vector<std::pair<const void*, std::size_t>> arrays;
+        std::vector<std::pair<const void*, size_t>> arrays;
         other.each_array([&](auto& array) { arrays.emplace_back(array.data(), array.size()); });
-        std::size_t at = 0;
+        size_t at = 0;
         each_array([&](auto& array) {
             using Element = typename std::remove_reference_t<decltype(array)>::Element;
             array.copy(static_cast<const Element*>(arrays[at].first), arrays[at].second);
@@ -132,10 +125,10 @@ public:
 
     // Add all that lives in another index to this one, which is empty.
     void take_living(const Index& other) {
-        std::vector<std::uint32_t> taken(other.patterns_.size(), NONE);
-        for (std::uint32_t at = 0; at < other.subscribers.count(); ++at) {
+        std::vector<uint32_t> taken(other.patterns_.size(), NONE);
+        for (uint32_t at = 0; at < other.subscribers.count(); ++at) {
             if (other.subscribers[at].removed != NEVER_REMOVED) continue;
-            const std::uint32_t old = other.subscribers[at].pattern;
+            const uint32_t old = other.subscribers[at].pattern;
             if (taken[old] == NONE) taken[old] = take_pattern(other, old);
             if (taken[old] == NONE)
                 throw std::runtime_error("the matcher holds a pattern that is damaged");
@@ -146,34 +139,34 @@ public:
 
     // --- questions ----------------------------------------------------------------------------
 
-    std::uint64_t version() const { return version_; }
-    std::uint64_t test_version(std::uint32_t test) const { return test_versions_[test]; }
-    std::uint64_t group_version(std::uint32_t group) const { return group_versions_[group]; }
-    std::uint64_t root_version() const { return root_version_; }
-    std::uint32_t living() const { return living_; }
-    std::uint32_t dead_patterns() const { return dead_patterns_; }
+    uint64_t version() const { return version_; }
+    uint64_t test_version(uint32_t test) const { return test_versions_[test]; }
+    uint64_t group_version(uint32_t group) const { return group_versions_[group]; }
+    uint64_t root_version() const { return root_version_; }
+    uint32_t living() const { return living_; }
+    uint32_t dead_patterns() const { return dead_patterns_; }
 
-    const PatternEntry& pattern(std::uint32_t number) const { return patterns_[number]; }
-    std::uint32_t pattern_count() const { return patterns_.count(); }
-    const Extra& extra(std::uint32_t number) const { return extras_[number]; }
-    const Probe& probe(std::uint32_t number) const { return probes_[number]; }
-    std::uint32_t probe_count() const { return probes_.count(); }
-    const Link& link(std::uint32_t number) const { return links_[number]; }
-    const Trigger& trigger(std::uint32_t number) const { return triggers_[number]; }
-    const Unit& unit(std::uint32_t number) const { return units_[number]; }
+    const PatternEntry& pattern(uint32_t number) const { return patterns_[number]; }
+    uint32_t pattern_count() const { return patterns_.count(); }
+    const Extra& extra(uint32_t number) const { return extras_[number]; }
+    const Probe& probe(uint32_t number) const { return probes_[number]; }
+    uint32_t probe_count() const { return probes_.count(); }
+    const Link& link(uint32_t number) const { return links_[number]; }
+    const Trigger& trigger(uint32_t number) const { return triggers_[number]; }
+    const Unit& unit(uint32_t number) const { return units_[number]; }
     const Branch* branches(const Unit& unit) const { return branches_.data() + unit.begin; }
-    const Segment& segment(std::uint32_t number) const { return segments_[number]; }
-    std::uint32_t watch_at(std::uint32_t node) const { return extras_[trie[node].extra].watch; }
-    std::uint32_t watch_count() const { return watch_count_; }
+    const Segment& segment(uint32_t number) const { return segments_[number]; }
+    uint32_t watch_at(uint32_t node) const { return extras_[trie[node].extra].watch; }
+    uint32_t watch_count() const { return watch_count_; }
 
     std::string_view predicate_of(const Probe& probe) const {
         return {texts_.data() + probe.predicate_begin, probe.predicate_length};
     }
-    std::string_view program_of(std::uint32_t pattern) const {
+    std::string_view program_of(uint32_t pattern) const {
         const Compound& compound = compounds_[patterns_[pattern].compound];
         return {texts_.data() + compound.program_begin, compound.program_length};
     }
-    std::string spelling(std::uint32_t pattern) const {
+    std::string spelling(uint32_t pattern) const {
         const PatternEntry& entry = patterns_[pattern];
         if (entry.node != NONE) return trie.spelling(entry.node, tests);
         return std::string(text_of(entry.compound));
@@ -183,8 +176,8 @@ public:
     bool needs_text() const { return values.group_count() != 0 || has_text_tests_; }
     bool needs_elements() const { return watch_count_ != 0; }
 
-    std::size_t byte_size() const {
-        std::size_t size = sizeof(Index) + test_versions_.capacity() * sizeof(std::uint64_t);
+    size_t byte_size() const {
+        size_t size = sizeof(Index) + test_versions_.capacity() * sizeof(uint64_t);
         const_cast<Index*>(this)->each_array([&](auto& array) { size += array.byte_size(); });
         return size;
     }
@@ -213,24 +206,24 @@ public:
 
     // After the arrays were read from a file: whether every number in them leads somewhere, and no
     // list leads back to itself.  Sets what is not in the arrays.  See `soundness.hpp`.
-    bool settle(std::uint64_t version);
+    bool settle(uint64_t version);
 
     const HashSecret secret;
-    const std::uint64_t generation;  // no two indexes of an engine have the same
+    const uint64_t generation;  // no two indexes of an engine have the same
     Tests tests;
     Trie trie;
     ValueIndex values;
     Subscribers subscribers;
 
 private:
-    std::string_view text_of(std::uint32_t compound) const {
+    std::string_view text_of(uint32_t compound) const {
         return {texts_.data() + compounds_[compound].text_begin, compounds_[compound].text_length};
     }
 
     // --- the trie -----------------------------------------------------------------------------
 
     // A node has changed: whoever cached paths that end with a name like its own must look again.
-    void touch(std::uint32_t node) {
+    void touch(uint32_t node) {
         if (node == 0) {
             root_version_ = version_ + 1;
         } else {
@@ -245,16 +238,16 @@ private:
         return any && steps.at_end();
     }
 
-    std::uint32_t intern_node(std::string_view path) {
+    uint32_t intern_node(std::string_view path) {
         if (!is_path(path)) return NONE;
-        std::uint32_t node = 0;
+        uint32_t node = 0;
         for (PathText step(path); step.next();) {
-            const std::uint32_t test = tests.intern(step.kind, step.form, step.word, secret);
+            const uint32_t test = tests.intern(step.kind, step.form, step.word, secret);
             if (step.kind == Kind::text) has_text_tests_ = true;
             test_versions_.resize(tests.count());
-            std::uint32_t below = trie.find(node, step.descendant, test, secret);
+            uint32_t below = trie.find(node, step.descendant, test, secret);
             if (below == NONE) {
-                const std::uint32_t edges = trie[node].edges;
+                const uint32_t edges = trie[node].edges;
                 below = trie.add(node, step.descendant, test, tests, secret);
                 if (trie[node].edges != edges) touch(node);
                 touch(below);
@@ -264,32 +257,31 @@ private:
         return node;
     }
 
-    void accept_at(std::uint32_t node, std::uint32_t pattern) {
+    void accept_at(uint32_t node, uint32_t pattern) {
         trie.edit(node).accept = links_.add({pattern, trie[node].accept});
         touch(node);
     }
 
-    Extra& extra_of(std::uint32_t node) {
+    Extra& extra_of(uint32_t node) {
         if (trie[node].extra == NONE) trie.edit(node).extra = extras_.add({NONE, NONE, NONE});
         return extras_.edit(trie[node].extra);
     }
 
     // --- probes and units ---------------------------------------------------------------------
 
-    std::uint64_t probe_hash(std::uint32_t node, std::string_view predicate) const {
+    uint64_t probe_hash(uint32_t node, std::string_view predicate) const {
         return hash_of(hash_of(predicate, secret), node, secret);
     }
 
-    std::uint32_t intern_probe(std::uint32_t node, std::string_view predicate) {
-        const std::uint64_t hash = probe_hash(node, predicate);
-        const std::uint32_t known = probe_slots_.find(hash, [&](std::uint32_t number) {
+    uint32_t intern_probe(uint32_t node, std::string_view predicate) {
+        const uint64_t hash = probe_hash(node, predicate);
+        const uint32_t known = probe_slots_.find(hash, [&](uint32_t number) {
             return probes_[number].node == node && predicate_of(probes_[number]) == predicate;
         });
         if (known != NONE) return known;
-        const std::uint64_t begin = texts_.append(predicate.data(), predicate.size());
-        const std::uint32_t probe =
-            probes_.add({begin, static_cast<std::uint32_t>(predicate.size()), node, NONE, NONE, 0});
-        probe_slots_.add(hash, probe, [&](std::uint32_t other) {
+        const uint64_t begin = texts_.append(predicate.data(), predicate.size());
+        const uint32_t probe = probes_.add({begin, count_of(predicate), node, NONE, NONE, 0});
+        probe_slots_.add(hash, probe, [&](uint32_t other) {
             return probe_hash(probes_[other].node, predicate_of(probes_[other]));
         });
         Extra& extra = extra_of(node);
@@ -310,8 +302,8 @@ private:
     }
 
     static bool is_plan(const UnitPlan& plan) {
-        const std::size_t count = plan.branches.size();
-        for (std::size_t at = 0; at < count; ++at) {
+        const size_t count = plan.branches.size();
+        for (size_t at = 0; at < count; ++at) {
             const BranchPlan& branch = plan.branches[at];
             const bool last = at + 1 == count;
             if (!is_path(branch.path) || !is_predicate(branch.predicate)) return false;
@@ -321,12 +313,12 @@ private:
         return count != 0;
     }
 
-    void add_unit(std::uint32_t pattern, const UnitPlan& plan) {
+    void add_unit(uint32_t pattern, const UnitPlan& plan) {
         std::vector<Branch> branches;
-        std::vector<std::uint32_t> probes;
+        std::vector<uint32_t> probes;
         for (const BranchPlan& branch : plan.branches) {
-            const std::uint32_t node = intern_node(branch.path);
-            std::uint32_t probe = NONE;
+            const uint32_t node = intern_node(branch.path);
+            uint32_t probe = NONE;
             if (branch.is_probe && plan.branches.size() == 1 && !plan.needs_check &&
                 branch.predicate.empty()) {
                 accept_at(node, pattern);  // an alternative that is one path
@@ -343,10 +335,9 @@ private:
                 branch.segment = intern_segment(branch.node, branches[branch.above].node);
             }
         }
-        const std::uint32_t begin =
-            static_cast<std::uint32_t>(branches_.append(branches.data(), branches.size()));
-        const std::uint32_t unit = units_.add(
-            {pattern, begin, static_cast<std::uint32_t>(branches.size()), plan.needs_check});
+        const uint32_t begin =
+            static_cast<uint32_t>(branches_.append(branches.data(), branches.size()));
+        const uint32_t unit = units_.add({pattern, begin, count_of(branches), plan.needs_check});
         if (probes.empty()) return;
         if (probes.size() == 1 && !plan.needs_check) {
             Probe& probe = probes_.edit(probes[0]);
@@ -354,14 +345,13 @@ private:
             return touch_probe(probe);
         }
         if (plan.branches.size() > 1 && !plan.needs_check) {
-            for (const std::uint32_t probe : probes) {
+            for (const uint32_t probe : probes) {
                 if (probes_[probe].joined == 0) touch_probe(probes_[probe]);
                 probes_.edit(probe).joined = 1;
             }
         }
-        std::sort(probes.begin(), probes.end(), [&](std::uint32_t one, std::uint32_t other) {
-            return rarity(one) > rarity(other);
-        });
+        std::sort(probes.begin(), probes.end(),
+                  [&](uint32_t one, uint32_t other) { return rarity(one) > rarity(other); });
         Probe& probe = probes_.edit(probes[0]);
         probe.triggers =
             triggers_.add({unit, probes.size() > 1 ? probes[1] : NONE, probe.triggers});
@@ -370,38 +360,38 @@ private:
 
     // What a probe leads to has changed; paths keep copies of that, but for those in large groups.
     void touch_probe(const Probe& probe) {
-        const std::uint32_t group = extras_[trie[probe.node].extra].group;
+        const uint32_t group = extras_[trie[probe.node].extra].group;
         if (probe.predicate_length == 0 || values.group(group).is_small()) touch(probe.node);
         if (probe.predicate_length != 0) touch_group(group);
     }
 
-    void touch_group(std::uint32_t group) {
+    void touch_group(uint32_t group) {
         group_versions_.resize(values.group_count());
         group_versions_[group] = version_ + 1;
     }
 
-    std::uint32_t intern_segment(std::uint32_t from, std::uint32_t to) {
-        const std::uint64_t hash = hash_of(from, to, secret);
-        const std::uint32_t known = segment_slots_.find(hash, [&](std::uint32_t number) {
+    uint32_t intern_segment(uint32_t from, uint32_t to) {
+        const uint64_t hash = hash_of(from, to, secret);
+        const uint32_t known = segment_slots_.find(hash, [&](uint32_t number) {
             return segments_[number].from == from && segments_[number].to == to;
         });
         if (known != NONE) return known;
-        std::uint32_t length = 0;
-        for (std::uint32_t node = from; node != to && length != NONE; node = trie[node].parent) {
+        uint32_t length = 0;
+        for (uint32_t node = from; node != to && length != NONE; node = trie[node].parent) {
             length = trie.is_descendant(node) ? NONE : length + 1;
         }
-        const std::uint32_t segment = segments_.add({from, to, length});
-        segment_slots_.add(hash, segment, [&](std::uint32_t other) {
+        const uint32_t segment = segments_.add({from, to, length});
+        segment_slots_.add(hash, segment, [&](uint32_t other) {
             return hash_of(segments_[other].from, segments_[other].to, secret);
         });
         return segment;
     }
 
     // A guess at how seldom a probe holds: equalities first, then long paths of names.
-    std::uint32_t rarity(std::uint32_t number) const {
+    uint32_t rarity(uint32_t number) const {
         const Probe& probe = probes_[number];
-        std::uint32_t score = 0;
-        for (std::uint32_t node = probe.node; node != 0; node = trie[node].parent) {
+        uint32_t score = 0;
+        for (uint32_t node = probe.node; node != 0; node = trie[node].parent) {
             score += tests[trie[node].test].form == Form::any ? 1
                      : trie.is_descendant(node)               ? 2
                                                               : 4;
@@ -413,15 +403,15 @@ private:
         return score;
     }
 
-    std::uint32_t take_pattern(const Index& other, std::uint32_t pattern) {
+    uint32_t take_pattern(const Index& other, uint32_t pattern) {
         const PatternEntry& entry = other.patterns_[pattern];
         if (entry.node != NONE) return intern_path(other.spelling(pattern));
         const Compound& compound = other.compounds_[entry.compound];
         std::vector<UnitPlan> plans;
-        for (std::uint32_t at = 0; at < compound.units_count; ++at) {
+        for (uint32_t at = 0; at < compound.units_count; ++at) {
             const Unit& unit = other.units_[compound.units_begin + at];
             UnitPlan plan{unit.needs_check != 0, {}};
-            for (std::uint32_t number = 0; number < unit.count; ++number) {
+            for (uint32_t number = 0; number < unit.count; ++number) {
                 const Branch& branch = other.branches(unit)[number];
                 const bool alone = unit.count == 1;
                 const bool is_probe = branch.probe != NONE || alone;
@@ -450,13 +440,13 @@ private:
     Slots compound_slots_;
     Slots probe_slots_;
 
-    std::vector<std::uint64_t> test_versions_;
-    std::vector<std::uint64_t> group_versions_;
-    std::uint64_t root_version_ = 0;
-    std::uint64_t version_ = 0;
-    std::uint32_t living_ = 0;
-    std::uint32_t dead_patterns_ = 0;
-    std::uint32_t watch_count_ = 0;
+    std::vector<uint64_t> test_versions_;
+    std::vector<uint64_t> group_versions_;
+    uint64_t root_version_ = 0;
+    uint64_t version_ = 0;
+    uint32_t living_ = 0;
+    uint32_t dead_patterns_ = 0;
+    uint32_t watch_count_ = 0;
     bool has_text_tests_ = false;
 };
 

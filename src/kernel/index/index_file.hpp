@@ -7,10 +7,7 @@
 // that every number in the arrays is checked to lead somewhere before it is trusted.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
-#include <string>
-#include <vector>
 
 #include "base/operators.hpp"
 #include "index/soundness.hpp"
@@ -20,24 +17,24 @@ namespace twigcast::index {
 using namespace base;
 
 // To be raised with every change of what the arrays mean.  The codes of operators are part of it.
-constexpr std::uint32_t FORMAT = 2;
-constexpr std::uint32_t INDEX_FILE_VERSION = FORMAT << 24 | (OPERATORS_CHECKSUM & 0xFFFFFF);
+constexpr uint32_t FORMAT = 2;
+constexpr uint32_t INDEX_FILE_VERSION = FORMAT << 24 | (OPERATORS_CHECKSUM & 0xFFFFFF);
 
 struct FileHeader {
     char magic[8];
-    std::uint32_t version;
-    std::uint32_t byte_order;
-    std::uint64_t layout;  // the sizes of all elements, mixed
-    std::uint64_t size;    // of the file
+    uint32_t version;
+    uint32_t byte_order;
+    uint64_t layout;  // the sizes of all elements, mixed
+    uint64_t size;    // of the file
     HashSecret secret;
-    std::uint64_t updates;
-    std::uint64_t checksum;
+    uint64_t updates;
+    uint64_t checksum;
 };
 static_assert(sizeof(FileHeader) == 64);
 
 struct Section {
     const char* data;
-    std::uint64_t size;
+    uint64_t size;
 };
 
 enum class FileTrouble : int { none, not_ours, other_version, other_machine, truncated, damaged };
@@ -45,7 +42,7 @@ enum class FileTrouble : int { none, not_ours, other_version, other_machine, tru
 // Of bytes that come in pieces, however they are cut.
 class Checksum {
 public:
-    void add(const char* data, std::size_t size) {
+    void add(const char* data, size_t size) {
         while (size > 0 && (waiting_ != 0 || size < sizeof block_)) {
             block_[waiting_++] = *data++;
             --size;
@@ -58,18 +55,18 @@ public:
     }
 
     // The whole must have been a number of full blocks, which a file is.
-    std::uint64_t value() const {
-        std::uint64_t value = waiting_;
-        for (const std::uint64_t lane : lanes_) value = (value ^ lane) * FACTOR + (value >> 29);
+    uint64_t value() const {
+        uint64_t value = waiting_;
+        for (const uint64_t lane : lanes_) value = (value ^ lane) * FACTOR + (value >> 29);
         return value;
     }
 
 private:
-    static constexpr std::uint64_t FACTOR = 0x9E3779B97F4A7C15;
+    static constexpr uint64_t FACTOR = 0x9E3779B97F4A7C15;
 
     // Each word enters by a bijection, so no single change of one goes unseen.
     void enter(const char* block) {
-        std::uint64_t words[4];
+        uint64_t words[4];
         std::memcpy(words, block, sizeof words);
         for (int lane = 0; lane < 4; ++lane) {
             lanes_[lane] = (lanes_[lane] ^ words[lane]) * FACTOR;
@@ -77,9 +74,9 @@ private:
         }
     }
 
-    std::uint64_t lanes_[4] = {1, 2, 3, 4};
+    uint64_t lanes_[4] = {1, 2, 3, 4};
     char block_[32] = {};
-    std::size_t waiting_ = 0;
+    size_t waiting_ = 0;
 };
 
 class IndexFile {
@@ -93,7 +90,7 @@ public:
             arrays.push_back(
                 {reinterpret_cast<const char*>(array.data()), array.size() * sizeof(Element)});
         });
-        std::uint64_t at = aligned(sizeof(FileHeader) + arrays.size() * sizeof(std::uint64_t) * 2);
+        uint64_t at = aligned(sizeof(FileHeader) + arrays.size() * sizeof(uint64_t) * 2);
         for (const Section& array : arrays) {
             put(at);
             put(array.size);
@@ -112,7 +109,7 @@ public:
         pieces.push_back({table_.data(), table_.size()});
         for (const Section& array : arrays) {
             if (array.size != 0) pieces.push_back(array);
-            const std::uint64_t gap = aligned(array.size) - array.size;
+            const uint64_t gap = aligned(array.size) - array.size;
             if (gap != 0) pieces.push_back({GAP, gap});
         }
         Checksum sum;
@@ -123,7 +120,7 @@ public:
     std::vector<Section> pieces;
 
     // Look at the index that lies at `data`, which must stay there as long as the index.
-    static FileTrouble open(const char* data, std::size_t size, Index& index) {
+    static FileTrouble open(const char* data, size_t size, Index& index) {
         FileHeader header;
         if (size < sizeof header)
             return is_start_of_magic(data, size) ? FileTrouble::truncated : FileTrouble::not_ours;
@@ -136,11 +133,11 @@ public:
         if (size < header.size) return FileTrouble::truncated;
         if (size != header.size || sum_of(header, data) != header.checksum)
             return FileTrouble::damaged;
-        std::size_t entry = sizeof header;
+        size_t entry = sizeof header;
         bool good = true;
         index.each_array([&](auto& array) {
             using Element = typename std::remove_reference_t<decltype(array)>::Element;
-            std::uint64_t range[2] = {0, 0};
+            uint64_t range[2] = {0, 0};
             if (entry <= size && size - entry >= sizeof range)
                 std::memcpy(range, data + entry, sizeof range);
             entry += sizeof range;
@@ -154,7 +151,7 @@ public:
         return good && index.settle(header.updates) ? FileTrouble::none : FileTrouble::damaged;
     }
 
-    static HashSecret secret_of(const char* data, std::size_t size) {
+    static HashSecret secret_of(const char* data, size_t size) {
         FileHeader header{};
         if (size >= sizeof header) std::memcpy(&header, data, sizeof header);
         return header.secret;
@@ -162,20 +159,18 @@ public:
 
 private:
     static constexpr char MAGIC[] = "TWIGCAST";
-    static constexpr std::uint32_t BYTE_ORDER_MARK = 0x01020304;
-    static constexpr std::uint64_t ALIGNMENT = 64;
+    static constexpr uint32_t BYTE_ORDER_MARK = 0x01020304;
+    static constexpr uint64_t ALIGNMENT = 64;
     static constexpr char GAP[ALIGNMENT] = {};
 
-    static std::uint64_t aligned(std::uint64_t at) {
-        return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    static uint64_t aligned(uint64_t at) { return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+    static bool is_start_of_magic(const char* data, size_t size) {
+        return size > 0 && std::memcmp(data, MAGIC, std::min<size_t>(size, 8)) == 0;
     }
 
-    static bool is_start_of_magic(const char* data, std::size_t size) {
-        return size > 0 && std::memcmp(data, MAGIC, std::min<std::size_t>(size, 8)) == 0;
-    }
-
-    static std::uint64_t layout_of(Index& index) {
-        std::uint64_t layout = sizeof(void*);
+    static uint64_t layout_of(Index& index) {
+        uint64_t layout = sizeof(void*);
         index.each_array([&](auto& array) {
             using Element = typename std::remove_reference_t<decltype(array)>::Element;
             layout = mix(layout ^ sizeof(Element), 0x9E3779B97F4A7C15);
@@ -183,7 +178,7 @@ private:
         return layout;
     }
 
-    static std::uint64_t sum_of(FileHeader header, const char* data) {
+    static uint64_t sum_of(FileHeader header, const char* data) {
         header.checksum = 0;
         Checksum sum;
         sum.add(reinterpret_cast<const char*>(&header), sizeof header);
@@ -191,7 +186,7 @@ private:
         return sum.value();
     }
 
-    void put(std::uint64_t number) {
+    void put(uint64_t number) {
         table_.append(reinterpret_cast<const char*>(&number), sizeof number);
     }
 

@@ -4,17 +4,17 @@
 // intervals around a number are visited in time proportional to their count times a logarithm.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <limits>
+
+#include "base/common.hpp"
 
 namespace twigcast::index {
 
 // Set `most` of all intervals.
 template <class Interval>
-double set_most(Interval* all, std::size_t begin, std::size_t end) {
+double set_most(Interval* all, size_t begin, size_t end) {
     if (begin == end) return -std::numeric_limits<double>::infinity();
-    const std::size_t middle = begin + (end - begin) / 2;
+    const size_t middle = begin + (end - begin) / 2;
     const double below = set_most(all, begin, middle);
     const double above = set_most(all, middle + 1, end);
     return all[middle].most = std::max({all[middle].high, below, above});
@@ -22,10 +22,10 @@ double set_most(Interval* all, std::size_t begin, std::size_t end) {
 
 // Visit the intervals that hold the number.
 template <class Interval, class Visit>
-void search_intervals(const Interval* all, std::size_t begin, std::size_t end, double sought,
+void search_intervals(const Interval* all, size_t begin, size_t end, double sought,
                       const Visit& visit) {
     while (begin < end) {
-        const std::size_t middle = begin + (end - begin) / 2;
+        const size_t middle = begin + (end - begin) / 2;
         const Interval& interval = all[middle];
         if (interval.most < sought) return;
         search_intervals(all, begin, middle, sought, visit);

@@ -6,10 +6,6 @@
 // that no subscription mentions passes `*` only, and all such names are one.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "base/common.hpp"
 #include "base/flat_array.hpp"
 #include "base/hash.hpp"
@@ -19,16 +15,16 @@ namespace twigcast::index {
 
 using namespace base;
 
-constexpr std::uint32_t ANY_ELEMENT = 0;
-constexpr std::uint32_t ANY_ATTRIBUTE = 1;
-constexpr std::uint32_t ANY_TEXT = 2;
+constexpr uint32_t ANY_ELEMENT = 0;
+constexpr uint32_t ANY_ATTRIBUTE = 1;
+constexpr uint32_t ANY_TEXT = 2;
 
-enum class Form : std::uint32_t { any, name, local, space };
+enum class Form : uint32_t { any, name, local, space };
 
 struct Test {
     Kind kind;
     Form form;
-    std::uint32_t word;  // in Tests' words; NONE for `any`
+    uint32_t word;  // in Tests' words; NONE for `any`
 };
 
 class Tests {
@@ -40,32 +36,32 @@ public:
         partial_.add(0);
     }
 
-    const Test& operator[](std::uint32_t test) const { return tests_[test]; }
-    std::uint32_t count() const { return tests_.count(); }
+    const Test& operator[](uint32_t test) const { return tests_[test]; }
+    uint32_t count() const { return tests_.count(); }
     bool has_partial(Kind kind) const { return (partial_[0] & bit(kind)) != 0; }
 
     // The word of a name as expat spells it, or NONE.
-    std::uint32_t find_word(std::string_view text, const HashSecret& secret) const {
+    uint32_t find_word(std::string_view text, const HashSecret& secret) const {
         return slots_.find(hash_of(text, secret),
-                           [&](std::uint32_t word) { return text_of(word) == text; });
+                           [&](uint32_t word) { return text_of(word) == text; });
     }
-    std::uint32_t word_count() const { return words_.count(); }
+    uint32_t word_count() const { return words_.count(); }
 
     // The test of that kind and form on a word, or NONE.
-    std::uint32_t on_word(std::uint32_t word, Kind kind, Form form) const {
+    uint32_t on_word(uint32_t word, Kind kind, Form form) const {
         return word == NONE ? NONE : words_[word].tests[slot_of(kind, form)];
     }
 
-    std::uint32_t intern(Kind kind, Form form, std::string_view text, const HashSecret& secret) {
+    uint32_t intern(Kind kind, Form form, std::string_view text, const HashSecret& secret) {
         if (form == Form::any) {
             return kind == Kind::element     ? ANY_ELEMENT
                    : kind == Kind::attribute ? ANY_ATTRIBUTE
                                              : ANY_TEXT;
         }
-        const std::uint32_t word = intern_word(text, secret);
-        const std::uint32_t known = words_[word].tests[slot_of(kind, form)];
+        const uint32_t word = intern_word(text, secret);
+        const uint32_t known = words_[word].tests[slot_of(kind, form)];
         if (known != NONE) return known;
-        const std::uint32_t test = tests_.add({kind, form, word});
+        const uint32_t test = tests_.add({kind, form, word});
         words_.edit(word).tests[slot_of(kind, form)] = test;
         if (form != Form::name) partial_.edit(0) |= bit(kind);
         return test;
@@ -77,7 +73,7 @@ public:
     }
 
     // The canonical spelling, as in `twigcast.language`.
-    std::string spelling(std::uint32_t number) const {
+    std::string spelling(uint32_t number) const {
         const Test& test = tests_[number];
         if (test.kind == Kind::text) return "text()";
         const std::string mark = test.kind == Kind::attribute ? "@" : "";
@@ -85,7 +81,7 @@ public:
         const std::string_view text = text_of(test.word);
         if (test.form == Form::local) return mark + "*:" + std::string(text);
         if (test.form == Form::space) return mark + "Q{" + std::string(text) + "}*";
-        const std::size_t separator = text.find(NAMESPACE_SEPARATOR);
+        const size_t separator = text.find(NAMESPACE_SEPARATOR);
         if (separator == std::string_view::npos) return mark + std::string(text);
         return mark + "Q{" + std::string(text.substr(0, separator)) + "}" +
                std::string(text.substr(separator + 1));
@@ -102,11 +98,11 @@ public:
 
     bool is_sound() {
         if (tests_.size() < 3 || partial_.size() != 1) return false;
-        for (std::size_t at = 0; at < words_.size(); ++at) {
+        for (size_t at = 0; at < words_.size(); ++at) {
             const Word& word = words_[at];
             if (word.begin > bytes_.size() || word.length > bytes_.size() - word.begin)
                 return false;
-            for (std::size_t slot = 0; slot < 6; ++slot) {
+            for (size_t slot = 0; slot < 6; ++slot) {
                 if (word.tests[slot] == NONE) continue;
                 if (word.tests[slot] >= tests_.size()) return false;
                 const Test& test = tests_[word.tests[slot]];
@@ -115,10 +111,9 @@ public:
                 if (slot_of(test.kind, test.form) != slot) return false;
             }
         }
-        for (std::size_t at = 0; at < tests_.size(); ++at) {
+        for (size_t at = 0; at < tests_.size(); ++at) {
             const Test& test = tests_[at];
-            if (static_cast<std::uint32_t>(test.kind) > 3 ||
-                static_cast<std::uint32_t>(test.form) > 3) {
+            if (static_cast<uint32_t>(test.kind) > 3 || static_cast<uint32_t>(test.form) > 3) {
                 return false;
             }
             if ((test.form == Form::any) != (at < 3)) return false;
@@ -134,10 +129,10 @@ public:
     // Of sound arrays, whether the hash table leads to each word and each test.  Else one would be
     // added again, and a name would lead sometimes to the one and sometimes to the other.
     bool are_reachable(const HashSecret& secret) const {
-        for (std::uint32_t word = 0; word < words_.count(); ++word) {
+        for (uint32_t word = 0; word < words_.count(); ++word) {
             if (find_word(text_of(word), secret) != word) return false;
         }
-        for (std::uint32_t at = 3; at < tests_.count(); ++at) {
+        for (uint32_t at = 3; at < tests_.count(); ++at) {
             const Test& test = tests_[at];
             if (on_word(test.word, test.kind, test.form) != at) return false;
         }
@@ -146,37 +141,35 @@ public:
 
 private:
     struct Word {
-        std::uint64_t begin;
-        std::uint32_t length;
-        std::uint32_t tests[6];  // by kind and form
+        uint64_t begin;
+        uint32_t length;
+        uint32_t tests[6];  // by kind and form
     };
 
-    static std::size_t slot_of(Kind kind, Form form) {
-        return (kind == Kind::attribute ? 3 : 0) + static_cast<std::size_t>(form) - 1;
+    static size_t slot_of(Kind kind, Form form) {
+        return (kind == Kind::attribute ? 3 : 0) + static_cast<size_t>(form) - 1;
     }
-    static std::uint32_t bit(Kind kind) {
-        return std::uint32_t{1} << static_cast<std::uint32_t>(kind);
-    }
+    static uint32_t bit(Kind kind) { return uint32_t{1} << static_cast<uint32_t>(kind); }
 
-    std::string_view text_of(std::uint32_t word) const {
+    std::string_view text_of(uint32_t word) const {
         return {bytes_.data() + words_[word].begin, words_[word].length};
     }
 
-    std::uint32_t intern_word(std::string_view text, const HashSecret& secret) {
-        const std::uint32_t known = find_word(text, secret);
+    uint32_t intern_word(std::string_view text, const HashSecret& secret) {
+        const uint32_t known = find_word(text, secret);
         if (known != NONE) return known;
-        const std::uint64_t begin = bytes_.append(text.data(), text.size());
-        const std::uint32_t word = words_.add(
-            {begin, static_cast<std::uint32_t>(text.size()), {NONE, NONE, NONE, NONE, NONE, NONE}});
+        const uint64_t begin = bytes_.append(text.data(), text.size());
+        const uint32_t word =
+            words_.add({begin, count_of(text), {NONE, NONE, NONE, NONE, NONE, NONE}});
         slots_.add(hash_of(text, secret), word,
-                   [&](std::uint32_t other) { return hash_of(text_of(other), secret); });
+                   [&](uint32_t other) { return hash_of(text_of(other), secret); });
         return word;
     }
 
     FlatArray<Test> tests_;
     FlatArray<Word> words_;
     FlatArray<char> bytes_;
-    FlatArray<std::uint32_t> partial_;  // one: the kinds that have tests of a part of the name
+    FlatArray<uint32_t> partial_;  // one: the kinds that have tests of a part of the name
     Slots slots_;
 };
 

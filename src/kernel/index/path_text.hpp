@@ -1,10 +1,6 @@
 // The canonical text of a path, read step by step: `/a//Q{urn:p}b/@*`.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-
 #include "base/common.hpp"
 #include "index/node_tests.hpp"
 
@@ -29,7 +25,7 @@ public:
             return true;
         }
         if (rest_.substr(0, 2) == "Q{") {
-            const std::size_t end = rest_.find('}');
+            const size_t end = rest_.find('}');
             if (end == std::string_view::npos) return false;
             word = rest_.substr(2, end - 2);
             rest_.remove_prefix(end + 1);

@@ -8,10 +8,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string_view>
 
 #include "base/comparison.hpp"
 #include "base/hash.hpp"
@@ -32,7 +30,7 @@ public:
         return number_;
     }
 
-    std::uint64_t hash(const HashSecret& secret) {
+    uint64_t hash(const HashSecret& secret) {
         if (!hashed_) hash_ = hash_of(text, secret);
         hashed_ = true;
         return hash_;
@@ -43,7 +41,7 @@ public:
 private:
     bool counted_ = false, hashed_ = false;
     double number_ = 0;
-    std::uint64_t hash_ = 0;
+    uint64_t hash_ = 0;
 };
 
 struct ComparisonView {
@@ -71,7 +69,7 @@ public:
         view.comparison = static_cast<Comparison>(rest_[0]);
         rest_.remove_prefix(1);
         if (view.is_numeric()) return take(&view.number, sizeof view.number);
-        std::uint32_t length;
+        uint32_t length;
         if (!take(&length, sizeof length) || length > rest_.size()) return false;
         view.text = rest_.substr(0, length);
         rest_.remove_prefix(length);
@@ -81,7 +79,7 @@ public:
     bool at_end() const { return rest_.empty(); }
 
 private:
-    bool take(void* target, std::size_t size) {
+    bool take(void* target, size_t size) {
         if (rest_.size() < size) return false;
         std::memcpy(target, rest_.data(), size);
         rest_.remove_prefix(size);

@@ -2,12 +2,6 @@
 // to something that is there, and every list leads to older entries, so that none goes in circles.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "index/index.hpp"
 
 namespace twigcast::index {
@@ -18,14 +12,14 @@ using namespace base;
 inline bool is_utf_8(std::string_view bytes) {
     while (!bytes.empty()) {
         // Nearly all is ASCII.
-        while (bytes.size() >= 8 && (load<std::uint64_t>(bytes.data()) & 0x8080808080808080) == 0) {
+        while (bytes.size() >= 8 && (load<uint64_t>(bytes.data()) & 0x8080808080808080) == 0) {
             bytes.remove_prefix(8);
         }
         if (bytes.empty()) break;
         const unsigned char first = static_cast<unsigned char>(bytes[0]);
-        const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+        const size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
         if ((first >= 0x80 && first < 0xC2) || first > 0xF4 || bytes.size() < length) return false;
-        for (std::size_t at = 1; at < length; ++at) {
+        for (size_t at = 1; at < length; ++at) {
             if ((static_cast<unsigned char>(bytes[at]) & 0xC0) != 0x80) return false;
         }
         // None is written longer than it need be, and none is above U+10FFFF.
@@ -40,7 +34,7 @@ inline bool is_utf_8(std::string_view bytes) {
 }
 
 // Whether a test, spelled and read again, is the same: indexes are rebuilt from spellings.
-inline bool is_spelled(const Tests& tests, std::uint32_t number) {
+inline bool is_spelled(const Tests& tests, uint32_t number) {
     const Test& test = tests[number];
     const std::string path = "/" + tests.spelling(number);
     PathText step(path);
@@ -53,34 +47,34 @@ inline bool is_spelled(const Tests& tests, std::uint32_t number) {
 // paths with the same beginning would lead through different nodes.  In blocks, so that memory is
 // fetched before it is used.
 inline bool are_reachable(const Trie& trie, const HashSecret& secret) {
-    constexpr std::uint32_t BLOCK = 16;
+    constexpr uint32_t BLOCK = 16;
     Trie::Sought sought[BLOCK];
     if (trie[0].parent != NONE) return false;  // the root is below no node
-    for (std::uint32_t begin = 1; begin < trie.count(); begin += BLOCK) {
-        const std::uint32_t size = std::min(BLOCK, trie.count() - begin);
-        for (std::uint32_t at = 0; at < size; ++at) {
+    for (uint32_t begin = 1; begin < trie.count(); begin += BLOCK) {
+        const uint32_t size = std::min(BLOCK, trie.count() - begin);
+        for (uint32_t at = 0; at < size; ++at) {
             const TrieNode& node = trie[begin + at];
             trie.seek(node.parent, trie.is_descendant(begin + at), node.test, secret, sought[at]);
         }
-        for (std::uint32_t at = 0; at < size; ++at) {
+        for (uint32_t at = 0; at < size; ++at) {
             if (trie.find(sought[at]) != begin + at) return false;
         }
     }
     return true;
 }
 
-inline bool Index::settle(std::uint64_t version) {
-    const auto is_list = [](const auto& links, std::size_t values) {
-        for (std::uint32_t at = 0; at < links.count(); ++at) {
+inline bool Index::settle(uint64_t version) {
+    const auto is_list = [](const auto& links, size_t values) {
+        for (uint32_t at = 0; at < links.count(); ++at) {
             if (links[at].next != NONE && links[at].next >= at) return false;
             if (links[at].value >= values) return false;
         }
         return true;
     };
-    const auto fits = [](std::uint64_t begin, std::uint64_t length, std::size_t size) {
+    const auto fits = [](uint64_t begin, uint64_t length, size_t size) {
         return begin <= size && length <= size - begin;
     };
-    const auto is_number = [](std::uint32_t number, std::size_t count) {
+    const auto is_number = [](uint32_t number, size_t count) {
         return number == NONE || number < count;
     };
     if (!tests.is_sound() || !trie.is_sound(tests.count(), links_.size(), extras_.size()))
@@ -89,7 +83,7 @@ inline bool Index::settle(std::uint64_t version) {
     if (!subscribers.is_sound(patterns_.count())) return false;
     if (!is_list(links_, patterns_.size())) return false;
     watch_count_ = 0;
-    for (std::uint32_t at = 0; at < extras_.count(); ++at) {
+    for (uint32_t at = 0; at < extras_.count(); ++at) {
         const Extra& extra = extras_[at];
         if (!is_number(extra.probe, probes_.size()) ||
             !is_number(extra.group, values.group_count()) ||
@@ -98,13 +92,13 @@ inline bool Index::settle(std::uint64_t version) {
         }
         if (extra.watch != NONE) watch_count_ = std::max(watch_count_, extra.watch + 1);
     }
-    std::vector<std::uint32_t> living(patterns_.size(), 0);
-    for (std::uint32_t at = 0; at < subscribers.count(); ++at) {
+    std::vector<uint32_t> living(patterns_.size(), 0);
+    for (uint32_t at = 0; at < subscribers.count(); ++at) {
         if (!is_utf_8(subscribers.key_of(at))) return false;
         if (subscribers[at].removed == NEVER_REMOVED) ++living[subscribers[at].pattern];
     }
     living_ = dead_patterns_ = 0;
-    for (std::uint32_t at = 0; at < patterns_.count(); ++at) {
+    for (uint32_t at = 0; at < patterns_.count(); ++at) {
         const PatternEntry& pattern = patterns_[at];
         if (!is_number(pattern.subscribers, subscribers.count()) ||
             !is_number(pattern.node, trie.count()) ||
@@ -116,7 +110,7 @@ inline bool Index::settle(std::uint64_t version) {
         living_ += pattern.living;
         if (pattern.living == 0) ++dead_patterns_;
     }
-    for (std::uint32_t at = 0; at < compounds_.count(); ++at) {
+    for (uint32_t at = 0; at < compounds_.count(); ++at) {
         const Compound& compound = compounds_[at];
         if (!fits(compound.text_begin, compound.text_length, texts_.size()) ||
             !fits(compound.program_begin, compound.program_length, texts_.size()) ||
@@ -125,7 +119,7 @@ inline bool Index::settle(std::uint64_t version) {
             return false;
         }
     }
-    for (std::uint32_t at = 0; at < probes_.count(); ++at) {
+    for (uint32_t at = 0; at < probes_.count(); ++at) {
         const Probe& probe = probes_[at];
         if (!fits(probe.predicate_begin, probe.predicate_length, texts_.size()) ||
             !is_predicate(predicate_of(probe)) || probe.node >= trie.count() ||
@@ -136,20 +130,20 @@ inline bool Index::settle(std::uint64_t version) {
             return false;
         }
     }
-    for (std::uint32_t at = 0; at < triggers_.count(); ++at) {
+    for (uint32_t at = 0; at < triggers_.count(); ++at) {
         const Trigger& trigger = triggers_[at];
         if (trigger.unit >= units_.size() || !is_number(trigger.other, probes_.size()) ||
             (trigger.next != NONE && trigger.next >= at)) {
             return false;
         }
     }
-    for (std::uint32_t at = 0; at < units_.count(); ++at) {
+    for (uint32_t at = 0; at < units_.count(); ++at) {
         const Unit& unit = units_[at];
         if (unit.pattern >= patterns_.size() || patterns_[unit.pattern].compound == NONE ||
             unit.count == 0 || !fits(unit.begin, unit.count, branches_.size())) {
             return false;
         }
-        for (std::uint32_t number = 0; number < unit.count; ++number) {
+        for (uint32_t number = 0; number < unit.count; ++number) {
             const Branch& branch = branches_[unit.begin + number];
             const bool last = number + 1 == unit.count;
             if (branch.node == 0 || branch.node >= trie.count()) return false;
@@ -172,17 +166,17 @@ inline bool Index::settle(std::uint64_t version) {
             }
         }
     }
-    for (std::uint32_t at = 0; at < triggers_.count(); ++at) {
+    for (uint32_t at = 0; at < triggers_.count(); ++at) {
         const Unit& unit = units_[triggers_[at].unit];
         if (unit.count == 1 && branches_[unit.begin].probe == NONE) return false;
     }
-    for (std::uint32_t test = 0; test < tests.count(); ++test) {
+    for (uint32_t test = 0; test < tests.count(); ++test) {
         if (!is_spelled(tests, test)) return false;
     }
-    for (std::uint32_t at = 0; at < segments_.count(); ++at) {
-        std::uint32_t node = segments_[at].from;
+    for (uint32_t at = 0; at < segments_.count(); ++at) {
+        uint32_t node = segments_[at].from;
         if (node >= trie.count()) return false;
-        std::uint32_t length = 0;
+        uint32_t length = 0;
         for (; node > segments_[at].to; node = trie[node].parent) {
             length = length == NONE || trie.is_descendant(node) ? NONE : length + 1;
         }
@@ -194,9 +188,9 @@ inline bool Index::settle(std::uint64_t version) {
         return false;
     if (!tests.are_reachable(secret) || !are_reachable(trie, secret)) return false;
     has_text_tests_ = false;
-    for (std::uint32_t node = 1; node < trie.count(); ++node) {
+    for (uint32_t node = 1; node < trie.count(); ++node) {
         // Nothing lies below a text; spelled, one that is not the last step would be an element.
-        const std::uint32_t parent = trie[node].parent;
+        const uint32_t parent = trie[node].parent;
         if (parent != 0 && trie[parent].test == ANY_TEXT) return false;
         if (trie[node].test == ANY_TEXT) has_text_tests_ = true;
     }

@@ -5,9 +5,6 @@
 // there then.
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "base/common.hpp"
 #include "base/flat_array.hpp"
 #include "base/hash.hpp"
@@ -17,48 +14,46 @@ namespace twigcast::index {
 
 using namespace base;
 
-constexpr std::uint64_t NEVER_REMOVED = 0xFFFFFFFFFFFFFFFF;
+constexpr uint64_t NEVER_REMOVED = 0xFFFFFFFFFFFFFFFF;
 
 struct Subscriber {
-    std::uint64_t key_begin;
-    std::uint64_t added, removed;  // versions of the index
-    std::uint32_t key_length;
-    std::uint32_t pattern;
-    std::uint32_t next;  // an older one of the same pattern, or NONE
+    uint64_t key_begin;
+    uint64_t added, removed;  // versions of the index
+    uint32_t key_length;
+    uint32_t pattern;
+    uint32_t next;  // an older one of the same pattern, or NONE
 
-    bool is_there(std::uint64_t version) const { return added <= version && version < removed; }
+    bool is_there(uint64_t version) const { return added <= version && version < removed; }
 };
 
 class Subscribers {
 public:
-    const Subscriber& operator[](std::uint32_t number) const { return entries_[number]; }
-    std::uint32_t count() const { return entries_.count(); }
-    void prefetch(std::uint32_t number) const { __builtin_prefetch(&entries_[number]); }
+    const Subscriber& operator[](uint32_t number) const { return entries_[number]; }
+    uint32_t count() const { return entries_.count(); }
+    void prefetch(uint32_t number) const { __builtin_prefetch(&entries_[number]); }
 
-    std::string_view key_of(std::uint32_t number) const {
+    std::string_view key_of(uint32_t number) const {
         return {keys_.data() + entries_[number].key_begin, entries_[number].key_length};
     }
 
     // The subscription of that key that is there now, or NONE.
-    std::uint32_t find(std::string_view key, const HashSecret& secret) const {
-        return slots_.find(hash_of(key, secret), [&](std::uint32_t number) {
+    uint32_t find(std::string_view key, const HashSecret& secret) const {
+        return slots_.find(hash_of(key, secret), [&](uint32_t number) {
             return entries_[number].removed == NEVER_REMOVED && key_of(number) == key;
         });
     }
 
-    std::uint32_t add(std::string_view key, std::uint32_t pattern, std::uint32_t next,
-                      std::uint64_t version, const HashSecret& secret) {
-        const std::uint64_t begin = keys_.append(key.data(), key.size());
-        const std::uint32_t number = entries_.add(
-            {begin, version, NEVER_REMOVED, static_cast<std::uint32_t>(key.size()), pattern, next});
+    uint32_t add(std::string_view key, uint32_t pattern, uint32_t next, uint64_t version,
+                 const HashSecret& secret) {
+        const uint64_t begin = keys_.append(key.data(), key.size());
+        const uint32_t number =
+            entries_.add({begin, version, NEVER_REMOVED, count_of(key), pattern, next});
         slots_.add(hash_of(key, secret), number,
-                   [&](std::uint32_t other) { return hash_of(key_of(other), secret); });
+                   [&](uint32_t other) { return hash_of(key_of(other), secret); });
         return number;
     }
 
-    void remove(std::uint32_t number, std::uint64_t version) {
-        entries_.edit(number).removed = version;
-    }
+    void remove(uint32_t number, uint64_t version) { entries_.edit(number).removed = version; }
 
     template <class Visit>
     void each_array(Visit visit) {
@@ -67,8 +62,8 @@ public:
         slots_.each_array(visit);
     }
 
-    bool is_sound(std::uint32_t patterns) {
-        for (std::uint32_t at = 0; at < entries_.count(); ++at) {
+    bool is_sound(uint32_t patterns) {
+        for (uint32_t at = 0; at < entries_.count(); ++at) {
             const Subscriber& entry = entries_[at];
             if (entry.key_begin > keys_.size() ||
                 entry.key_length > keys_.size() - entry.key_begin) {

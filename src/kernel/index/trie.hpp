@@ -10,10 +10,6 @@
 // children.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "base/flat_array.hpp"
 #include "base/hash.hpp"
 #include "base/slots.hpp"
@@ -24,7 +20,7 @@ namespace twigcast::index {
 using namespace base;
 
 // What leads away from a node, so that looking for edges that are not there is rare.
-enum Edges : std::uint32_t {
+enum Edges : uint32_t {
     CHILD_NAMED = 1,
     CHILD_ANY = 2,
     CHILD_ATTRIBUTE = 4,
@@ -39,43 +35,42 @@ enum Edges : std::uint32_t {
 };
 
 struct TrieNode {
-    std::uint32_t parent;
-    std::uint32_t test;
-    std::uint32_t edges;
-    std::uint32_t accept;  // a list of patterns in Index's links, or NONE
-    std::uint32_t extra;   // in Index's extras, or NONE
+    uint32_t parent;
+    uint32_t test;
+    uint32_t edges;
+    uint32_t accept;  // a list of patterns in Index's links, or NONE
+    uint32_t extra;   // in Index's extras, or NONE
 };
 
 class Trie {
 public:
     Trie() { nodes_.add({NONE, NONE, 0, NONE, NONE}); }
 
-    const TrieNode& operator[](std::uint32_t node) const { return nodes_[node]; }
-    TrieNode& edit(std::uint32_t node) { return nodes_.edit(node); }
-    std::uint32_t count() const { return nodes_.count(); }
-    bool is_descendant(std::uint32_t node) const { return (nodes_[node].edges & DESCENDANT) != 0; }
+    const TrieNode& operator[](uint32_t node) const { return nodes_[node]; }
+    TrieNode& edit(uint32_t node) { return nodes_.edit(node); }
+    uint32_t count() const { return nodes_.count(); }
+    bool is_descendant(uint32_t node) const { return (nodes_[node].edges & DESCENDANT) != 0; }
 
     // The bit of an edge to a node of that test.
-    static std::uint32_t edge_to(const Test& test, bool descendant) {
-        const std::uint32_t child = test.kind == Kind::text        ? CHILD_TEXT
-                                    : test.kind == Kind::attribute ? CHILD_ATTRIBUTE
-                                    : test.form == Form::any       ? CHILD_ANY
-                                                                   : CHILD_NAMED;
+    static uint32_t edge_to(const Test& test, bool descendant) {
+        const uint32_t child = test.kind == Kind::text        ? CHILD_TEXT
+                               : test.kind == Kind::attribute ? CHILD_ATTRIBUTE
+                               : test.form == Form::any       ? CHILD_ANY
+                                                              : CHILD_NAMED;
         return descendant ? child * (BELOW_NAMED / CHILD_NAMED) : child;
     }
 
-    std::uint32_t find(std::uint32_t parent, bool descendant, std::uint32_t test,
-                       const HashSecret& secret) const {
+    uint32_t find(uint32_t parent, bool descendant, uint32_t test, const HashSecret& secret) const {
         return find({parent, test, descendant, edge_hash(parent, descendant, test, secret)});
     }
 
     // An edge to be looked up a little later: its memory is fetched meanwhile.
     struct Sought {
-        std::uint32_t parent, test;
+        uint32_t parent, test;
         bool descendant;
-        std::uint64_t hash;
+        uint64_t hash;
     };
-    void seek(std::uint32_t parent, bool descendant, std::uint32_t test, const HashSecret& secret,
+    void seek(uint32_t parent, bool descendant, uint32_t test, const HashSecret& secret,
               Sought& sought) const {
         sought.parent = parent;
         sought.test = test;
@@ -83,20 +78,20 @@ public:
         sought.hash = edge_hash(parent, descendant, test, secret);
         slots_.prefetch(sought.hash);
     }
-    std::uint32_t find(const Sought& sought) const {
-        return slots_.find(sought.hash, [&](std::uint32_t node) {
+    uint32_t find(const Sought& sought) const {
+        return slots_.find(sought.hash, [&](uint32_t node) {
             const TrieNode& candidate = nodes_[node];
             return candidate.parent == sought.parent && candidate.test == sought.test &&
                    ((candidate.edges & DESCENDANT) != 0) == sought.descendant;
         });
     }
-    void prefetch(std::uint32_t node) const { __builtin_prefetch(&nodes_[node]); }
+    void prefetch(uint32_t node) const { __builtin_prefetch(&nodes_[node]); }
 
-    std::uint32_t add(std::uint32_t parent, bool descendant, std::uint32_t test, const Tests& tests,
-                      const HashSecret& secret) {
-        const std::uint32_t edges = descendant ? std::uint32_t{DESCENDANT} : 0;
-        const std::uint32_t node = nodes_.add({parent, test, edges, NONE, NONE});
-        slots_.add(edge_hash(parent, descendant, test, secret), node, [&](std::uint32_t other) {
+    uint32_t add(uint32_t parent, bool descendant, uint32_t test, const Tests& tests,
+                 const HashSecret& secret) {
+        const uint32_t edges = descendant ? uint32_t{DESCENDANT} : 0;
+        const uint32_t node = nodes_.add({parent, test, edges, NONE, NONE});
+        slots_.add(edge_hash(parent, descendant, test, secret), node, [&](uint32_t other) {
             const TrieNode& known = nodes_[other];
             return edge_hash(known.parent, (known.edges & DESCENDANT) != 0, known.test, secret);
         });
@@ -105,7 +100,7 @@ public:
     }
 
     // The canonical text of the path that ends at the node.
-    std::string spelling(std::uint32_t node, const Tests& tests) const {
+    std::string spelling(uint32_t node, const Tests& tests) const {
         std::string text;
         for (; node != 0; node = nodes_[node].parent) {
             text = (is_descendant(node) ? "//" : "/") + tests.spelling(nodes_[node].test) + text;
@@ -119,9 +114,9 @@ public:
         slots_.each_array(visit);
     }
 
-    bool is_sound(std::uint32_t tests, std::size_t links, std::size_t extras) {
+    bool is_sound(uint32_t tests, size_t links, size_t extras) {
         if (nodes_.empty()) return false;
-        for (std::uint32_t at = 0; at < nodes_.count(); ++at) {
+        for (uint32_t at = 0; at < nodes_.count(); ++at) {
             const TrieNode& node = nodes_[at];
             if (at != 0 && (node.parent >= at || node.test >= tests)) return false;
             if (node.accept != NONE && node.accept >= links) return false;
@@ -131,9 +126,9 @@ public:
     }
 
 private:
-    static std::uint64_t edge_hash(std::uint32_t parent, bool descendant, std::uint32_t test,
-                                   const HashSecret& secret) {
-        return hash_of(std::uint64_t{parent} << 1 | descendant, test, secret);
+    static uint64_t edge_hash(uint32_t parent, bool descendant, uint32_t test,
+                              const HashSecret& secret) {
+        return hash_of(uint64_t{parent} << 1 | descendant, test, secret);
     }
 
     FlatArray<TrieNode> nodes_;

@@ -19,11 +19,7 @@
 // count times a logarithm.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <string_view>
-#include <vector>
 
 #include "base/flat_array.hpp"
 #include "base/slots.hpp"
@@ -35,15 +31,15 @@ namespace twigcast::index {
 using namespace base;
 
 struct PredicateGroup {
-    std::uint32_t node;        // of the trie
-    std::uint32_t longest;     // text that an equality asks for, in bytes
-    std::uint32_t prefixes;    // bit n: a starts-with is filed under n bytes
-    std::uint32_t suffixes;    // bit n: an ends-with is filed under n bytes
-    std::uint32_t grams;       // bit n: a contains is filed under n bytes
-    std::uint32_t others;      // a list of probes in `links_` that are asked one by one
-    std::uint32_t blocks;      // a list of blocks of intervals, or NONE
-    std::uint32_t equalities;  // a list of probes in `links_` that ask for equality
-    std::uint32_t count;       // of predicates
+    uint32_t node;        // of the trie
+    uint32_t longest;     // text that an equality asks for, in bytes
+    uint32_t prefixes;    // bit n: a starts-with is filed under n bytes
+    uint32_t suffixes;    // bit n: an ends-with is filed under n bytes
+    uint32_t grams;       // bit n: a contains is filed under n bytes
+    uint32_t others;      // a list of probes in `links_` that are asked one by one
+    uint32_t blocks;      // a list of blocks of intervals, or NONE
+    uint32_t equalities;  // a list of probes in `links_` that ask for equality
+    uint32_t count;       // of predicates
 
     // Whether its few equalities and intervals are better copied to where they are met.
     bool is_small() const {
@@ -51,7 +47,7 @@ struct PredicateGroup {
     }
 
 private:
-    static constexpr std::uint32_t FEW = 64;
+    static constexpr uint32_t FEW = 64;
 };
 
 // The lists that the search in one text has walked, so that a text full of the same few letters
@@ -59,7 +55,7 @@ private:
 class Walked {
 public:
     // Whether it was not yet walked.
-    bool add(std::uint32_t list) {
+    bool add(uint32_t list) {
         if (list >= marks_.size()) marks_.resize(list + 1);
         if (marks_[list]) return false;
         marks_[list] = true;
@@ -67,25 +63,24 @@ public:
         return true;
     }
     void clear() {
-        for (const std::uint32_t list : lists_) marks_[list] = false;
+        for (const uint32_t list : lists_) marks_[list] = false;
         lists_.clear();
     }
 
 private:
     std::vector<bool> marks_;
-    std::vector<std::uint32_t> lists_;
+    std::vector<uint32_t> lists_;
 };
 
 class ValueIndex {
 public:
-    std::uint32_t add_group(std::uint32_t node) {
+    uint32_t add_group(uint32_t node) {
         return groups_.add({node, 0, 0, 0, 0, NONE, NONE, NONE, 0});
     }
-    const PredicateGroup& group(std::uint32_t number) const { return groups_[number]; }
-    std::uint32_t group_count() const { return groups_.count(); }
+    const PredicateGroup& group(uint32_t number) const { return groups_[number]; }
+    uint32_t group_count() const { return groups_.count(); }
 
-    void add(std::uint32_t group, std::uint32_t probe, std::string_view predicate,
-             const HashSecret& secret) {
+    void add(uint32_t group, uint32_t probe, std::string_view predicate, const HashSecret& secret) {
         ComparisonView equality{}, prefix{}, suffix{}, part{}, view{};
         Range range;
         ++groups_.edit(group).count;
@@ -107,38 +102,38 @@ public:
         }
         if (equality.text.data() != nullptr) {
             PredicateGroup& here = groups_.edit(group);
-            here.longest = std::max(here.longest, static_cast<std::uint32_t>(equality.text.size()));
+            here.longest = std::max(here.longest, count_of(equality.text));
             here.equalities = links_.add({probe, here.equalities});
             file(hash_of(equality.text, secret), group, EQUAL, probe, secret);
         } else if (range.bounded) {
             add_interval(group, {range.low, range.high, range.high, probe, complete});
         } else if (!prefix.text.empty()) {
-            const std::size_t length = std::min(prefix.text.size(), LONGEST_END);
+            const size_t length = std::min(prefix.text.size(), LONGEST_END);
             groups_.edit(group).prefixes |= 1u << length;
             file(hash_of(first_bytes(prefix.text, length), secret), group, PREFIX, probe, secret);
         } else if (!suffix.text.empty()) {
-            const std::size_t length = std::min(suffix.text.size(), LONGEST_END);
+            const size_t length = std::min(suffix.text.size(), LONGEST_END);
             groups_.edit(group).suffixes |= 1u << length;
             file(hash_of(last_bytes(suffix.text, length), secret), group, SUFFIX, probe, secret);
         } else if (!part.text.empty()) {
-            const std::size_t length = std::min(part.text.size(), LONGEST_GRAM);
+            const size_t length = std::min(part.text.size(), LONGEST_GRAM);
             groups_.edit(group).grams |= 1u << length;
             file(rarest_gram(part.text, length, group, secret), group, GRAM, probe, secret);
         } else {
-            const std::uint32_t others = groups_[group].others;
+            const uint32_t others = groups_[group].others;
             groups_.edit(group).others = links_.add({probe, others});
         }
     }
 
     template <class Visit>
     void each_equality(const PredicateGroup& group, Visit visit) const {
-        for (std::uint32_t at = group.equalities; at != NONE; at = links_[at].next)
+        for (uint32_t at = group.equalities; at != NONE; at = links_[at].next)
             visit(links_[at].value);
     }
     // Visit probes with the range they ask for, and whether they ask for nothing else.
     template <class Visit>
     void each_interval(const PredicateGroup& group, Visit visit) const {
-        for (std::uint32_t at = group.blocks; at != NONE; at = blocks_[at].next) {
+        for (uint32_t at = group.blocks; at != NONE; at = blocks_[at].next) {
             const Interval* const first = intervals_.data() + blocks_[at].begin;
             for (const Interval* interval = first; interval < first + blocks_[at].size;
                  ++interval) {
@@ -150,16 +145,15 @@ public:
     // Call `visit` with every probe of the group whose range the number is in, and whether there is
     // nothing else to ask.
     template <class Visit>
-    void search_numbers(std::uint32_t group, double sought, Visit visit) const {
+    void search_numbers(uint32_t group, double sought, Visit visit) const {
         search_blocks(groups_[group].blocks, sought, visit);
     }
 
     // Ask for memory that `search_texts` will look at, further with each stage from 0 to 2.
-    void prefetch_texts(std::uint32_t group, Value& value, const HashSecret& secret,
-                        int stage) const {
-        each_filed_hash(group, value, secret, [&](std::uint64_t hash) {
+    void prefetch_texts(uint32_t group, Value& value, const HashSecret& secret, int stage) const {
+        each_filed_hash(group, value, secret, [&](uint64_t hash) {
             if (stage == 0) return slots_.prefetch(hash);
-            const std::uint32_t head = slots_.guess(hash);
+            const uint32_t head = slots_.guess(hash);
             if (head == NONE) return;
             __builtin_prefetch(stage == 1 ? static_cast<const void*>(&heads_[head])
                                           : &links_[heads_[head].list]);
@@ -168,16 +162,16 @@ public:
 
     // Call `visit` with every other probe of the group that may hold, some of them more than once.
     template <class Visit>
-    void search_texts(std::uint32_t number, Value& value, const HashSecret& secret, Walked& walked,
+    void search_texts(uint32_t number, Value& value, const HashSecret& secret, Walked& walked,
                       Visit visit) const {
         const PredicateGroup& group = groups_[number];
         const std::string_view text = value.text;
-        each_filed_hash(number, value, secret, [&](std::uint64_t hash) {
-            const std::uint32_t head = find(hash);
+        each_filed_hash(number, value, secret, [&](uint64_t hash) {
+            const uint32_t head = find(hash);
             if (head != NONE) walk(heads_[head].list, visit);
         });
-        for (std::uint32_t left = group.grams; left != 0; left &= left - 1) {
-            const std::size_t length = static_cast<std::size_t>(__builtin_ctz(left));
+        for (uint32_t left = group.grams; left != 0; left &= left - 1) {
+            const size_t length = static_cast<size_t>(__builtin_ctz(left));
             search_grams(number, text, length, secret, walked, visit);
         }
         walked.clear();
@@ -194,8 +188,8 @@ public:
         slots_.each_array(visit);
     }
 
-    bool is_sound(std::uint32_t nodes, std::uint32_t probes) {
-        for (std::uint32_t at = 0; at < groups_.count(); ++at) {
+    bool is_sound(uint32_t nodes, uint32_t probes) {
+        for (uint32_t at = 0; at < groups_.count(); ++at) {
             const PredicateGroup& group = groups_[at];
             if (group.node >= nodes || (group.prefixes | group.suffixes | group.grams) >= 1u << 9)
                 return false;
@@ -203,78 +197,77 @@ public:
             if (group.equalities != NONE && group.equalities >= links_.size()) return false;
             if (group.blocks != NONE && group.blocks >= blocks_.size()) return false;
         }
-        for (std::uint32_t at = 0; at < heads_.count(); ++at) {
+        for (uint32_t at = 0; at < heads_.count(); ++at) {
             if (heads_[at].list >= links_.size()) return false;
         }
-        for (std::uint32_t at = 0; at < links_.count(); ++at) {
+        for (uint32_t at = 0; at < links_.count(); ++at) {
             const Link& link = links_[at];
             if (link.value >= probes || (link.next != NONE && link.next >= at)) return false;
         }
-        for (std::uint32_t at = 0; at < blocks_.count(); ++at) {
+        for (uint32_t at = 0; at < blocks_.count(); ++at) {
             const Block& block = blocks_[at];
             if (block.next != NONE && block.next >= at) return false;
             if (block.begin > intervals_.size() || block.size > intervals_.size() - block.begin) {
                 return false;
             }
         }
-        for (std::uint32_t at = 0; at < intervals_.count(); ++at) {
+        for (uint32_t at = 0; at < intervals_.count(); ++at) {
             if (intervals_[at].probe >= probes) return false;
         }
         return slots_.is_sound(heads_.size());
     }
 
 private:
-    static constexpr std::size_t LONGEST_END = 8;
-    static constexpr std::size_t LONGEST_GRAM = 4;
-    static constexpr std::uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2, SUFFIX = 3;
+    static constexpr size_t LONGEST_END = 8;
+    static constexpr size_t LONGEST_GRAM = 4;
+    static constexpr uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2, SUFFIX = 3;
 
     struct Head {
-        std::uint64_t hash;
-        std::uint32_t list;  // of probes, in links_
-        std::uint32_t count;
+        uint64_t hash;
+        uint32_t list;  // of probes, in links_
+        uint32_t count;
     };
     struct Block {
-        std::uint32_t begin, size;
-        std::uint32_t next;  // an older, larger one
+        uint32_t begin, size;
+        uint32_t next;  // an older, larger one
     };
     struct Interval {
         double low, high, most;
-        std::uint32_t probe;
-        std::uint32_t complete;
+        uint32_t probe;
+        uint32_t complete;
     };
 
-    static std::uint64_t filed_hash(std::uint64_t text_hash, std::uint32_t group,
-                                    std::uint64_t sort, const HashSecret& secret) {
-        return hash_of(text_hash, std::uint64_t{group} << 2 | sort, secret);
+    static uint64_t filed_hash(uint64_t text_hash, uint32_t group, uint64_t sort,
+                               const HashSecret& secret) {
+        return hash_of(text_hash, uint64_t{group} << 2 | sort, secret);
     }
 
-    std::uint32_t find(std::uint64_t hash) const {
-        return slots_.find(hash, [&](std::uint32_t head) { return heads_[head].hash == hash; });
+    uint32_t find(uint64_t hash) const {
+        return slots_.find(hash, [&](uint32_t head) { return heads_[head].hash == hash; });
     }
 
-    void file(std::uint64_t text_hash, std::uint32_t group, std::uint64_t sort, std::uint32_t probe,
+    void file(uint64_t text_hash, uint32_t group, uint64_t sort, uint32_t probe,
               const HashSecret& secret) {
-        const std::uint64_t hash = filed_hash(text_hash, group, sort, secret);
-        std::uint32_t head = find(hash);
+        const uint64_t hash = filed_hash(text_hash, group, sort, secret);
+        uint32_t head = find(hash);
         if (head == NONE) {
             head = heads_.add({hash, NONE, 0});
-            slots_.add(hash, head, [&](std::uint32_t other) { return heads_[other].hash; });
+            slots_.add(hash, head, [&](uint32_t other) { return heads_[other].hash; });
         }
         heads_.edit(head).list = links_.add({probe, heads_[head].list});
         ++heads_.edit(head).count;
     }
 
     // The hash of that piece of a text under which the fewest are filed, among the first ones.
-    std::uint64_t rarest_gram(std::string_view text, std::size_t length, std::uint32_t group,
-                              const HashSecret& secret) const {
-        constexpr std::size_t MOST_TRIED = 64;
-        std::uint64_t rarest = 0;
-        std::uint32_t fewest = NONE;
-        for (std::size_t at = 0; at + length <= text.size() && at < MOST_TRIED && fewest != 0;
-             ++at) {
-            const std::uint64_t gram = hash_of(text.substr(at, length), secret);
-            const std::uint32_t head = find(filed_hash(gram, group, GRAM, secret));
-            const std::uint32_t count = head == NONE ? 0 : heads_[head].count;
+    uint64_t rarest_gram(std::string_view text, size_t length, uint32_t group,
+                         const HashSecret& secret) const {
+        constexpr size_t MOST_TRIED = 64;
+        uint64_t rarest = 0;
+        uint32_t fewest = NONE;
+        for (size_t at = 0; at + length <= text.size() && at < MOST_TRIED && fewest != 0; ++at) {
+            const uint64_t gram = hash_of(text.substr(at, length), secret);
+            const uint32_t head = find(filed_hash(gram, group, GRAM, secret));
+            const uint32_t count = head == NONE ? 0 : heads_[head].count;
             if (count >= fewest) continue;
             fewest = count;
             rarest = gram;
@@ -284,75 +277,75 @@ private:
 
     // The hashes under which equalities, prefixes and suffixes that fit a text are filed.
     template <class Visit>
-    void each_filed_hash(std::uint32_t number, Value& value, const HashSecret& secret,
+    void each_filed_hash(uint32_t number, Value& value, const HashSecret& secret,
                          Visit visit) const {
         const PredicateGroup& group = groups_[number];
         const std::string_view text = value.text;
         if (group.equalities != NONE && text.size() <= group.longest) {
             visit(filed_hash(value.hash(secret), number, EQUAL, secret));
         }
-        each_length(group.prefixes, text.size(), [&](std::size_t length) {
+        each_length(group.prefixes, text.size(), [&](size_t length) {
             visit(filed_hash(hash_of(first_bytes(text, length), secret), number, PREFIX, secret));
         });
-        each_length(group.suffixes, text.size(), [&](std::size_t length) {
+        each_length(group.suffixes, text.size(), [&](size_t length) {
             visit(filed_hash(hash_of(last_bytes(text, length), secret), number, SUFFIX, secret));
         });
     }
 
     // The lengths that bits stand for, up to the longest that fits.
     template <class Visit>
-    static void each_length(std::uint32_t bits, std::size_t longest, Visit visit) {
+    static void each_length(uint32_t bits, size_t longest, Visit visit) {
         for (; bits != 0; bits &= bits - 1) {
-            const std::size_t length = static_cast<std::size_t>(__builtin_ctz(bits));
+            const size_t length = static_cast<size_t>(__builtin_ctz(bits));
             if (length > longest) return;
             visit(length);
         }
     }
-    static std::string_view first_bytes(std::string_view text, std::size_t length) {
+    static std::string_view first_bytes(std::string_view text, size_t length) {
         return text.substr(0, length);
     }
-    static std::string_view last_bytes(std::string_view text, std::size_t length) {
+    static std::string_view last_bytes(std::string_view text, size_t length) {
         return text.substr(text.size() - length);
     }
 
     // In blocks, so that memory is fetched before it is used.
     template <class Visit>
-    void search_grams(std::uint32_t group, std::string_view text, std::size_t length,
+    void search_grams(uint32_t group, std::string_view text, size_t length,
                       const HashSecret& secret, Walked& walked, Visit& visit) const {
-        constexpr std::size_t BLOCK = 16;
+        constexpr size_t BLOCK = 16;
         if (text.size() < length) return;
-        const std::size_t count = text.size() - length + 1;
-        std::uint64_t hashes[BLOCK];
-        for (std::size_t begin = 0; begin < count; begin += BLOCK) {
-            const std::size_t size = std::min(BLOCK, count - begin);
-            for (std::size_t at = 0; at < size; ++at) {
-                const std::uint64_t gram = hash_of(text.substr(begin + at, length), secret);
+        const size_t count = text.size() - length + 1;
+        uint64_t hashes[BLOCK];
+        for (size_t begin = 0; begin < count; begin += BLOCK) {
+            const size_t size = std::min(BLOCK, count - begin);
+            for (size_t at = 0; at < size; ++at) {
+                const uint64_t gram = hash_of(text.substr(begin + at, length), secret);
                 hashes[at] = filed_hash(gram, group, GRAM, secret);
                 slots_.prefetch(hashes[at]);
             }
-            for (std::size_t at = 0; at < size; ++at) {
-                const std::uint32_t guess = slots_.guess(hashes[at]);
+            for (size_t at = 0; at < size; ++at) {
+                const uint32_t guess = slots_.guess(hashes[at]);
                 if (guess != NONE) __builtin_prefetch(&heads_[guess]);
             }
-            for (std::size_t at = 0; at < size; ++at) {
-                const std::uint32_t head = find(hashes[at]);
+            for (size_t at = 0; at < size; ++at) {
+                const uint32_t head = find(hashes[at]);
                 if (head != NONE && walked.add(head)) walk(heads_[head].list, visit);
             }
         }
     }
 
     template <class Visit>
-    void walk(std::uint32_t at, Visit& visit) const {
+    void walk(uint32_t at, Visit& visit) const {
         for (; at != NONE; at = links_[at].next) visit(links_[at].value);
     }
 
     // --- intervals --------------------------------------------------------------------------
 
-    void add_interval(std::uint32_t group, const Interval& interval) {
+    void add_interval(uint32_t group, const Interval& interval) {
         std::vector<Interval> merged{interval};
-        std::uint32_t block = groups_[group].blocks;
+        uint32_t block = groups_[group].blocks;
         while (block != NONE && blocks_[block].size == merged.size()) {
-            const std::uint32_t begin = blocks_[block].begin;
+            const uint32_t begin = blocks_[block].begin;
             const Interval* const old = intervals_.data() + begin;
             std::vector<Interval> both(merged.size() * 2);
             std::merge(
@@ -363,21 +356,21 @@ private:
             block = blocks_[block].next;
         }
         set_most(merged.data(), 0, merged.size());
-        const std::uint32_t size = static_cast<std::uint32_t>(merged.size());
-        std::vector<std::uint32_t>& free = free_[__builtin_ctzll(merged.size())];
-        std::uint32_t begin;
+        const uint32_t size = count_of(merged);
+        std::vector<uint32_t>& free = free_[__builtin_ctzll(merged.size())];
+        uint32_t begin;
         if (free.empty()) {
-            begin = static_cast<std::uint32_t>(intervals_.append(merged.data(), size));
+            begin = static_cast<uint32_t>(intervals_.append(merged.data(), size));
         } else {
             begin = free.back();
             free.pop_back();
-            for (std::uint32_t at = 0; at < size; ++at) intervals_.edit(begin + at) = merged[at];
+            for (uint32_t at = 0; at < size; ++at) intervals_.edit(begin + at) = merged[at];
         }
         groups_.edit(group).blocks = blocks_.add({begin, size, block});
     }
 
     template <class Visit>
-    void search_blocks(std::uint32_t at, double sought, Visit& visit) const {
+    void search_blocks(uint32_t at, double sought, Visit& visit) const {
         for (; at != NONE; at = blocks_[at].next) {
             const Block& block = blocks_[at];
             search_intervals(
@@ -392,7 +385,7 @@ private:
     FlatArray<Block> blocks_;
     FlatArray<Interval> intervals_;
     Slots slots_;
-    std::vector<std::uint32_t> free_[32];  // ranges of intervals_ left by merging, by log2 of size
+    std::vector<uint32_t> free_[32];  // ranges of intervals_ left by merging, by log2 of size
 };
 
 }  // namespace twigcast::index

@@ -13,14 +13,9 @@
 // exactly, one by one, of the whole document, as they are in one that is too deep for Join.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "base/number_buffer.hpp"
 #include "match/hits.hpp"
@@ -43,10 +38,10 @@ public:
     DocumentMatcher() : join_(paths_, hits_), resolver_(paths_, hits_, join_) {}
 
     // Add the patterns that the document matches to `answer`.
-    Failure match(const Index& index, std::size_t cache_limit, const ExpatTable* expat,
+    Failure match(const Index& index, size_t cache_limit, const ExpatTable* expat,
                   const Limits& limits, const Input& input, NumberBuffer& answer) {
-        const std::size_t before = answer.size();
-        answer.make_room(index.pattern_count() + std::size_t{1});
+        const size_t before = answer.size();
+        answer.make_room(index.pattern_count() + size_t{1});
         hits_.start(index, answer.end());
         const Failure failure = match(index, cache_limit, expat, limits, input);
         if (cache_size() > cache_limit) forget();
@@ -58,31 +53,30 @@ public:
     }
 
     // The cache after the last document; others may ask while this works.
-    std::size_t path_count() const { return reported_paths_; }
-    std::size_t byte_size() const { return reported_bytes_; }
+    size_t path_count() const { return reported_paths_; }
+    size_t byte_size() const { return reported_bytes_; }
 
     // --- a sink of the Reader -------------------------------------------------------------------
 
     bool wants_text() const { return index_->needs_text(); }
 
-    Trouble open_document(std::size_t) { return Trouble::none; }
+    Trouble open_document(size_t) { return Trouble::none; }
 
-    Trouble open_element(std::string_view name, const char** attributes, std::uint32_t depth) {
+    Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
         end_run();
-        const std::uint32_t path = enter(paths_.labels.of(Kind::element, name));
+        const uint32_t path = enter(paths_.labels.of(Kind::element, name));
         if (depth >= Join::DEEPEST) resolver_.be_exact();
         CachedPath& cached = paths_[path];
-        const std::uint32_t parent = open_.back().element;
-        const std::uint32_t element = visit(path, parent);
-        const std::uint32_t edges =
-            (open_.back().edges & (BELOW_ATTRIBUTE | BELOW_TEXT)) | cached.edges;
+        const uint32_t parent = open_.back().element;
+        const uint32_t element = visit(path, parent);
+        const uint32_t edges = (open_.back().edges & (BELOW_ATTRIBUTE | BELOW_TEXT)) | cached.edges;
         const bool wants_value = cached.values != NONE;
         collecting_ += wants_value;
         open_.push_back({path, element, edges, wants_value, text_.size()});
         paths_.open(path);
         if ((edges & (CHILD_ATTRIBUTE | BELOW_ATTRIBUTE)) == 0) return Trouble::none;
         for (; *attributes != nullptr; attributes += 2) {
-            const std::uint32_t below = enter(paths_.labels.of(Kind::attribute, attributes[0]));
+            const uint32_t below = enter(paths_.labels.of(Kind::attribute, attributes[0]));
             visit_leaf(below, attributes[1]);
         }
         return Trouble::none;
@@ -116,35 +110,35 @@ public:
 
 private:
     struct Open {
-        std::uint32_t path;
-        std::uint32_t element;
-        std::uint32_t edges;  // to attributes and text, from here or by `//` from above
+        uint32_t path;
+        uint32_t element;
+        uint32_t edges;  // to attributes and text, from here or by `//` from above
         bool wants_value;
-        std::size_t text_begin;
+        size_t text_begin;
     };
 
-    static constexpr std::size_t MOST_PROGRAMS = 4096;
-    static constexpr std::size_t LONG_TEXT = std::size_t{1} << 16;
+    static constexpr size_t MOST_PROGRAMS = 4096;
+    static constexpr size_t LONG_TEXT = size_t{1} << 16;
 
-    Failure match(const Index& index, std::size_t cache_limit, const ExpatTable* expat,
+    Failure match(const Index& index, size_t cache_limit, const ExpatTable* expat,
                   const Limits& limits, const Input& input) {
         start(index, cache_limit);
         const Failure failure = Reader<DocumentMatcher>(expat, limits, *this, &arena_).read(input);
         if (failure.trouble != Trouble::none) return failure;
         resolver_.flush(text_);
-        const std::vector<std::uint32_t>& asked = resolver_.find_units();
+        const std::vector<uint32_t>& asked = resolver_.find_units();
         if (!asked.empty()) {
             Document document;
             DocumentBuilder builder(document);
             const Failure second = DocumentReader(expat, limits, builder, &arena_).read(input);
             if (second.trouble != Trouble::none) return second;
-            for (const std::uint32_t pattern : asked) ask(document, pattern);
+            for (const uint32_t pattern : asked) ask(document, pattern);
         }
         if (index.dead_patterns() != 0) hits_.drop_dead(index);
         return failure;
     }
 
-    void start(const Index& index, std::size_t cache_limit) {
+    void start(const Index& index, size_t cache_limit) {
         index_ = &index;
         if (index.generation != generation_) {
             generation_ = index.generation;
@@ -169,13 +163,13 @@ private:
         join_.clear();
     }
 
-    std::size_t cache_size() const { return paths_.byte_size() + join_.byte_size(); }
+    size_t cache_size() const { return paths_.byte_size() + join_.byte_size(); }
 
     // --- paths ----------------------------------------------------------------------------------
 
     // The path below the innermost open element by a label.
-    std::uint32_t enter(std::uint32_t label) {
-        const std::uint32_t known = paths_.find(open_.back().path, label);
+    uint32_t enter(uint32_t label) {
+        const uint32_t known = paths_.find(open_.back().path, label);
         if (known != NONE) return known;
         if (cache_size() > limit_) forget_closed();
         return paths_.add(open_.back().path, label);
@@ -190,7 +184,7 @@ private:
         join_.clear();
         paths_.close_all();
         paths_.open(PathCache::ROOT);
-        for (std::size_t at = 1; at < open_.size(); ++at) {
+        for (size_t at = 1; at < open_.size(); ++at) {
             open_[at].path = paths_.add(open_[at - 1].path, labels_[at]);
             paths_[open_[at].path].stamp = hits_.epoch();
             paths_.open(open_[at].path);
@@ -199,7 +193,7 @@ private:
     }
 
     // An element of the document stands on the path; its number, where elements are counted.
-    std::uint32_t visit(std::uint32_t number, std::uint32_t parent) {
+    uint32_t visit(uint32_t number, uint32_t parent) {
         CachedPath& path = paths_[number];
         if (path.stamp != hits_.epoch()) {
             paths_.refresh(number);
@@ -212,19 +206,18 @@ private:
             resolver_.add_repeat(number);
         }
         if (!index_->needs_elements()) return NONE;
-        const std::uint32_t element = static_cast<std::uint32_t>(hits_.elements.size());
-        hits_.elements.push_back(
-            {number, parent, path.last_element, static_cast<std::uint32_t>(open_.size())});
+        const uint32_t element = count_of(hits_.elements);
+        hits_.elements.push_back({number, parent, path.last_element, count_of(open_)});
         path.last_element = element;
         return element;
     }
 
     // An attribute or a text node.
-    void visit_leaf(std::uint32_t number, std::string_view value) {
+    void visit_leaf(uint32_t number, std::string_view value) {
         CachedPath& path = paths_[number];
         if (path.stamp != hits_.epoch()) paths_.refresh(number);
         if (path.is_empty()) return;
-        const std::uint32_t element = visit(number, open_.back().element);
+        const uint32_t element = visit(number, open_.back().element);
         if (path.values != NONE) resolver_.add_value(path, element, value);
         if (resolver_.is_full()) resolver_.flush(text_);
     }
@@ -232,7 +225,7 @@ private:
     void end_run() {
         if (!in_run_) return;
         in_run_ = false;
-        const std::uint32_t path = enter(Labels::TEXT);
+        const uint32_t path = enter(Labels::TEXT);
         visit_leaf(path, std::string_view(text_).substr(run_begin_));
         bound_queues();
     }
@@ -244,7 +237,7 @@ private:
         if (unused) text_.clear();
     }
 
-    void ask(const Document& document, std::uint32_t pattern) {
+    void ask(const Document& document, uint32_t pattern) {
         if (hits_.is_accepted(pattern)) return;
         if (programs_.size() > MOST_PROGRAMS) programs_.clear();
         const auto [entry, is_new] = programs_.try_emplace(pattern);
@@ -256,22 +249,22 @@ private:
     }
 
     const Index* index_ = nullptr;
-    std::uint64_t generation_ = NEVER_REMOVED;
-    std::size_t limit_ = 0;
+    uint64_t generation_ = NEVER_REMOVED;
+    size_t limit_ = 0;
     Arena arena_;
     PathCache paths_;
     Hits hits_;
     Join join_;
     Resolver resolver_;
-    std::unordered_map<std::uint32_t, Program> programs_;
+    std::unordered_map<uint32_t, Program> programs_;
 
     std::vector<Open> open_;
-    std::vector<std::uint32_t> labels_;
+    std::vector<uint32_t> labels_;
     std::string text_;  // of the open elements and the run that want theirs
-    std::size_t run_begin_ = 0;
-    std::uint32_t collecting_ = 0;  // open elements that want their value
+    size_t run_begin_ = 0;
+    uint32_t collecting_ = 0;  // open elements that want their value
     bool in_run_ = false;
-    std::atomic<std::size_t> reported_paths_ = 0, reported_bytes_ = 0;
+    std::atomic<size_t> reported_paths_ = 0, reported_bytes_ = 0;
 };
 
 }  // namespace twigcast::match

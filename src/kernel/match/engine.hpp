@@ -9,13 +9,9 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "index/index_file.hpp"
 #include "match/document_matcher.hpp"
@@ -31,17 +27,17 @@ using namespace index;
 // The answers to a batch of documents.
 struct Batch {
     std::shared_ptr<Index> index;
-    std::vector<std::int64_t> offsets{0};  // of each document's patterns in `patterns`, and the end
+    std::vector<int64_t> offsets{0};  // of each document's patterns in `patterns`, and the end
     NumberBuffer patterns;
-    std::vector<std::uint64_t> versions;  // of the index, when each document met it
-    std::vector<std::pair<std::size_t, Failure>> failures;
+    std::vector<uint64_t> versions;  // of the index, when each document met it
+    std::vector<std::pair<size_t, Failure>> failures;
 };
 
 enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
 
 class Engine {
 public:
-    Engine(const ExpatTable* expat, const HashSecret& secret, std::size_t cache_limit)
+    Engine(const ExpatTable* expat, const HashSecret& secret, size_t cache_limit)
         : expat_(expat),
           secret_(secret),
           cache_limit_(cache_limit),
@@ -52,7 +48,7 @@ public:
     Update add_path(std::string_view key, std::string_view path) {
         const Writing writing(gate_);
         if (index_->has(key)) return Update::duplicate_key;
-        const std::uint32_t pattern = index_->intern_path(path);
+        const uint32_t pattern = index_->intern_path(path);
         if (pattern == NONE) return Update::bad_plan;
         return subscribe(key, pattern);
     }
@@ -61,7 +57,7 @@ public:
     Update add_known(std::string_view key, std::string_view text) {
         const Writing writing(gate_);
         if (index_->has(key)) return Update::duplicate_key;
-        const std::uint32_t pattern = index_->find_compound(text);
+        const uint32_t pattern = index_->find_compound(text);
         return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern);
     }
 
@@ -70,7 +66,7 @@ public:
         const std::string code = ProgramWriter::write(program);
         const Writing writing(gate_);
         if (index_->has(key)) return Update::duplicate_key;
-        std::uint32_t pattern = index_->find_compound(text);
+        uint32_t pattern = index_->find_compound(text);
         if (pattern == NONE) pattern = index_->add_compound(text, code, plans);
         return pattern == NONE ? Update::bad_plan : subscribe(key, pattern);
     }
@@ -121,28 +117,28 @@ public:
         swept_.notify_all();
     }
 
-    void match(DocumentMatcher& matcher, const std::vector<Input>& inputs, std::size_t begin,
-               std::size_t end, const Limits& limits, Batch& batch) {
-        for (std::size_t at = begin; at < end; ++at) match(matcher, inputs[at], limits, batch);
+    void match(DocumentMatcher& matcher, const std::vector<Input>& inputs, size_t begin, size_t end,
+               const Limits& limits, Batch& batch) {
+        for (size_t at = begin; at < end; ++at) match(matcher, inputs[at], limits, batch);
     }
 
     // The numbers of the subscribers that a document of a batch matched.  Their lists lead all over
     // memory, so several are followed at a time.
-    void expand(const Batch& batch, std::size_t document, std::vector<std::uint32_t>& numbers) {
-        constexpr std::size_t MOST = 16;
+    void expand(const Batch& batch, size_t document, std::vector<uint32_t>& numbers) {
+        constexpr size_t MOST = 16;
         const Reading reading(gate_);
         const Index& index = *batch.index;
-        const std::uint64_t version = batch.versions[document];
-        const std::uint32_t* pattern = batch.patterns.data() + batch.offsets[document];
-        const std::uint32_t* const last = batch.patterns.data() + batch.offsets[document + 1];
-        std::uint32_t followed[MOST];
-        std::size_t count = 0;
+        const uint64_t version = batch.versions[document];
+        const uint32_t* pattern = batch.patterns.data() + batch.offsets[document];
+        const uint32_t* const last = batch.patterns.data() + batch.offsets[document + 1];
+        uint32_t followed[MOST];
+        size_t count = 0;
         while (pattern != last || count != 0) {
             for (; count < MOST && pattern != last; ++pattern) {
                 followed[count] = index.pattern(*pattern).subscribers;
                 if (followed[count] != NONE) index.subscribers.prefetch(followed[count++]);
             }
-            for (std::size_t at = 0; at < count;) {
+            for (size_t at = 0; at < count;) {
                 const Subscriber& subscriber = index.subscribers[followed[at]];
                 if (subscriber.is_there(version)) numbers.push_back(followed[at]);
                 if (subscriber.next == NONE) {
@@ -156,25 +152,25 @@ public:
     }
 
     // The keys of subscribers, one behind the other, and where each ends.
-    void spell(const Index& index, const std::vector<std::uint32_t>& numbers, std::string& keys,
-               std::vector<std::int64_t>& ends) {
-        constexpr std::size_t AHEAD = 16;
+    void spell(const Index& index, const std::vector<uint32_t>& numbers, std::string& keys,
+               std::vector<int64_t>& ends) {
+        constexpr size_t AHEAD = 16;
         const Reading reading(gate_);
         const Subscribers& all = index.subscribers;
-        for (std::size_t at = 0; at < numbers.size(); ++at) {
+        for (size_t at = 0; at < numbers.size(); ++at) {
             if (numbers[at] >= all.count()) return;  // asked for by a number that is none
             if (at + AHEAD < numbers.size()) all.prefetch(numbers[at + AHEAD]);
             if (at + AHEAD / 2 < numbers.size()) {
                 __builtin_prefetch(all.key_of(numbers[at + AHEAD / 2]).data());
             }
             keys += all.key_of(numbers[at]);
-            ends.push_back(static_cast<std::int64_t>(keys.size()));
+            ends.push_back(static_cast<int64_t>(keys.size()));
         }
     }
 
     // --- questions ----------------------------------------------------------------------------
 
-    std::size_t size() {
+    size_t size() {
         const Reading reading(gate_);
         return index_->living();
     }
@@ -187,14 +183,14 @@ public:
     // The canonical text of a subscription; empty if there is none of that key.
     std::string text_of(std::string_view key) {
         const Reading reading(gate_);
-        const std::uint32_t number = index_->subscribers.find(key, index_->secret);
+        const uint32_t number = index_->subscribers.find(key, index_->secret);
         return number == NONE ? std::string()
                               : index_->spelling(index_->subscribers[number].pattern);
     }
 
     void list_keys(std::vector<std::string>& keys) {
         const Reading reading(gate_);
-        for (std::uint32_t at = 0; at < index_->subscribers.count(); ++at) {
+        for (uint32_t at = 0; at < index_->subscribers.count(); ++at) {
             if (index_->subscribers[at].removed == NEVER_REMOVED) {
                 keys.emplace_back(index_->subscribers.key_of(at));
             }
@@ -202,7 +198,7 @@ public:
     }
 
     struct Statistics {
-        std::size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes;
+        size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes;
     };
 
     Statistics statistics() {
@@ -252,7 +248,7 @@ public:
     // A copy without the dead, to be saved.  Others wait only while memory is copied.
     std::shared_ptr<Index> copy() {
         std::shared_ptr<Index> copy = std::make_shared<Index>(secret_, 0);
-        std::uint64_t version;
+        uint64_t version;
         {
             const Reading reading(gate_);
             version = index_->version();
@@ -266,14 +262,12 @@ public:
     }
 
     // Take over the index in a file; before anything else is done with this engine.
-    FileTrouble open(const char* data, std::size_t size) {
-        return IndexFile::open(data, size, *index_);
-    }
+    FileTrouble open(const char* data, size_t size) { return IndexFile::open(data, size, *index_); }
 
 private:
-    static constexpr std::uint32_t OVERDUE = 4;
+    static constexpr uint32_t OVERDUE = 4;
 
-    Update subscribe(std::string_view key, std::uint32_t pattern) {
+    Update subscribe(std::string_view key, uint32_t pattern) {
         index_->subscribe(key, pattern);
         rebuild_if_worth();
         return Update::done;
@@ -296,7 +290,7 @@ private:
     }
 
     void match(DocumentMatcher& matcher, const Input& input, const Limits& limits, Batch& batch) {
-        const std::size_t number = batch.versions.size();
+        const size_t number = batch.versions.size();
         Failure failure;
         if (input.data != nullptr) {
             const Reading reading(gate_);
@@ -305,19 +299,19 @@ private:
         } else {
             batch.versions.push_back(0);  // refused before it came here
         }
-        batch.offsets.push_back(static_cast<std::int64_t>(batch.patterns.size()));
+        batch.offsets.push_back(static_cast<int64_t>(batch.patterns.size()));
         if (failure.trouble != Trouble::none) batch.failures.emplace_back(number, failure);
     }
 
     const ExpatTable* const expat_;
     const HashSecret secret_;
-    const std::size_t cache_limit_;
+    const size_t cache_limit_;
     Gate gate_;
     std::shared_ptr<Index> index_;
     std::mutex matchers_mutex_;
     std::condition_variable swept_;
-    std::uint32_t running_ = 0;  // batches
-    bool sweeping_ = false;      // no batch may begin until the last that runs has swept
+    uint32_t running_ = 0;   // batches
+    bool sweeping_ = false;  // no batch may begin until the last that runs has swept
     std::vector<std::unique_ptr<DocumentMatcher>> matchers_;
     std::vector<DocumentMatcher*> idle_;
 };

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
 #include <mutex>
+
+#include "base/common.hpp"
 
 namespace twigcast::match {
 
@@ -35,7 +36,7 @@ public:
 private:
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::uint32_t readers_ = 0, writers_ = 0;
+    uint32_t readers_ = 0, writers_ = 0;
     bool writing_ = false;
 };
 

@@ -4,10 +4,6 @@
 // between documents, and a pattern or probe counts once however often it is met.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
-
 #include "index/index.hpp"
 
 namespace twigcast::match {
@@ -16,28 +12,28 @@ using namespace base;
 using namespace index;
 
 struct Element {
-    std::uint32_t path;
-    std::uint32_t parent;     // an element, or NONE
-    std::uint32_t same_path;  // the one before it on the same path, or NONE
-    std::uint32_t depth;
+    uint32_t path;
+    uint32_t parent;     // an element, or NONE
+    uint32_t same_path;  // the one before it on the same path, or NONE
+    uint32_t depth;
 };
 
 // Where a probe holds: on all elements of a path, or on one element.
 struct Hit {
-    std::uint32_t probe;
-    std::uint32_t holder;  // twice the number of a path, or of an element and one more
-    std::uint32_t next;
+    uint32_t probe;
+    uint32_t holder;  // twice the number of a path, or of an element and one more
+    uint32_t next;
 
     bool is_element() const { return (holder & 1) != 0; }
-    std::uint32_t where() const { return holder >> 1; }
+    uint32_t where() const { return holder >> 1; }
 };
 
 // A set of probes: a bit each, so that the sets of one document stay near the processor.
 class ProbeSet {
 public:
-    void resize(std::size_t size) { words_.resize(size / 64 + 1); }
-    bool has(std::uint32_t probe) const { return (words_[probe / 64] >> probe % 64 & 1) != 0; }
-    void add(std::uint32_t probe) { words_[probe / 64] |= std::uint64_t{1} << probe % 64; }
+    void resize(size_t size) { words_.resize(size / 64 + 1); }
+    bool has(uint32_t probe) const { return (words_[probe / 64] >> probe % 64 & 1) != 0; }
+    void add(uint32_t probe) { words_[probe / 64] |= uint64_t{1} << probe % 64; }
 
     // Take out all, which are those of the hits.
     void clear(const std::vector<Hit>& hits) {
@@ -49,13 +45,13 @@ public:
     }
 
 private:
-    std::vector<std::uint64_t> words_;
+    std::vector<uint64_t> words_;
 };
 
 class Hits {
 public:
     // Patterns are put where `answer` leads, which has room for all of them and one more.
-    void start(const Index& index, std::uint32_t* answer) {
+    void start(const Index& index, uint32_t* answer) {
         if (++epoch_ == 0) epoch_ = 1;
         if (++mark_ == 128) {
             std::fill(pattern_marks_.begin(), pattern_marks_.end(), 0);
@@ -75,87 +71,87 @@ public:
     }
 
     // A number of the document that no other has had for a long time, and never 0.
-    std::uint32_t epoch() const { return epoch_; }
+    uint32_t epoch() const { return epoch_; }
 
     // --- patterns -------------------------------------------------------------------------------
 
-    void accept(std::uint32_t pattern) {
+    void accept(uint32_t pattern) {
         *answer_end_ = pattern;
         answer_end_ += pattern_marks_[pattern] != mark_;
         pattern_marks_[pattern] = mark_;
     }
-    void accept_all(const std::uint32_t* first, const std::uint32_t* last) {
-        std::uint32_t* answer = answer_end_;
-        std::uint8_t* const marks = pattern_marks_.data();
-        const std::uint8_t mark = mark_;
+    void accept_all(const uint32_t* first, const uint32_t* last) {
+        uint32_t* answer = answer_end_;
+        uint8_t* const marks = pattern_marks_.data();
+        const uint8_t mark = mark_;
         for (; first != last; ++first) {
-            const std::uint32_t pattern = *first;
+            const uint32_t pattern = *first;
             *answer = pattern;
             answer += marks[pattern] != mark;
             marks[pattern] = mark;
         }
         answer_end_ = answer;
     }
-    bool is_accepted(std::uint32_t pattern) const { return pattern_marks_[pattern] == mark_; }
+    bool is_accepted(uint32_t pattern) const { return pattern_marks_[pattern] == mark_; }
 
     void drop_dead(const Index& index) {
-        answer_end_ = std::remove_if(answer_, answer_end_, [&](std::uint32_t pattern) {
+        answer_end_ = std::remove_if(answer_, answer_end_, [&](uint32_t pattern) {
             return index.pattern(pattern).living == 0;
         });
     }
 
-    std::uint32_t* answer_end() const { return answer_end_; }
+    uint32_t* answer_end() const { return answer_end_; }
 
     // --- probes ---------------------------------------------------------------------------------
 
     // The probe holds there; whether that is news of this document.  Where else it holds is kept
     // only if it is to be `joined`, and only while there is room.
-    bool hold(std::uint32_t probe, std::uint32_t where, bool is_element, bool joined) {
+    bool hold(uint32_t probe, uint32_t where, bool is_element, bool joined) {
         const bool is_news = !held_.has(probe);
-        std::uint32_t next = NONE;
+        uint32_t next = NONE;
         if (is_news) {
             held_.add(probe);
         } else {
             if (!joined || is_full()) return false;
             next = probe_hits_[probe];
         }
-        probe_hits_[probe] = static_cast<std::uint32_t>(hits_.size());
+        probe_hits_[probe] = count_of(hits_);
         Hit& hit = hits_.emplace_back();
         hit.probe = probe;
         hit.holder = where << 1 | is_element;
         hit.next = next;
         return is_news;
     }
-    bool holds(std::uint32_t probe) const { return held_.has(probe); }
+    bool holds(uint32_t probe) const { return held_.has(probe); }
     // Whether not all hits were kept, so that probes cannot be joined.
     bool is_full() const { return hits_.size() > MOST_HITS; }
-    std::uint32_t first_hit(std::uint32_t probe) const { return probe_hits_[probe]; }
-    const Hit& hit(std::uint32_t number) const { return hits_[number]; }
+    uint32_t first_hit(uint32_t probe) const { return probe_hits_[probe]; }
+    const Hit& hit(uint32_t number) const { return hits_[number]; }
 
     // --- branching points -----------------------------------------------------------------------
 
-    void watch(std::uint32_t watch) {
+    void watch(uint32_t watch) {
         const bool again = watch_marks_[watch] >> 1 == mark_;
-        watch_marks_[watch] = static_cast<std::uint8_t>(mark_ << 1 | again);
+        watch_marks_[watch] = static_cast<uint8_t>(mark_ << 1 | again);
     }
     // Whether exactly one element of the document stands at the branching point; asked only where
     // one does.
-    bool is_single(std::uint32_t watch) const { return (watch_marks_[watch] & 1) == 0; }
+    bool is_single(uint32_t watch) const { return (watch_marks_[watch] & 1) == 0; }
 
     std::vector<Element> elements;
 
 private:
-    static constexpr std::size_t MOST_HITS = std::size_t{1} << 22;
+    static constexpr size_t MOST_HITS = size_t{1} << 22;
 
-    std::uint32_t epoch_ = 0;
-    std::uint32_t* answer_ = nullptr;
-    std::uint32_t* answer_end_ = nullptr;
+    uint32_t epoch_ = 0;
+    uint32_t* answer_ = nullptr;
+    uint32_t* answer_end_ = nullptr;
     // A byte a pattern, to stay within the processor's caches; wiped every 127 documents.
-    std::uint8_t mark_ = 0;
-    std::vector<std::uint8_t> pattern_marks_;
-    std::vector<std::uint8_t> watch_marks_;  // twice the mark, and one more if met again
+    uint8_t mark_ = 0;
+    std::vector<uint8_t> pattern_marks_;
+    std::vector<uint8_t> watch_marks_;  // twice the mark, and one more if met again
     ProbeSet held_;
-    std::vector<std::uint32_t> probe_hits_;  // the last hit of each, where it is held
+    std::vector<uint32_t> probe_hits_;  // the last hit of each, where it is held
     std::vector<Hit> hits_;
 };
 

@@ -4,12 +4,8 @@
 // one label, so a document full of strange names teaches nothing that has to be remembered.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <map>
-#include <string_view>
-#include <vector>
 
 #include "index/index.hpp"
 
@@ -19,26 +15,26 @@ using namespace base;
 using namespace index;
 
 struct Label {
-    std::array<std::uint32_t, 4> tests;        // that it passes
-    std::array<std::uint32_t, 4> child_edges;  // by which edges of these tests lead
-    std::array<std::uint32_t, 4> below_edges;
-    std::uint32_t count;
-    std::uint64_t version;  // when a trie node of such a test last changed
+    std::array<uint32_t, 4> tests;        // that it passes
+    std::array<uint32_t, 4> child_edges;  // by which edges of these tests lead
+    std::array<uint32_t, 4> below_edges;
+    uint32_t count;
+    uint64_t version;  // when a trie node of such a test last changed
 };
 
 class Labels {
 public:
-    static constexpr std::uint32_t TEXT = ANY_TEXT;  // the label of text nodes
+    static constexpr uint32_t TEXT = ANY_TEXT;  // the label of text nodes
 
-    const Label& operator[](std::uint32_t label) const { return labels_[label]; }
-    std::size_t byte_size() const { return labels_.size() * (sizeof(Label) + 64); }
+    const Label& operator[](uint32_t label) const { return labels_[label]; }
+    size_t byte_size() const { return labels_.size() * (sizeof(Label) + 64); }
 
     // Start anew with an index.
     void forget(const Index& index) {
         index_ = &index;
         labels_.clear();
         labels_by_tests_.clear();
-        for (const std::uint32_t test : {ANY_ELEMENT, ANY_ATTRIBUTE, ANY_TEXT}) {
+        for (const uint32_t test : {ANY_ELEMENT, ANY_ATTRIBUTE, ANY_TEXT}) {
             intern({test, NONE, NONE, NONE});  // which gets that number
         }
         forget_names();
@@ -51,19 +47,19 @@ public:
         if (tests_known_ != index.tests.count()) forget_names();
     }
 
-    std::uint32_t of(Kind kind, std::string_view name) {
-        const std::uint32_t word = index_->tests.find_word(name, index_->secret);
+    uint32_t of(Kind kind, std::string_view name) {
+        const uint32_t word = index_->tests.find_word(name, index_->secret);
         if (word == NONE && !index_->tests.has_partial(kind)) {
             return kind == Kind::element ? ANY_ELEMENT : ANY_ATTRIBUTE;
         }
-        std::vector<std::uint32_t>& known = known_labels_[kind == Kind::attribute];
+        std::vector<uint32_t>& known = known_labels_[kind == Kind::attribute];
         if (word != NONE && known[word] != NONE) return known[word];
-        const std::uint32_t label = find(kind, name, word);
+        const uint32_t label = find(kind, name, word);
         if (word != NONE) known[word] = label;
         return label;
     }
 
-    bool passes(std::uint32_t number, std::uint32_t test) const {
+    bool passes(uint32_t number, uint32_t test) const {
         const Label& label = labels_[number];
         const auto end = label.tests.begin() + label.count;
         return std::find(label.tests.begin(), end, test) != end;
@@ -73,23 +69,23 @@ private:
     // Forget which name has which label: new tests may distinguish names that were alike.
     void forget_names() {
         tests_known_ = index_->tests.count();
-        for (std::vector<std::uint32_t>& known : known_labels_) {
+        for (std::vector<uint32_t>& known : known_labels_) {
             known.assign(index_->tests.word_count(), NONE);
         }
     }
 
-    std::uint64_t version_of(const Label& label) const {
-        std::uint64_t version = 0;
-        for (std::uint32_t at = 0; at < label.count; ++at) {
+    uint64_t version_of(const Label& label) const {
+        uint64_t version = 0;
+        for (uint32_t at = 0; at < label.count; ++at) {
             version = std::max(version, index_->test_version(label.tests[at]));
         }
         return version;
     }
 
-    std::uint32_t find(Kind kind, std::string_view name, std::uint32_t word) {
+    uint32_t find(Kind kind, std::string_view name, uint32_t word) {
         const Tests& tests = index_->tests;
-        const std::uint32_t any = kind == Kind::element ? ANY_ELEMENT : ANY_ATTRIBUTE;
-        const std::size_t separator = name.find(NAMESPACE_SEPARATOR);
+        const uint32_t any = kind == Kind::element ? ANY_ELEMENT : ANY_ATTRIBUTE;
+        const size_t separator = name.find(NAMESPACE_SEPARATOR);
         const bool plain = separator == std::string_view::npos;
         const std::string_view space = plain ? std::string_view{} : name.substr(0, separator);
         const std::string_view local = plain ? name : name.substr(separator + 1);
@@ -98,12 +94,11 @@ private:
                        tests.on_word(tests.find_word(space, index_->secret), kind, Form::space)});
     }
 
-    std::uint32_t intern(const std::array<std::uint32_t, 4>& tests) {
-        const auto [entry, is_new] =
-            labels_by_tests_.emplace(tests, static_cast<std::uint32_t>(labels_.size()));
+    uint32_t intern(const std::array<uint32_t, 4>& tests) {
+        const auto [entry, is_new] = labels_by_tests_.emplace(tests, count_of(labels_));
         if (!is_new) return entry->second;
         Label label{};
-        for (const std::uint32_t test : tests) {
+        for (const uint32_t test : tests) {
             if (test == NONE) continue;
             label.tests[label.count] = test;
             label.child_edges[label.count] = Trie::edge_to(index_->tests[test], false);
@@ -117,9 +112,9 @@ private:
 
     const Index* index_ = nullptr;
     std::vector<Label> labels_;
-    std::map<std::array<std::uint32_t, 4>, std::uint32_t> labels_by_tests_;
-    std::vector<std::uint32_t> known_labels_[2];  // by word, for elements and for attributes
-    std::uint32_t tests_known_ = 0;
+    std::map<std::array<uint32_t, 4>, uint32_t> labels_by_tests_;
+    std::vector<uint32_t> known_labels_[2];  // by word, for elements and for attributes
+    uint32_t tests_known_ = 0;
 };
 
 }  // namespace twigcast::match

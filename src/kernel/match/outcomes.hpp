@@ -6,12 +6,8 @@
 // once for all paths, and only when it has been searched often enough since it changed.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string_view>
-#include <vector>
 
 #include "index/index.hpp"
 
@@ -20,10 +16,10 @@ namespace twigcast::match {
 using namespace base;
 using namespace index;
 
-using Lists = std::vector<std::uint32_t>;
+using Lists = std::vector<uint32_t>;
 
-inline std::uint32_t append(Lists& all, const Lists& some) {
-    const std::uint32_t begin = static_cast<std::uint32_t>(all.size());
+inline uint32_t append(Lists& all, const Lists& some) {
+    const uint32_t begin = count_of(all);
     all.insert(all.end(), some.begin(), some.end());
     return begin;
 }
@@ -31,30 +27,28 @@ inline std::uint32_t append(Lists& all, const Lists& some) {
 // A unit to look at, as it stands in the cache's lists; behind it come the numbers of the probes
 // that must hold besides `other`, and those of the points where its branches part.
 struct CachedTrigger {
-    std::uint32_t other;  // a probe to be asked first, or NONE
-    std::uint32_t pattern, unit;
-    std::uint16_t probes, watches;  // how many follow
+    uint32_t other;  // a probe to be asked first, or NONE
+    uint32_t pattern, unit;
+    uint16_t probes, watches;  // how many follow
 
-    const std::uint32_t* first_probe() const {
-        return reinterpret_cast<const std::uint32_t*>(this + 1);
-    }
-    const std::uint32_t* first_watch() const { return first_probe() + probes; }
+    const uint32_t* first_probe() const { return reinterpret_cast<const uint32_t*>(this + 1); }
+    const uint32_t* first_watch() const { return first_probe() + probes; }
     const CachedTrigger* next() const {
         return reinterpret_cast<const CachedTrigger*>(first_watch() + watches);
     }
 };
-static_assert(sizeof(CachedTrigger) == 4 * sizeof(std::uint32_t));
+static_assert(sizeof(CachedTrigger) == 4 * sizeof(uint32_t));
 
 // What follows from a probe, in the cache's lists: how many patterns and how many numbers of
 // triggers, then the patterns, then the triggers.  Behind that of an equality stand the length and
 // the bytes of its text, if that is all there is to ask; else the length is NONE.
 struct CachedProbe {
-    std::uint32_t probe;
-    std::uint32_t outcome;
+    uint32_t probe;
+    uint32_t outcome;
     bool joined;  // it matters where it holds
 };
 struct CachedEquality {
-    std::uint64_t hash = 0;  // of the text
+    uint64_t hash = 0;  // of the text
     CachedProbe probe{NONE, 0, false};
 };
 struct CachedInterval {
@@ -65,17 +59,17 @@ struct CachedInterval {
 
 // The predicates that want the value of a path's nodes.
 struct CachedValues {
-    std::uint32_t equalities, equality_mask;  // a hash table; the mask is NONE where there are none
-    std::uint32_t longest;                    // text that one of them asks for
-    std::uint64_t filter[4];                  // a bit for each of their hashes
-    std::uint32_t intervals, intervals_end;
-    std::uint32_t groups, groups_end;  // those of the value index that are too large to be copied
+    uint32_t equalities, equality_mask;  // a hash table; the mask is NONE where there are none
+    uint32_t longest;                    // text that one of them asks for
+    uint64_t filter[4];                  // a bit for each of their hashes
+    uint32_t intervals, intervals_end;
+    uint32_t groups, groups_end;  // those of the value index that are too large to be copied
 
     // Whether a text of that hash may be asked for.
-    bool may_have(std::uint64_t hash) const {
+    bool may_have(uint64_t hash) const {
         return (filter[hash >> 62] >> (hash >> 56 & 63) & 1) != 0;
     }
-    void expect(std::uint64_t hash) { filter[hash >> 62] |= std::uint64_t{1} << (hash >> 56 & 63); }
+    void expect(uint64_t hash) { filter[hash >> 62] |= uint64_t{1} << (hash >> 56 & 63); }
 };
 
 // The intervals of a group, sorted by lower end.  Those that hold a number end right before the
@@ -86,12 +80,12 @@ struct CopiedGroup {
     const CachedInterval* intervals;
     const double* lows;
     const double* reaches;
-    std::size_t count;
+    size_t count;
 
     // How many begin at or below the number; the last of them is fetched ahead.
-    std::size_t begin_below(double sought) const {
-        const std::size_t below =
-            static_cast<std::size_t>(std::upper_bound(lows, lows + count, sought) - lows);
+    size_t begin_below(double sought) const {
+        const size_t below =
+            static_cast<size_t>(std::upper_bound(lows, lows + count, sought) - lows);
         if (below != 0) {
             __builtin_prefetch(&intervals[below - 1]);
             __builtin_prefetch(&reaches[below - 1]);
@@ -101,7 +95,7 @@ struct CopiedGroup {
 
     // Visit the intervals that hold the number, given how many begin below it; some perhaps twice.
     template <class Visit>
-    void search(double sought, std::size_t at, const Visit& visit) const {
+    void search(double sought, size_t at, const Visit& visit) const {
         constexpr int MOST_MISSES = 32;
         int misses = 0;
         while (at-- > 0 && reaches[at] >= sought) {
@@ -127,57 +121,56 @@ public:
         copies_ = {};
     }
 
-    const CachedValues& values(std::uint32_t number) const { return values_[number]; }
+    const CachedValues& values(uint32_t number) const { return values_[number]; }
     const std::vector<CachedEquality>& equalities() const { return equalities_; }
     const std::vector<CachedInterval>& intervals() const { return intervals_; }
 
     // The predicates of these groups together; a number for `values`.
-    std::uint32_t copy(const Index& index, const Lists& groups) {
+    uint32_t copy(const Index& index, const Lists& groups) {
         CachedValues values{};
-        values.intervals = static_cast<std::uint32_t>(intervals_.size());
+        values.intervals = count_of(intervals_);
         large_.clear();
         wanted_.clear();
-        for (const std::uint32_t number : groups) {
+        for (const uint32_t number : groups) {
             const PredicateGroup& group = index.values.group(number);
             if (!group.is_small()) {
                 large_.push_back(number);
                 continue;
             }
             index.values.each_interval(
-                group, [&](double low, double high, std::uint32_t probe, bool complete) {
+                group, [&](double low, double high, uint32_t probe, bool complete) {
                     intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
                 });
-            index.values.each_equality(group,
-                                       [&](std::uint32_t probe) { wanted_.push_back(probe); });
+            index.values.each_equality(group, [&](uint32_t probe) { wanted_.push_back(probe); });
         }
-        values.intervals_end = static_cast<std::uint32_t>(intervals_.size());
+        values.intervals_end = count_of(intervals_);
         sort_intervals(values.intervals);
         values.groups = append(lists_, large_);
-        values.groups_end = static_cast<std::uint32_t>(lists_.size());
-        values.equalities = static_cast<std::uint32_t>(equalities_.size());
+        values.groups_end = count_of(lists_);
+        values.equalities = count_of(equalities_);
         values.equality_mask = NONE;
         if (!wanted_.empty()) copy_equalities(index, values);
         values_.push_back(values);
-        return static_cast<std::uint32_t>(values_.size() - 1);
+        return count_of(values_) - 1;
     }
 
     // The units that a probe triggers, as CachedTriggers.
-    static void copy_triggers(const Index& index, std::uint32_t probe, Lists& list) {
-        std::uint32_t at = index.probe(probe).triggers;
+    static void copy_triggers(const Index& index, uint32_t probe, Lists& list) {
+        uint32_t at = index.probe(probe).triggers;
         for (; at != NONE; at = index.trigger(at).next) {
             const Trigger& trigger = index.trigger(at);
             const Unit& unit = index.unit(trigger.unit);
             const Branch* const branches = index.branches(unit);
-            const std::size_t begin = list.size();
+            const size_t begin = list.size();
             list.insert(list.end(), {trigger.other, unit.pattern, trigger.unit, 0});
             CachedTrigger counted{};
-            for (std::uint32_t number = 0; number < unit.count; ++number) {
-                const std::uint32_t other = branches[number].probe;
+            for (uint32_t number = 0; number < unit.count; ++number) {
+                const uint32_t other = branches[number].probe;
                 if (other == NONE || other == probe || other == trigger.other) continue;
                 list.push_back(other);
                 ++counted.probes;
             }
-            for (std::uint32_t number = 0; unit.needs_check == 0 && number < unit.count; ++number) {
+            for (uint32_t number = 0; unit.needs_check == 0 && number < unit.count; ++number) {
                 if (branches[number].probe != NONE) continue;
                 list.push_back(index.watch_at(branches[number].node));
                 ++counted.watches;
@@ -190,7 +183,7 @@ public:
 
     // The intervals of a group that is not small; none while it is not worth copying them: many,
     // and changed not long ago.
-    CopiedGroup intervals_of(const Index& index, std::uint32_t group) {
+    CopiedGroup intervals_of(const Index& index, uint32_t group) {
         if (copies_.size() <= group) copies_.resize(index.values.group_count());
         GroupCopy& copy = copies_[group];
         if (copy.built < index.group_version(group) || copy.begin == copy.end) {
@@ -205,7 +198,7 @@ public:
                 reaches_.data() + copy.lows, copy.end - copy.begin};
     }
 
-    std::size_t byte_size() const {
+    size_t byte_size() const {
         return values_.size() * sizeof(CachedValues) + equalities_.size() * sizeof(CachedEquality) +
                intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(GroupCopy) +
                (lows_.size() + reaches_.size()) * sizeof(double);
@@ -213,56 +206,55 @@ public:
 
 private:
     // Copying an interval takes about as long as this many steps of a search.
-    static constexpr std::uint32_t PATIENCE = 64;
+    static constexpr uint32_t PATIENCE = 64;
 
     struct GroupCopy {
-        std::uint32_t begin = 0, end = 0;  // in intervals_
-        std::uint32_t lows = 0;            // in lows_ and reaches_
-        std::uint32_t searches = 0;        // since the group was last seen to have changed
-        std::uint64_t seen = 0, built = 0;
+        uint32_t begin = 0, end = 0;  // in intervals_
+        uint32_t lows = 0;            // in lows_ and reaches_
+        uint32_t searches = 0;        // since the group was last seen to have changed
+        uint64_t seen = 0, built = 0;
     };
 
-    void copy_group(const Index& index, std::uint32_t number, GroupCopy& copy) {
-        copy.begin = static_cast<std::uint32_t>(intervals_.size());
-        index.values.each_interval(
-            index.values.group(number),
-            [&](double low, double high, std::uint32_t probe, bool complete) {
-                intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
-            });
-        copy.end = static_cast<std::uint32_t>(intervals_.size());
+    void copy_group(const Index& index, uint32_t number, GroupCopy& copy) {
+        copy.begin = count_of(intervals_);
+        index.values.each_interval(index.values.group(number), [&](double low, double high,
+                                                                   uint32_t probe, bool complete) {
+            intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
+        });
+        copy.end = count_of(intervals_);
         copy.built = index.version();
         sort_intervals(copy.begin);
         set_most(intervals_.data() + copy.begin, 0, copy.end - copy.begin);
-        copy.lows = static_cast<std::uint32_t>(lows_.size());
+        copy.lows = count_of(lows_);
         double reach = -std::numeric_limits<double>::infinity();
-        for (std::uint32_t at = copy.begin; at < copy.end; ++at) {
+        for (uint32_t at = copy.begin; at < copy.end; ++at) {
             reach = std::max(reach, intervals_[at].high);
             lows_.push_back(intervals_[at].low);
             reaches_.push_back(reach);
         }
     }
 
-    void sort_intervals(std::size_t begin) {
+    void sort_intervals(size_t begin) {
         std::sort(
-            intervals_.begin() + static_cast<std::ptrdiff_t>(begin), intervals_.end(),
+            intervals_.begin() + static_cast<ptrdiff_t>(begin), intervals_.end(),
             [](const CachedInterval& one, const CachedInterval& two) { return one.low < two.low; });
     }
 
     void copy_equalities(const Index& index, CachedValues& values) {
-        std::size_t size = 4;
+        size_t size = 4;
         while (size < wanted_.size() * 2) size *= 2;
-        values.equality_mask = static_cast<std::uint32_t>(size - 1);
+        values.equality_mask = static_cast<uint32_t>(size - 1);
         equalities_.resize(equalities_.size() + size);
         CachedEquality* const table = equalities_.data() + values.equalities;
-        for (const std::uint32_t probe : wanted_) {
+        for (const uint32_t probe : wanted_) {
             ComparisonView view{};
             PredicateReader reader(index.predicate_of(index.probe(probe)));
             bool is_first = true;
             while (reader.next(view) && view.comparison != Comparison::equal_text) is_first = false;
-            const std::uint64_t hash = hash_of(view.text, index.secret);
-            values.longest = std::max(values.longest, static_cast<std::uint32_t>(view.text.size()));
+            const uint64_t hash = hash_of(view.text, index.secret);
+            values.longest = std::max(values.longest, count_of(view.text));
             values.expect(hash);
-            std::size_t slot = hash & values.equality_mask;
+            size_t slot = hash & values.equality_mask;
             while (table[slot].probe.probe != NONE) slot = (slot + 1) & values.equality_mask;
             table[slot] = {hash, copy_outcome(index, probe)};
             copy_text(reader.at_end() && is_first ? view.text : std::string_view{nullptr, 0});
@@ -270,22 +262,22 @@ private:
     }
 
     void copy_text(std::string_view text) {
-        const std::size_t begin = lists_.size();
-        lists_.push_back(text.data() == nullptr ? NONE : static_cast<std::uint32_t>(text.size()));
+        const size_t begin = lists_.size();
+        lists_.push_back(text.data() == nullptr ? NONE : count_of(text));
         lists_.resize(begin + 1 + (text.size() + 3) / 4);
         if (!text.empty()) std::memcpy(lists_.data() + begin + 1, text.data(), text.size());
     }
 
-    CachedProbe copy_outcome(const Index& index, std::uint32_t probe) {
-        const std::uint32_t begin = static_cast<std::uint32_t>(lists_.size());
+    CachedProbe copy_outcome(const Index& index, uint32_t probe) {
+        const uint32_t begin = count_of(lists_);
         lists_.insert(lists_.end(), 2, 0);
-        for (std::uint32_t at = index.probe(probe).accept; at != NONE; at = index.link(at).next) {
+        for (uint32_t at = index.probe(probe).accept; at != NONE; at = index.link(at).next) {
             lists_.push_back(index.link(at).value);
         }
-        lists_[begin] = static_cast<std::uint32_t>(lists_.size()) - begin - 2;
-        const std::size_t before = lists_.size();
+        lists_[begin] = count_of(lists_) - begin - 2;
+        const size_t before = lists_.size();
         copy_triggers(index, probe, lists_);
-        lists_[begin + 1] = static_cast<std::uint32_t>(lists_.size() - before);
+        lists_[begin + 1] = static_cast<uint32_t>(lists_.size() - before);
         return {probe, begin, index.probe(probe).joined != 0};
     }
 

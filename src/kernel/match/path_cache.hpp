@@ -19,10 +19,7 @@
 // path was built for; it is built again when a test that its label passes has changed since.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <vector>
 
 #include "base/number_table.hpp"
 #include "match/labels.hpp"
@@ -35,38 +32,38 @@ using namespace index;
 
 // A part of a cached path's lists.
 struct Span {
-    const std::uint32_t* first;
-    const std::uint32_t* last;
-    const std::uint32_t* begin() const { return first; }
-    const std::uint32_t* end() const { return last; }
+    const uint32_t* first;
+    const uint32_t* last;
+    const uint32_t* begin() const { return first; }
+    const uint32_t* end() const { return last; }
     bool empty() const { return first == last; }
 };
 
 // What a document looks at when it meets a path; small, since there are many paths.
 struct CachedPath {
-    std::uint32_t stamp = 0;      // the document that met it last
-    std::uint32_t lists[5] = {};  // where accepted, probes, watches and triggers begin, and the end
-    std::uint32_t values = NONE;  // in the cache's values
-    std::uint16_t edges = 0;      // what leads away from here; CARRIES if by `//`, and new here
-    bool repeated = false;        // in that document
-    std::uint32_t children = 0;   // a hash table in the cache's slots
-    std::uint32_t child_mask = 0, child_count = 0;
-    std::uint32_t last_element = NONE;  // of that document on this path
+    uint32_t stamp = 0;      // the document that met it last
+    uint32_t lists[5] = {};  // where accepted, probes, watches and triggers begin, and the end
+    uint32_t values = NONE;  // in the cache's values
+    uint16_t edges = 0;      // what leads away from here; CARRIES if by `//`, and new here
+    bool repeated = false;   // in that document
+    uint32_t children = 0;   // a hash table in the cache's slots
+    uint32_t child_mask = 0, child_count = 0;
+    uint32_t last_element = NONE;  // of that document on this path
 
     bool is_empty() const { return lists[0] == lists[4] && values == NONE; }
 };
 
 // Where a path comes from and where it leads: needed when paths are built.
 struct PathOrigin {
-    std::uint32_t parent, label, depth;
-    std::uint32_t active = 0, below = 0, end = 0;  // trie nodes from which `/` and `//` lead on
-    std::uint64_t built = 0;
+    uint32_t parent, label, depth;
+    uint32_t active = 0, below = 0, end = 0;  // trie nodes from which `/` and `//` lead on
+    uint64_t built = 0;
 };
 
 class PathCache {
 public:
-    static constexpr std::uint32_t ROOT = 0;
-    static constexpr std::uint16_t CARRIES = 512;
+    static constexpr uint32_t ROOT = 0;
+    static constexpr uint16_t CARRIES = 512;
 
     enum List { ACCEPTED, PROBES, WATCHES, TRIGGERS };
 
@@ -114,41 +111,41 @@ public:
         empty_size_ = byte_size();
     }
 
-    CachedPath& operator[](std::uint32_t path) { return paths_[path]; }
-    const PathOrigin& origin(std::uint32_t path) const { return origins_[path]; }
+    CachedPath& operator[](uint32_t path) { return paths_[path]; }
+    const PathOrigin& origin(uint32_t path) const { return origins_[path]; }
     Span list(const CachedPath& path, List which) const {
         return {lists_.data() + path.lists[which], lists_.data() + path.lists[which + 1]};
     }
 
-    Span list(std::uint32_t begin, std::uint32_t count) const {
+    Span list(uint32_t begin, uint32_t count) const {
         return {lists_.data() + begin, lists_.data() + begin + count};
     }
-    const CachedTrigger* trigger(std::uint32_t begin) const {
+    const CachedTrigger* trigger(uint32_t begin) const {
         return reinterpret_cast<const CachedTrigger*>(lists_.data() + begin);
     }
 
     // Paths are built below the innermost of those that are open.  Of these, the ones that `//`
     // leads away from are kept apart: however deep a document is, they are few.
-    void open(std::uint32_t path) {
+    void open(uint32_t path) {
         if ((paths_[path].edges & CARRIES) != 0) carriers_.push_back(path);
     }
-    void close(std::uint32_t path) {
+    void close(uint32_t path) {
         if (!carriers_.empty() && carriers_.back() == path) carriers_.pop_back();
     }
     void close_all() { carriers_.clear(); }
 
     // The path below another by a label, if it has been met.
-    std::uint32_t find(std::uint32_t parent, std::uint32_t label) const {
+    uint32_t find(uint32_t parent, uint32_t label) const {
         const CachedPath& path = paths_[parent];
         if (path.child_mask == 0) return NONE;
-        for (std::uint32_t at = label;; ++at) {
+        for (uint32_t at = label;; ++at) {
             const ChildSlot& slot = slots_[path.children + (at & path.child_mask)];
             if (slot.label == label || slot.path == NONE) return slot.path;
         }
     }
 
-    std::uint32_t add(std::uint32_t parent, std::uint32_t label) {
-        const std::uint32_t path = static_cast<std::uint32_t>(paths_.size());
+    uint32_t add(uint32_t parent, uint32_t label) {
+        const uint32_t path = count_of(paths_);
         paths_.emplace_back();
         origins_.push_back({parent, label, origins_[parent].depth + 1});
         add_child(parent, label, path);
@@ -157,44 +154,44 @@ public:
     }
 
     // Build the path again if the index has changed where it matters.
-    void refresh(std::uint32_t path) {
+    void refresh(uint32_t path) {
         if (!changed_) return;
         const PathOrigin& origin = origins_[path];
-        const std::uint64_t changed =
+        const uint64_t changed =
             path == ROOT ? index_->root_version() : labels[origin.label].version;
         if (origin.built < changed) build(path);
     }
 
-    std::size_t count() const { return paths_.size(); }
+    size_t count() const { return paths_.size(); }
     // Of what was learned from documents.
-    std::size_t byte_size() const {
+    size_t byte_size() const {
         return paths_.size() * (sizeof(CachedPath) + sizeof(PathOrigin)) +
-               (lists_.size() + nodes_.size()) * sizeof(std::uint32_t) +
+               (lists_.size() + nodes_.size()) * sizeof(uint32_t) +
                below_steps_.size() * sizeof(BelowStep) + slots_.size() * sizeof(ChildSlot) +
                below_table_.byte_size() + labels.byte_size() + outcomes.byte_size() - empty_size_;
     }
 
 private:
     struct ChildSlot {
-        std::uint32_t label = NONE;
-        std::uint32_t path = NONE;
+        uint32_t label = NONE;
+        uint32_t path = NONE;
     };
 
     struct BelowStep {
-        std::uint32_t begin, end;  // in nodes_
-        std::uint64_t built;
+        uint32_t begin, end;  // in nodes_
+        uint64_t built;
     };
 
     // Each path has the table of its children in one stretch, near to itself in time: siblings and
     // attributes find each other's.  Labels are small numbers, so they are their own hash.
-    void add_child(std::uint32_t parent, std::uint32_t label, std::uint32_t child) {
+    void add_child(uint32_t parent, uint32_t label, uint32_t child) {
         CachedPath& path = paths_[parent];
         if (path.child_count * 2 >= path.child_mask) {
-            const std::uint32_t old = path.children, old_mask = path.child_mask;
+            const uint32_t old = path.children, old_mask = path.child_mask;
             path.child_mask = old_mask == 0 ? 3 : old_mask * 2 + 1;
-            path.children = static_cast<std::uint32_t>(slots_.size());
+            path.children = count_of(slots_);
             slots_.resize(slots_.size() + path.child_mask + 1);
-            for (std::uint32_t at = 0; old_mask != 0 && at <= old_mask; ++at) {
+            for (uint32_t at = 0; old_mask != 0 && at <= old_mask; ++at) {
                 if (slots_[old + at].path != NONE) put_child(path, slots_[old + at]);
             }
         }
@@ -203,15 +200,15 @@ private:
     }
 
     void put_child(const CachedPath& path, const ChildSlot& child) {
-        std::uint32_t at = child.label;
+        uint32_t at = child.label;
         while (slots_[path.children + (at & path.child_mask)].path != NONE) ++at;
         slots_[path.children + (at & path.child_mask)] = child;
     }
 
     // --- building -----------------------------------------------------------------------------
 
-    void build(std::uint32_t number) {
-        const std::uint32_t parent = origins_[number].parent;
+    void build(uint32_t number) {
+        const uint32_t parent = origins_[number].parent;
         reached_.clear();
         if (parent == NONE) {
             reached_.push_back(0);
@@ -225,35 +222,35 @@ private:
         active_.clear();
         below_.clear();
         groups_.clear();
-        std::uint32_t edges = 0;
-        for (const std::uint32_t node : reached_) sort_in(node, edges);
-        const std::uint32_t values = groups_.empty() ? NONE : outcomes.copy(*index_, groups_);
+        uint32_t edges = 0;
+        for (const uint32_t node : reached_) sort_in(node, edges);
+        const uint32_t values = groups_.empty() ? NONE : outcomes.copy(*index_, groups_);
         CachedPath& path = paths_[number];
-        path.edges = static_cast<std::uint16_t>(edges | (below_.empty() ? 0 : CARRIES));
+        path.edges = static_cast<uint16_t>(edges | (below_.empty() ? 0 : CARRIES));
         path.values = values;
-        for (std::size_t which = 0; which < 4; ++which) {
+        for (size_t which = 0; which < 4; ++which) {
             path.lists[which] = append(lists_, parts_[which]);
         }
-        path.lists[4] = static_cast<std::uint32_t>(lists_.size());
+        path.lists[4] = count_of(lists_);
         PathOrigin& origin = origins_[number];
         origin.active = append(nodes_, active_);
         origin.below = append(nodes_, below_);
-        origin.end = static_cast<std::uint32_t>(nodes_.size());
+        origin.end = count_of(nodes_);
         origin.built = index_->version();
     }
 
-    Span active(std::uint32_t path) const {
+    Span active(uint32_t path) const {
         return {nodes_.data() + origins_[path].active, nodes_.data() + origins_[path].below};
     }
-    Span below(std::uint32_t path) const {
+    Span below(uint32_t path) const {
         return {nodes_.data() + origins_[path].below, nodes_.data() + origins_[path].end};
     }
 
     // Put what a trie node means into the lists of the path that reaches it.
-    void sort_in(std::uint32_t number, std::uint32_t& edges) {
+    void sort_in(uint32_t number, uint32_t& edges) {
         const TrieNode& node = index_->trie[number];
-        for (std::uint32_t at = node.accept; at != NONE; at = index_->link(at).next) {
-            const std::uint32_t pattern = index_->link(at).value;
+        for (uint32_t at = node.accept; at != NONE; at = index_->link(at).next) {
+            const uint32_t pattern = index_->link(at).value;
             if (chain_patterns_[pattern] != chain_) parts_[ACCEPTED].push_back(pattern);
         }
         if (node.extra != NONE) {
@@ -275,12 +272,12 @@ private:
     // --- marks --------------------------------------------------------------------------------
 
     // Mark the patterns and the `below` nodes of a path and of all above it with `chain_`.
-    void mark_chain(std::uint32_t path) {
+    void mark_chain(uint32_t path) {
         if (marked_ == path) return;
-        const std::uint32_t parent = origins_[path].parent;
+        const uint32_t parent = origins_[path].parent;
         if (marked_ == NONE || parent != marked_) {
             start_chain();
-            for (std::uint32_t at = parent; at != NONE; at = origins_[at].parent) mark(at);
+            for (uint32_t at = parent; at != NONE; at = origins_[at].parent) mark(at);
         }
         mark(path);
         marked_ = path;
@@ -294,49 +291,49 @@ private:
         chain_ = 1;
     }
 
-    void mark(std::uint32_t path) {
-        for (const std::uint32_t pattern : list(paths_[path], ACCEPTED))
+    void mark(uint32_t path) {
+        for (const uint32_t pattern : list(paths_[path], ACCEPTED))
             chain_patterns_[pattern] = chain_;
-        for (const std::uint32_t node : below(path)) chain_nodes_[node] = chain_;
+        for (const uint32_t node : below(path)) chain_nodes_[node] = chain_;
     }
 
     // The trie nodes that a child of `parent` with that label reaches, each once.
-    void reach(std::uint32_t parent, std::uint32_t label_number) {
+    void reach(uint32_t parent, uint32_t label_number) {
         const Label label = labels[label_number];
         step(active(parent), label, label.child_edges, false, reached_);
-        for (const std::uint32_t above : carriers_) {
+        for (const uint32_t above : carriers_) {
             const BelowStep& step = below_step(above, label_number);
             reached_.insert(reached_.end(), nodes_.begin() + step.begin, nodes_.begin() + step.end);
         }
     }
 
     // Where edges of the label's tests lead from any of the nodes.
-    void step(Span nodes, const Label& label, const std::array<std::uint32_t, 4>& label_edges,
+    void step(Span nodes, const Label& label, const std::array<uint32_t, 4>& label_edges,
               bool descendant, Lists& reached) {
-        constexpr std::ptrdiff_t AHEAD = 16;
+        constexpr ptrdiff_t AHEAD = 16;
         sought_.clear();
-        for (const std::uint32_t* node = nodes.begin(); node < nodes.end(); ++node) {
+        for (const uint32_t* node = nodes.begin(); node < nodes.end(); ++node) {
             if (nodes.end() - node > AHEAD) index_->trie.prefetch(node[AHEAD]);
-            const std::uint32_t edges = index_->trie[*node].edges;
-            for (std::uint32_t at = 0; at < label.count; ++at) {
+            const uint32_t edges = index_->trie[*node].edges;
+            for (uint32_t at = 0; at < label.count; ++at) {
                 if ((edges & label_edges[at]) == 0) continue;
                 index_->trie.seek(*node, descendant, label.tests[at], index_->secret,
                                   sought_.emplace_back());
             }
         }
         for (const Trie::Sought& sought : sought_) {
-            const std::uint32_t target = index_->trie.find(sought);
+            const uint32_t target = index_->trie.find(sought);
             if (target == NONE) continue;
             index_->trie.prefetch(target);
             reached.push_back(target);
         }
     }
 
-    const BelowStep& below_step(std::uint32_t path, std::uint32_t label_number) {
-        std::uint32_t number = below_table_.find(pair_of(path, label_number));
+    const BelowStep& below_step(uint32_t path, uint32_t label_number) {
+        uint32_t number = below_table_.find(pair_of(path, label_number));
         const Label& label = labels[label_number];
         if (number == NONE) {
-            number = static_cast<std::uint32_t>(below_steps_.size());
+            number = count_of(below_steps_);
             below_steps_.push_back({0, 0, 0});
             below_table_.add(pair_of(path, label_number), number);
         } else if (below_steps_[number].built >= std::max(label.version, origins_[path].built)) {
@@ -344,14 +341,14 @@ private:
         }
         reached_below_.clear();
         step(below(path), label, label.below_edges, true, reached_below_);
-        const std::uint32_t begin = append(nodes_, reached_below_);
-        const std::uint32_t end = static_cast<std::uint32_t>(nodes_.size());
+        const uint32_t begin = append(nodes_, reached_below_);
+        const uint32_t end = count_of(nodes_);
         return below_steps_[number] = {begin, end, index_->version()};
     }
 
     const Index* index_ = nullptr;
-    std::uint64_t generation_ = NEVER_REMOVED;
-    std::uint64_t version_ = NEVER_REMOVED;
+    uint64_t generation_ = NEVER_REMOVED;
+    uint64_t version_ = NEVER_REMOVED;
 
     std::vector<CachedPath> paths_;
     std::vector<PathOrigin> origins_;
@@ -360,15 +357,15 @@ private:
     NumberTable below_table_;
     Lists lists_;  // of the paths
     Lists nodes_;  // of their origins and of the steps below
-    std::size_t empty_size_ = 0;
+    size_t empty_size_ = 0;
     bool changed_ = false;  // the index, since all paths were forgotten
 
-    std::uint32_t chain_ = 0;
-    std::uint32_t marked_ = NONE;  // the path whose chain is marked
-    std::vector<std::uint32_t> chain_patterns_;
-    std::vector<std::uint32_t> chain_nodes_;
+    uint32_t chain_ = 0;
+    uint32_t marked_ = NONE;  // the path whose chain is marked
+    std::vector<uint32_t> chain_patterns_;
+    std::vector<uint32_t> chain_nodes_;
 
-    std::vector<std::uint32_t> carriers_;
+    std::vector<uint32_t> carriers_;
     std::vector<Trie::Sought> sought_;
     Lists reached_, reached_below_, active_, below_, groups_;
     Lists parts_[4];

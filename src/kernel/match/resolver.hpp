@@ -7,12 +7,7 @@
 // otherwise two thirds of the time with a hundred thousand tree patterns.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "match/hits.hpp"
 #include "match/join.hpp"
@@ -41,17 +36,16 @@ public:
     }
 
     // The document meets a path for the first time, and for the second.
-    void add_visit(std::uint32_t path) { visits_.push_back(path); }
-    void add_repeat(std::uint32_t path) { repeats_.push_back(path); }
+    void add_visit(uint32_t path) { visits_.push_back(path); }
+    void add_repeat(uint32_t path) { repeats_.push_back(path); }
 
     // A node of the path has this value, which is kept here.
-    void add_value(const CachedPath& path, std::uint32_t element, std::string_view value) {
+    void add_value(const CachedPath& path, uint32_t element, std::string_view value) {
         tests_.push_back({path.values, element, texts_.size() << 1 | 1, value.size()});
         texts_.append(value);
     }
     // A node of the path has a value that begins there, in the text given to `flush`.
-    void add_value(const CachedPath& path, std::uint32_t element, std::size_t begin,
-                   std::size_t size) {
+    void add_value(const CachedPath& path, uint32_t element, size_t begin, size_t size) {
         tests_.push_back({path.values, element, begin << 1, size});
     }
 
@@ -59,14 +53,14 @@ public:
 
     // Do what waits.  Paths must be as they were when it was queued.
     void flush(std::string_view text) {
-        for (std::size_t at = 0; at < visits_.size(); ++at) {
+        for (size_t at = 0; at < visits_.size(); ++at) {
             if (at + AHEAD < visits_.size()) prefetch_lists(visits_[at + AHEAD]);
             visit(visits_[at]);
         }
         visits_.clear();
-        for (const std::uint32_t path : repeats_) watch(path);
+        for (const uint32_t path : repeats_) watch(path);
         repeats_.clear();
-        for (std::size_t at = 0; at < tests_.size(); at += BLOCK) {
+        for (size_t at = 0; at < tests_.size(); at += BLOCK) {
             test_block(at, std::min(tests_.size(), at + BLOCK), text);
         }
         tests_.clear();
@@ -86,11 +80,11 @@ public:
 
     // At the end of the document: accept the patterns of units that hold, and give the patterns to
     // be asked exactly.
-    const std::vector<std::uint32_t>& find_units() {
+    const std::vector<uint32_t>& find_units() {
         each_pending([&](const CachedTrigger& trigger) { look_at(trigger); });
-        for (const std::uint32_t unit : waiting_) find_unit(unit);
-        for (const std::uint32_t probe : triggering_) {
-            std::uint32_t at = index_->probe(probe).triggers;
+        for (const uint32_t unit : waiting_) find_unit(unit);
+        for (const uint32_t probe : triggering_) {
+            uint32_t at = index_->probe(probe).triggers;
             for (; at != NONE; at = index_->trigger(at).next) {
                 const Trigger& trigger = index_->trigger(at);
                 if (trigger.other == NONE || hits_.holds(trigger.other)) find_unit(trigger.unit);
@@ -100,7 +94,7 @@ public:
         // A unit is met once for each path that its trigger holds on.
         std::sort(undecided_.begin(), undecided_.end());
         undecided_.erase(std::unique(undecided_.begin(), undecided_.end()), undecided_.end());
-        for (std::size_t at = 0; at < undecided_.size(); ++at) {
+        for (size_t at = 0; at < undecided_.size(); ++at) {
             if (at + AHEAD < undecided_.size()) prefetch(&index_->unit(undecided_[at + AHEAD]));
             if (at + AHEAD / 2 < undecided_.size()) {
                 prefetch(index_->branches(index_->unit(undecided_[at + AHEAD / 2])));
@@ -114,22 +108,22 @@ public:
     }
 
 private:
-    static constexpr std::size_t AHEAD = 8;
-    static constexpr std::size_t BLOCK = 16;
-    static constexpr std::size_t MOST_WAITING = std::size_t{1} << 16;
+    static constexpr size_t AHEAD = 8;
+    static constexpr size_t BLOCK = 16;
+    static constexpr size_t MOST_WAITING = size_t{1} << 16;
 
     struct Test {
-        std::uint32_t values;
-        std::uint32_t element;
-        std::size_t begin;  // twice the offset in the text, or in `texts_` and one more
-        std::size_t size;
+        uint32_t values;
+        uint32_t element;
+        size_t begin;  // twice the offset in the text, or in `texts_` and one more
+        size_t size;
     };
 
     // A number that is to be sought among the intervals of a group.
     struct Below {
-        std::uint32_t group;
-        std::uint32_t element;
-        std::size_t count;  // of those that begin at or below it
+        uint32_t group;
+        uint32_t element;
+        size_t count;  // of those that begin at or below it
         Value* value;
     };
 
@@ -137,21 +131,21 @@ private:
 
     // --- paths ----------------------------------------------------------------------------------
 
-    void prefetch_lists(std::uint32_t number) const {
+    void prefetch_lists(uint32_t number) const {
         const CachedPath& path = paths_[number];
-        const std::uint32_t* const first = paths_.list(path, PathCache::ACCEPTED).begin();
-        const std::uint32_t* const last = paths_.list(path, PathCache::WATCHES).end();
-        constexpr std::ptrdiff_t LINE = 16, LINES = 8;
-        for (std::ptrdiff_t at = 0; at < std::min(last - first, LINE * LINES); at += LINE) {
+        const uint32_t* const first = paths_.list(path, PathCache::ACCEPTED).begin();
+        const uint32_t* const last = paths_.list(path, PathCache::WATCHES).end();
+        constexpr ptrdiff_t LINE = 16, LINES = 8;
+        for (ptrdiff_t at = 0; at < std::min(last - first, LINE * LINES); at += LINE) {
             prefetch(first + at);
         }
     }
 
-    void visit(std::uint32_t number) {
+    void visit(uint32_t number) {
         const CachedPath& path = paths_[number];
         const Span accepted = paths_.list(path, PathCache::ACCEPTED);
         hits_.accept_all(accepted.begin(), accepted.end());
-        for (const std::uint32_t probe : paths_.list(path, PathCache::PROBES)) {
+        for (const uint32_t probe : paths_.list(path, PathCache::PROBES)) {
             hits_.hold(probe, number, false, true);
         }
         watch(number);
@@ -161,8 +155,8 @@ private:
         }
     }
 
-    void watch(std::uint32_t path) {
-        for (const std::uint32_t watch : paths_.list(paths_[path], PathCache::WATCHES))
+    void watch(uint32_t path) {
+        for (const uint32_t watch : paths_.list(paths_[path], PathCache::WATCHES))
             hits_.watch(watch);
     }
 
@@ -173,15 +167,15 @@ private:
             .substr(test.begin >> 1, test.size);
     }
 
-    void test_block(std::size_t begin, std::size_t end, std::string_view text) {
-        for (std::size_t at = begin; at < end; ++at) {
+    void test_block(size_t begin, size_t end, std::string_view text) {
+        for (size_t at = begin; at < end; ++at) {
             const char* const values =
                 reinterpret_cast<const char*>(&paths_.outcomes.values(tests_[at].values));
             prefetch(values);
             prefetch(values + sizeof(CachedValues) - 1);
         }
         values_.clear();
-        for (std::size_t at = begin; at < end; ++at) {
+        for (size_t at = begin; at < end; ++at) {
             const CachedValues& values = paths_.outcomes.values(tests_[at].values);
             Value& value = values_.emplace_back(value_of(tests_[at], text));
             if (is_asked_for(values, value)) prefetch(equality_at(values, value));
@@ -189,12 +183,12 @@ private:
                 prefetch(&paths_.outcomes.intervals()[values.intervals]);
         }
         for (int stage = 0; stage < 3; ++stage) {
-            each_group(begin, end, [&](std::uint32_t group, std::size_t at) {
+            each_group(begin, end, [&](uint32_t group, size_t at) {
                 index_->values.prefetch_texts(group, values_[at - begin], index_->secret, stage);
             });
         }
         queued_.clear();
-        for (std::size_t at = begin; at < end; ++at) test(tests_[at], values_[at - begin]);
+        for (size_t at = begin; at < end; ++at) test(tests_[at], values_[at - begin]);
         for (const Below& below : below_) search_below(below);
         below_.clear();
         for (const auto& [cached, element] : queued_) hold(cached, element);
@@ -202,11 +196,11 @@ private:
     }
 
     // What large groups have filed for the texts of a block.
-    void test_candidates(std::size_t begin, std::size_t end) {
+    void test_candidates(size_t begin, size_t end) {
         candidates_.clear();
-        each_group(begin, end, [&](std::uint32_t group, std::size_t at) {
+        each_group(begin, end, [&](uint32_t group, size_t at) {
             index_->values.search_texts(group, values_[at - begin], index_->secret, walked_,
-                                        [&](std::uint32_t probe) {
+                                        [&](uint32_t probe) {
                                             prefetch(&index_->probe(probe));
                                             candidates_.push_back({probe, at});
                                         });
@@ -220,10 +214,10 @@ private:
     }
 
     template <class Visit>
-    void each_group(std::size_t begin, std::size_t end, Visit visit) const {
-        for (std::size_t at = begin; at < end; ++at) {
+    void each_group(size_t begin, size_t end, Visit visit) const {
+        for (size_t at = begin; at < end; ++at) {
             const CachedValues& values = paths_.outcomes.values(tests_[at].values);
-            for (std::uint32_t group = values.groups; group < values.groups_end; ++group) {
+            for (uint32_t group = values.groups; group < values.groups_end; ++group) {
                 visit(*paths_.list(group, 1).begin(), at);
             }
         }
@@ -234,7 +228,7 @@ private:
                values.may_have(value.hash(index_->secret));
     }
     const CachedEquality* equality_at(const CachedValues& values, Value& value) const {
-        const std::size_t slot = value.hash(index_->secret) & values.equality_mask;
+        const size_t slot = value.hash(index_->secret) & values.equality_mask;
         return &paths_.outcomes.equalities()[values.equalities + slot];
     }
 
@@ -242,20 +236,20 @@ private:
         const CachedValues& values = paths_.outcomes.values(test.values);
         if (is_asked_for(values, value)) test_equalities(values, test.element, value);
         if (values.intervals != values.intervals_end) test_intervals(values, test.element, value);
-        for (std::uint32_t at = values.groups; at < values.groups_end; ++at) {
+        for (uint32_t at = values.groups; at < values.groups_end; ++at) {
             test_numbers(*paths_.list(at, 1).begin(), test.element, value);
         }
     }
 
-    void queue(const CachedProbe& cached, std::uint32_t element) {
+    void queue(const CachedProbe& cached, uint32_t element) {
         prefetch(paths_.list(cached.outcome, 2).begin());
         queued_.push_back({cached, element});
     }
 
-    void test_equalities(const CachedValues& values, std::uint32_t element, Value& value) {
+    void test_equalities(const CachedValues& values, uint32_t element, Value& value) {
         const CachedEquality* const table = paths_.outcomes.equalities().data() + values.equalities;
-        const std::uint64_t hash = value.hash(index_->secret);
-        for (std::size_t slot = hash & values.equality_mask; table[slot].probe.probe != NONE;
+        const uint64_t hash = value.hash(index_->secret);
+        for (size_t slot = hash & values.equality_mask; table[slot].probe.probe != NONE;
              slot = (slot + 1) & values.equality_mask) {
             const CachedProbe& cached = table[slot].probe;
             if (table[slot].hash == hash && equals(cached, value)) queue(cached, element);
@@ -263,16 +257,16 @@ private:
     }
 
     bool equals(const CachedProbe& cached, Value& value) const {
-        const std::uint32_t* const outcome = paths_.list(cached.outcome, 2).begin();
-        const std::uint32_t* const length = outcome + 2 + outcome[0] + outcome[1];
+        const uint32_t* const outcome = paths_.list(cached.outcome, 2).begin();
+        const uint32_t* const length = outcome + 2 + outcome[0] + outcome[1];
         if (*length == NONE) return passes(cached.probe, value);
         return value.text == std::string_view(reinterpret_cast<const char*>(length + 1), *length);
     }
 
-    void test_intervals(const CachedValues& values, std::uint32_t element, Value& value) {
+    void test_intervals(const CachedValues& values, uint32_t element, Value& value) {
         const double number = value.number();
         if (number != number) return;
-        for (std::uint32_t at = values.intervals; at < values.intervals_end; ++at) {
+        for (uint32_t at = values.intervals; at < values.intervals_end; ++at) {
             const CachedInterval& interval = paths_.outcomes.intervals()[at];
             if (number < interval.low) return;
             if (number > interval.high) continue;
@@ -281,7 +275,7 @@ private:
         }
     }
 
-    void test_numbers(std::uint32_t group, std::uint32_t element, Value& value) {
+    void test_numbers(uint32_t group, uint32_t element, Value& value) {
         if (index_->values.group(group).blocks == NONE) return;
         const double number = value.number();
         if (number != number) return;
@@ -289,7 +283,7 @@ private:
         if (copied.count != 0) {
             below_.push_back({group, element, copied.begin_below(number), &value});
         } else {
-            index_->values.search_numbers(group, number, [&](std::uint32_t probe, bool complete) {
+            index_->values.search_numbers(group, number, [&](uint32_t probe, bool complete) {
                 if (complete || passes(probe, value)) hold(probe, element);
             });
         }
@@ -304,24 +298,24 @@ private:
         });
     }
 
-    bool passes(std::uint32_t probe, Value& value) const {
+    bool passes(uint32_t probe, Value& value) const {
         return predicate_holds(index_->predicate_of(index_->probe(probe)), value);
     }
 
-    void hold(const CachedProbe& cached, std::uint32_t element) {
+    void hold(const CachedProbe& cached, uint32_t element) {
         if (!hits_.hold(cached.probe, element, true, cached.joined)) return;
         const Span counts = paths_.list(cached.outcome, 2);
-        const std::uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
+        const uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
         hits_.accept_all(counts.end(), counts.end() + patterns);
-        const std::uint32_t begin = cached.outcome + 2 + patterns;
+        const uint32_t begin = cached.outcome + 2 + patterns;
         if (triggers != 0) pending_.push_back({begin, begin + triggers});
     }
 
     // The same for a probe that no path has copied.
-    void hold(std::uint32_t number, std::uint32_t element) {
+    void hold(uint32_t number, uint32_t element) {
         const Probe& probe = index_->probe(number);
         if (!hits_.hold(number, element, true, probe.joined != 0)) return;
-        for (std::uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
+        for (uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
             hits_.accept(index_->link(at).value);
         }
         if (probe.triggers != NONE) triggering_.push_back(number);
@@ -331,7 +325,7 @@ private:
 
     template <class Visit>
     void each_pending(Visit visit) const {
-        for (std::size_t at = 0; at < pending_.size(); ++at) {
+        for (size_t at = 0; at < pending_.size(); ++at) {
             if (at + AHEAD < pending_.size()) prefetch(paths_.trigger(pending_[at + AHEAD].first));
             const CachedTrigger* const last = paths_.trigger(pending_[at].second);
             for (const CachedTrigger* trigger = paths_.trigger(pending_[at].first); trigger < last;
@@ -343,13 +337,13 @@ private:
 
     void look_at(const CachedTrigger& trigger) {
         if (trigger.other != NONE && !hits_.holds(trigger.other)) return;
-        const std::uint32_t* const probes = trigger.first_probe();
-        for (std::uint32_t at = 0; at < trigger.probes; ++at) {
+        const uint32_t* const probes = trigger.first_probe();
+        for (uint32_t at = 0; at < trigger.probes; ++at) {
             if (!hits_.holds(probes[at])) return;
         }
-        const std::uint32_t* const watches = trigger.first_watch();
+        const uint32_t* const watches = trigger.first_watch();
         bool single = trigger.watches != 0;
-        for (std::uint32_t at = 0; at < trigger.watches; ++at) {
+        for (uint32_t at = 0; at < trigger.watches; ++at) {
             single = single && hits_.is_single(watches[at]);
         }
         if (single) {
@@ -359,12 +353,12 @@ private:
         }
     }
 
-    void find_unit(std::uint32_t number) {
+    void find_unit(uint32_t number) {
         const Unit& unit = index_->unit(number);
         if (hits_.is_accepted(unit.pattern)) return;
         const Branch* const branches = index_->branches(unit);
         bool single = unit.needs_check == 0;
-        for (std::uint32_t at = 0; at < unit.count; ++at) {
+        for (uint32_t at = 0; at < unit.count; ++at) {
             const Branch& branch = branches[at];
             if (branch.probe != NONE) {
                 if (!hits_.holds(branch.probe)) return;
@@ -394,22 +388,22 @@ private:
     Hits& hits_;
     Join& join_;
 
-    std::vector<std::uint32_t> visits_, repeats_;
+    std::vector<uint32_t> visits_, repeats_;
     std::vector<Test> tests_;
     std::string texts_;  // of attributes that wait to be tested
     std::vector<Value> values_;
     std::vector<Below> below_;
     Walked walked_;
-    std::vector<std::pair<std::uint32_t, std::size_t>> candidates_;  // probes, and which test
-    std::vector<std::pair<CachedProbe, std::uint32_t>> queued_;
+    std::vector<std::pair<uint32_t, size_t>> candidates_;  // probes, and which test
+    std::vector<std::pair<CachedProbe, uint32_t>> queued_;
 
     // Ranges of triggers in the cache's lists.
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> pending_;
-    std::vector<std::uint32_t> triggering_;  // probes, beside those
-    std::vector<std::uint32_t> waiting_;     // units whose triggers are forgotten
-    std::vector<std::uint32_t> undecided_;   // units whose probes all hold
-    std::vector<std::uint32_t> asked_;       // patterns
-    bool exact_ = false;                     // elements cannot be joined by their paths
+    std::vector<std::pair<uint32_t, uint32_t>> pending_;
+    std::vector<uint32_t> triggering_;  // probes, beside those
+    std::vector<uint32_t> waiting_;     // units whose triggers are forgotten
+    std::vector<uint32_t> undecided_;   // units whose probes all hold
+    std::vector<uint32_t> asked_;       // patterns
+    bool exact_ = false;                // elements cannot be joined by their paths
 };
 
 }  // namespace twigcast::match

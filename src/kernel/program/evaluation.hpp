@@ -22,10 +22,7 @@
 // hold one huge number cost its length times their depth.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "base/comparison.hpp"
 #include "base/number_text.hpp"
@@ -48,7 +45,7 @@ public:
     }
 
     bool matches() {
-        for (const std::uint32_t alternative : program_.alternatives) {
+        for (const uint32_t alternative : program_.alternatives) {
             if (exists(alternative, {0})) return true;
         }
         return false;
@@ -58,25 +55,25 @@ private:
     // A node test in terms of this document's labels: label & mask == wanted, or, where names of
     // several numbers pass, by number.
     struct LabelTest {
-        std::uint32_t mask;
-        std::uint32_t wanted;
+        uint32_t mask;
+        uint32_t wanted;
         std::vector<bool> names;
 
-        bool accepts(std::uint32_t label) const {
+        bool accepts(uint32_t label) const {
             return (label & mask) == wanted && (names.empty() || names[name_of(label)]);
         }
     };
 
     LabelTest resolve(const NodeTest& test) const {
-        const std::uint32_t kind = make_label(test.kind, 0);
+        const uint32_t kind = make_label(test.kind, 0);
         if (test.kind == Kind::text || (test.any_namespace && test.any_local)) return {3, kind, {}};
         if (!test.any_namespace && !test.any_local) {
-            const std::uint32_t name = document_.names.find(test.name);
+            const uint32_t name = document_.names.find(test.name);
             if (name == NONE) return {0, 1, {}};  // no label passes
             return {NONE, make_label(test.kind, name), {}};
         }
         std::vector<bool> names(document_.names.size());
-        for (std::uint32_t name = 0; name < document_.names.size(); ++name) {
+        for (uint32_t name = 0; name < document_.names.size(); ++name) {
             names[name] =
                 (test.any_namespace || document_.names.namespace_of(name) == test.space) &&
                 (test.any_local || document_.names.local_of(name) == test.local);
@@ -88,7 +85,7 @@ private:
 
     // Whether the condition holds at any of `asked`.  All conditions of a step but the last are
     // kept to, the last is asked in turn: no recursion along a path.
-    bool exists(std::uint32_t number, NodeSet asked) {
+    bool exists(uint32_t number, NodeSet asked) {
         while (true) {
             const Instruction& instruction = program_.instructions[number];
             switch (instruction.operation) {
@@ -108,13 +105,13 @@ private:
 
     bool exists_either(const Instruction& instruction, NodeSet&& asked) {
         const ParkedSet parked = park(std::move(asked));
-        for (std::uint32_t at = instruction.children_begin; at < instruction.children_end; ++at) {
+        for (uint32_t at = instruction.children_begin; at < instruction.children_end; ++at) {
             if (exists(program_.children[at], parked.copy())) return true;
         }
         return false;
     }
 
-    void keep(std::uint32_t number, NodeSet& asked) {
+    void keep(uint32_t number, NodeSet& asked) {
         const Instruction& instruction = program_.instructions[number];
         switch (instruction.operation) {
             case Operation::step: {
@@ -130,7 +127,7 @@ private:
                 return keep_all(instruction.children_begin, instruction.children_end, asked);
             case Operation::either: {
                 ParkedSet parked = park(NodeSet(asked));
-                for (std::uint32_t at = instruction.children_begin;
+                for (uint32_t at = instruction.children_begin;
                      at < instruction.children_end && !asked.empty(); ++at) {
                     keep_not(program_.children[at], asked);
                 }
@@ -142,13 +139,13 @@ private:
         }
     }
 
-    void keep_all(std::uint32_t begin, std::uint32_t end, NodeSet& asked) {
-        for (std::uint32_t at = begin; at < end && !asked.empty(); ++at) {
+    void keep_all(uint32_t begin, uint32_t end, NodeSet& asked) {
+        for (uint32_t at = begin; at < end && !asked.empty(); ++at) {
             keep(program_.children[at], asked);
         }
     }
 
-    void keep_not(std::uint32_t number, NodeSet& asked) {
+    void keep_not(uint32_t number, NodeSet& asked) {
         ParkedSet parked = park(NodeSet(asked));
         keep(number, asked);
         asked = without(parked.take(), asked);
@@ -158,8 +155,8 @@ private:
 
     template <class Holds>
     static void keep_where(NodeSet& asked, Holds holds) {
-        std::size_t kept = 0;
-        for (const std::uint32_t node : asked) {
+        size_t kept = 0;
+        for (const uint32_t node : asked) {
             if (holds(node)) asked[kept++] = node;
         }
         asked.resize(kept);
@@ -203,11 +200,11 @@ private:
     void reach_children(const Instruction& step, const LabelTest& test, const NodeSet& from,
                         NodeSet& reached) const {
         const bool attributes = kind_of(test.wanted) == Kind::attribute;
-        for (const std::uint32_t above : from) {
-            std::uint32_t index = 0;
-            const std::uint32_t end = nodes_[above].end;
-            for (std::uint32_t node = above + 1; node < end; node = nodes_[node].end) {
-                const std::uint32_t label = nodes_[node].label;
+        for (const uint32_t above : from) {
+            uint32_t index = 0;
+            const uint32_t end = nodes_[above].end;
+            for (uint32_t node = above + 1; node < end; node = nodes_[node].end) {
+                const uint32_t label = nodes_[node].label;
                 if (attributes && kind_of(label) != Kind::attribute) break;
                 if (test.accepts(label) && is_asked(step, ++index)) reached.push_back(node);
             }
@@ -221,11 +218,11 @@ private:
                            NodeSet& reached) {
         const bool counted = step.position != 0;
         if (counted) counts_.assign(document_.nodes.size(), 0);
-        std::uint32_t done = 0;
-        for (const std::uint32_t above : from) {
+        uint32_t done = 0;
+        for (const uint32_t above : from) {
             if (above < done) continue;  // below one that was searched
             done = nodes_[above].end;
-            for (std::uint32_t node = above + 1; node < done; ++node) {
+            for (uint32_t node = above + 1; node < done; ++node) {
                 if (!test.accepts(nodes_[node].label)) continue;
                 if (counted && !is_asked(step, ++counts_[nodes_[node].parent])) continue;
                 reached.push_back(node);
@@ -233,7 +230,7 @@ private:
         }
     }
 
-    static bool is_asked(const Instruction& step, std::uint32_t index) {
+    static bool is_asked(const Instruction& step, uint32_t index) {
         return step.position == 0 ||
                compare_numbers(index, number_comparison(step.comparison), step.position);
     }
@@ -244,15 +241,15 @@ private:
         if (asked.size() == 1) return;  // all that fit were reached from there
         if (step.descendant) {
             auto next = fit.begin();
-            keep_where(asked, [&](std::uint32_t node) {
+            keep_where(asked, [&](uint32_t node) {
                 while (next != fit.end() && *next <= node) ++next;
                 return next != fit.end() && *next < nodes_[node].end;
             });
         } else {
             marks_.resize(document_.nodes.size());
-            for (const std::uint32_t node : fit) marks_[nodes_[node].parent] = 1;
-            keep_where(asked, [&](std::uint32_t node) { return marks_[node] != 0; });
-            for (const std::uint32_t node : fit) marks_[nodes_[node].parent] = 0;
+            for (const uint32_t node : fit) marks_[nodes_[node].parent] = 1;
+            keep_where(asked, [&](uint32_t node) { return marks_[node] != 0; });
+            for (const uint32_t node : fit) marks_[nodes_[node].parent] = 0;
         }
     }
 
@@ -261,20 +258,20 @@ private:
     // Forwards along the path, the nodes that each step leads to; then backwards, for each of
     // them the first node that the rest of the path selects from there.
     void keep_first(const Instruction& instruction, NodeSet& asked) {
-        const std::uint32_t* const steps = program_.children.data() + instruction.children_begin;
-        const std::uint32_t length = instruction.children_end - instruction.children_begin;
+        const uint32_t* const steps = program_.children.data() + instruction.children_begin;
+        const uint32_t length = instruction.children_end - instruction.children_begin;
         std::vector<ParkedSet> levels;
         NodeSet below = asked;
         levels.push_back(park(std::move(asked)));
-        for (std::uint32_t at = 0; at < length; ++at) {
+        for (uint32_t at = 0; at < length; ++at) {
             const Instruction& step = program_.instructions[steps[at]];
             below = reach(step, below);
             keep_all(step.children_begin, step.children_end, below);
             if (below.empty()) return asked.clear();
             if (at + 1 < length) levels.push_back(park(NodeSet(below)));
         }
-        std::vector<std::uint32_t> firsts = below;
-        for (std::uint32_t at = length; at-- > 0;) {
+        std::vector<uint32_t> firsts = below;
+        for (uint32_t at = length; at-- > 0;) {
             asked = levels[at].take();
             const bool descendant = program_.instructions[steps[at]].descendant;
             firsts =
@@ -287,39 +284,39 @@ private:
         if (!selected.empty() && selected.back() == NONE) selected.pop_back();
         keep_valued(instruction, selected);
         auto first = firsts.begin();
-        keep_where(asked, [&](std::uint32_t) {
+        keep_where(asked, [&](uint32_t) {
             return std::binary_search(selected.begin(), selected.end(), *first++);
         });
     }
 
     // For each node above, the least of the `firsts` of its children below.
-    std::vector<std::uint32_t> first_child(const NodeSet& above, const NodeSet& below,
-                                           const std::vector<std::uint32_t>& firsts) {
+    std::vector<uint32_t> first_child(const NodeSet& above, const NodeSet& below,
+                                      const std::vector<uint32_t>& firsts) {
         counts_.assign(document_.nodes.size(), NONE);
-        for (std::size_t at = 0; at < below.size(); ++at) {
-            std::uint32_t& least = counts_[nodes_[below[at]].parent];
+        for (size_t at = 0; at < below.size(); ++at) {
+            uint32_t& least = counts_[nodes_[below[at]].parent];
             least = std::min(least, firsts[at]);
         }
-        std::vector<std::uint32_t> result;
+        std::vector<uint32_t> result;
         result.reserve(above.size());
-        for (const std::uint32_t node : above) result.push_back(counts_[node]);
+        for (const uint32_t node : above) result.push_back(counts_[node]);
         return result;
     }
 
     // For each node above, the least of the `firsts` of those below that lie in its subtree.
     // From the last node to the first; `open` holds the subtrees behind that are not yet part of
     // a larger one, the nearest on top, each with its least.
-    std::vector<std::uint32_t> first_below(const NodeSet& above, const NodeSet& below,
-                                           const std::vector<std::uint32_t>& firsts) const {
-        std::vector<std::uint32_t> result(above.size());
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> open;
-        std::size_t left = below.size();
-        for (std::size_t at = above.size(); at-- > 0;) {
-            const std::uint32_t node = above[at];
+    std::vector<uint32_t> first_below(const NodeSet& above, const NodeSet& below,
+                                      const std::vector<uint32_t>& firsts) const {
+        std::vector<uint32_t> result(above.size());
+        std::vector<std::pair<uint32_t, uint32_t>> open;
+        size_t left = below.size();
+        for (size_t at = above.size(); at-- > 0;) {
+            const uint32_t node = above[at];
             for (; left > 0 && below[left - 1] > node; --left) {
                 open.emplace_back(below[left - 1], firsts[left - 1]);
             }
-            std::uint32_t least = NONE;
+            uint32_t least = NONE;
             while (!open.empty() && open.back().first < nodes_[node].end) {
                 least = std::min(least, open.back().second);
                 open.pop_back();
@@ -334,8 +331,8 @@ private:
     const Node* nodes_;
     const Program& program_;
     std::vector<LabelTest> tests_;
-    std::vector<std::uint8_t> marks_;    // all zero between uses
-    std::vector<std::uint32_t> counts_;  // for each node, set anew at each use
+    std::vector<uint8_t> marks_;    // all zero between uses
+    std::vector<uint32_t> counts_;  // for each node, set anew at each use
 };
 
 }  // namespace twigcast::program

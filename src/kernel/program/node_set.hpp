@@ -7,15 +7,14 @@
 // four bytes a node.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <utility>
-#include <vector>
+
+#include "base/common.hpp"
 
 namespace twigcast::program {
 
-using NodeSet = std::vector<std::uint32_t>;  // in document order, each node once
+using NodeSet = std::vector<uint32_t>;  // in document order, each node once
 
 inline NodeSet without(const NodeSet& nodes, const NodeSet& removed) {
     NodeSet left;
@@ -28,13 +27,13 @@ inline NodeSet without(const NodeSet& nodes, const NodeSet& removed) {
 class ParkedSet {
 public:
     // `universe` is the number of nodes of the document.
-    ParkedSet(NodeSet nodes, std::size_t universe) {
+    ParkedSet(NodeSet nodes, size_t universe) {
         if (nodes.size() * 32 <= universe || universe < SMALL) {
             sparse_ = std::move(nodes);
             return;
         }
         dense_.resize(universe / 64 + 1);
-        for (const std::uint32_t node : nodes) dense_[node / 64] |= std::uint64_t{1} << node % 64;
+        for (const uint32_t node : nodes) dense_[node / 64] |= uint64_t{1} << node % 64;
         count_ = nodes.size();
     }
 
@@ -49,22 +48,22 @@ public:
     }
 
 private:
-    static constexpr std::size_t SMALL = 1024;  // not worth packing
+    static constexpr size_t SMALL = 1024;  // not worth packing
 
     NodeSet unpack() const {
         NodeSet nodes;
         nodes.reserve(count_);
-        for (std::size_t word = 0; word < dense_.size(); ++word) {
-            for (std::uint64_t bits = dense_[word]; bits != 0; bits &= bits - 1) {
-                nodes.push_back(static_cast<std::uint32_t>(word * 64 + __builtin_ctzll(bits)));
+        for (size_t word = 0; word < dense_.size(); ++word) {
+            for (uint64_t bits = dense_[word]; bits != 0; bits &= bits - 1) {
+                nodes.push_back(static_cast<uint32_t>(word * 64 + __builtin_ctzll(bits)));
             }
         }
         return nodes;
     }
 
     NodeSet sparse_;
-    std::vector<std::uint64_t> dense_;
-    std::size_t count_ = 0;
+    std::vector<uint64_t> dense_;
+    size_t count_ = 0;
 };
 
 }  // namespace twigcast::program

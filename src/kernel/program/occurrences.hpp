@@ -6,9 +6,9 @@
 // once.
 #pragma once
 
-#include <cstddef>
 #include <cstring>
-#include <string_view>
+
+#include "base/common.hpp"
 
 namespace twigcast::program {
 
@@ -23,8 +23,8 @@ public:
             starts_here_ = false;
         }
         if (!starts_here_ && fits(end)) {
-            const void* hit = memmem(clear_, static_cast<std::size_t>(end - clear_), wanted_.data(),
-                                     wanted_.size());
+            const void* hit =
+                memmem(clear_, static_cast<size_t>(end - clear_), wanted_.data(), wanted_.size());
             starts_here_ = hit != nullptr;
             clear_ = starts_here_ ? static_cast<const char*>(hit) : end - wanted_.size() + 1;
         }
@@ -33,7 +33,7 @@ public:
 
 private:
     bool fits(const char* end) const {
-        return end >= clear_ && static_cast<std::size_t>(end - clear_) >= wanted_.size();
+        return end >= clear_ && static_cast<size_t>(end - clear_) >= wanted_.size();
     }
 
     std::string_view wanted_;

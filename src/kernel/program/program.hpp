@@ -5,12 +5,6 @@
 // step's children are its conditions; those of a first-node are the steps of its path.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "base/common.hpp"
 #include "base/comparison.hpp"
 
@@ -19,7 +13,7 @@ namespace twigcast::program {
 using namespace base;
 
 enum class Operation : int { step, value, first_node, either, both, negation };
-constexpr std::size_t OPERATION_COUNT = 6;
+constexpr size_t OPERATION_COUNT = 6;
 
 // What a node must be: its kind and the parts of its name, where they matter.
 struct NodeTest {
@@ -33,37 +27,36 @@ struct NodeTest {
 
 struct Instruction {
     Operation operation;
-    bool descendant;     // step: `//` rather than `/`
-    std::uint32_t test;  // step
+    bool descendant;  // step: `//` rather than `/`
+    uint32_t test;    // step
     // Of a value, of the first node of a path, or of a step's index among the siblings that pass
     // the same test.
     Comparison comparison;
-    std::uint32_t position;  // step: what that index is compared with; 0 where any fits
+    uint32_t position;  // step: what that index is compared with; 0 where any fits
     double number;
     std::string operand;
-    std::uint32_t children_begin, children_end;  // in Program::children
+    uint32_t children_begin, children_end;  // in Program::children
 };
 
 struct Program {
     std::vector<NodeTest> tests;
     std::vector<Instruction> instructions;
-    std::vector<std::uint32_t> children;
-    std::vector<std::uint32_t> alternatives;
+    std::vector<uint32_t> children;
+    std::vector<uint32_t> alternatives;
 
     // Whether every number in it leads somewhere, so that evaluation need not look again.
     bool is_sound() const {
-        const std::uint32_t count = static_cast<std::uint32_t>(instructions.size());
-        for (std::uint32_t number = 0; number < count; ++number) {
+        const uint32_t count = count_of(instructions);
+        for (uint32_t number = 0; number < count; ++number) {
             const Instruction& instruction = instructions[number];
             const bool is_step = instruction.operation == Operation::step;
             if (is_step && instruction.test >= tests.size()) return false;
             if (is_step && instruction.position != 0 && !is_numeric(instruction.comparison)) {
                 return false;
             }
-            std::uint32_t arity = 0;
-            for (std::uint32_t at = instruction.children_begin; at < instruction.children_end;
-                 ++at) {
-                const std::uint32_t child = children[at];
+            uint32_t arity = 0;
+            for (uint32_t at = instruction.children_begin; at < instruction.children_end; ++at) {
+                const uint32_t child = children[at];
                 if (child >= number) return false;
                 if (instruction.operation == Operation::first_node &&
                     instructions[child].operation != Operation::step) {
@@ -75,7 +68,7 @@ struct Program {
             if (instruction.operation == Operation::first_node && arity == 0) return false;
         }
         return std::all_of(alternatives.begin(), alternatives.end(),
-                           [count](std::uint32_t number) { return number < count; });
+                           [count](uint32_t number) { return number < count; });
     }
 };
 

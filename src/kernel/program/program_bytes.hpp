@@ -1,10 +1,7 @@
 // A program as bytes and back, for patterns that wait in an index, or in a file, until asked.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "program/program.hpp"
 
@@ -18,7 +15,7 @@ public:
         ProgramWriter writer;
         writer.put(program.tests.size());
         for (const NodeTest& test : program.tests) {
-            writer.put(static_cast<std::size_t>(test.kind));
+            writer.put(static_cast<size_t>(test.kind));
             writer.put(test.any_namespace);
             writer.put(test.any_local);
             writer.put_text(test.space);
@@ -27,11 +24,11 @@ public:
         }
         writer.put(program.instructions.size());
         for (const Instruction& instruction : program.instructions) {
-            writer.put(static_cast<std::size_t>(instruction.operation));
+            writer.put(static_cast<size_t>(instruction.operation));
             writer.put(instruction.descendant);
             writer.put(instruction.test);
             writer.put(instruction.position);
-            writer.put(static_cast<std::size_t>(instruction.comparison));
+            writer.put(static_cast<size_t>(instruction.comparison));
             writer.bytes_.append(reinterpret_cast<const char*>(&instruction.number),
                                  sizeof(double));
             writer.put_text(instruction.operand);
@@ -45,7 +42,7 @@ public:
 
 private:
     // Seven bits a byte, the lowest first: nearly all numbers here are small.
-    void put(std::size_t number) {
+    void put(size_t number) {
         for (; number >= 128; number >>= 7) bytes_.push_back(static_cast<char>(number | 128));
         bytes_.push_back(static_cast<char>(number));
     }
@@ -53,9 +50,9 @@ private:
         put(text.size());
         bytes_ += text;
     }
-    void put_all(const std::vector<std::uint32_t>& numbers) {
+    void put_all(const std::vector<uint32_t>& numbers) {
         put(numbers.size());
-        for (const std::uint32_t number : numbers) put(number);
+        for (const uint32_t number : numbers) put(number);
     }
 
     std::string bytes_;
@@ -67,9 +64,8 @@ public:
     static bool read(std::string_view bytes, Program& program) {
         ProgramReader reader(bytes);
         program = {};
-        for (std::size_t left = reader.count(); left > 0; --left)
-            program.tests.push_back(reader.test());
-        for (std::size_t left = reader.count(); left > 0; --left) {
+        for (size_t left = reader.count(); left > 0; --left) program.tests.push_back(reader.test());
+        for (size_t left = reader.count(); left > 0; --left) {
             program.instructions.push_back(reader.instruction());
         }
         reader.take_all(program.children);
@@ -87,13 +83,13 @@ public:
 private:
     explicit ProgramReader(std::string_view bytes) : rest_(bytes) {}
 
-    std::size_t number(std::size_t most) {
-        std::size_t value = 0;
+    size_t number(size_t most) {
+        size_t value = 0;
         for (int shift = 0; shift < 63; shift += 7) {
             if (rest_.empty()) break;
             const unsigned char byte = static_cast<unsigned char>(rest_[0]);
             rest_.remove_prefix(1);
-            value |= static_cast<std::size_t>(byte & 127) << shift;
+            value |= static_cast<size_t>(byte & 127) << shift;
             if (byte < 128) {
                 if (value > most) break;
                 return value;
@@ -104,11 +100,11 @@ private:
     }
 
     // How many of something follow: never more than there are bytes.
-    std::size_t count() { return number(rest_.size()); }
-    std::uint32_t small() { return static_cast<std::uint32_t>(number(0xFFFFFFFF)); }
+    size_t count() { return number(rest_.size()); }
+    uint32_t small() { return static_cast<uint32_t>(number(0xFFFFFFFF)); }
 
     std::string text() {
-        const std::size_t length = count();
+        const size_t length = count();
         if (length > rest_.size()) {
             good_ = false;
             return {};
@@ -149,8 +145,8 @@ private:
         return instruction;
     }
 
-    void take_all(std::vector<std::uint32_t>& numbers) {
-        for (std::size_t left = count(); left > 0; --left) numbers.push_back(small());
+    void take_all(std::vector<uint32_t>& numbers) {
+        for (size_t left = count(); left > 0; --left) numbers.push_back(small());
     }
 
     std::string_view rest_;

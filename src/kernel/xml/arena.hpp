@@ -7,11 +7,11 @@
 // stretch is used up, are the ordinary allocator's.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+
+#include "base/common.hpp"
 
 namespace twigcast::xml {
 
@@ -19,8 +19,8 @@ class Arena {
 public:
     // The table of functions that expat is given; they serve the arena that the thread uses now.
     struct Functions {
-        void* (*allocate)(std::size_t);
-        void* (*reallocate)(void*, std::size_t);
+        void* (*allocate)(size_t);
+        void* (*reallocate)(void*, size_t);
         void (*release)(void*);
     };
     static const Functions* functions() {
@@ -43,21 +43,21 @@ public:
     };
 
 private:
-    static constexpr std::size_t SIZE = std::size_t{1} << 18;
-    static constexpr std::size_t LARGE = std::size_t{1} << 14;
-    static constexpr std::size_t ALIGNMENT = alignof(std::max_align_t);
+    static constexpr size_t SIZE = size_t{1} << 18;
+    static constexpr size_t LARGE = size_t{1} << 14;
+    static constexpr size_t ALIGNMENT = alignof(std::max_align_t);
 
     static bool is_cut(const void* piece) {
         const char* const start = current_->memory_.get();
         return start <= piece && piece < start + SIZE;
     }
-    static std::size_t& size_of(void* piece) {
-        return *reinterpret_cast<std::size_t*>(static_cast<char*>(piece) - ALIGNMENT);
+    static size_t& size_of(void* piece) {
+        return *reinterpret_cast<size_t*>(static_cast<char*>(piece) - ALIGNMENT);
     }
 
-    static void* allocate(std::size_t size) {
+    static void* allocate(size_t size) {
         Arena& arena = *current_;
-        const std::size_t whole = ALIGNMENT + (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        const size_t whole = ALIGNMENT + (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         if (size > LARGE || whole > SIZE - arena.used_) return std::malloc(size);
         void* const piece = arena.memory_.get() + arena.used_ + ALIGNMENT;
         size_of(piece) = size;
@@ -65,7 +65,7 @@ private:
         return piece;
     }
 
-    static void* reallocate(void* piece, std::size_t size) {
+    static void* reallocate(void* piece, size_t size) {
         if (piece == nullptr) return allocate(size);
         if (!is_cut(piece)) return std::realloc(piece, size);
         if (size <= size_of(piece)) return piece;
@@ -81,7 +81,7 @@ private:
     static inline thread_local Arena* current_ = nullptr;
 
     std::unique_ptr<char[]> memory_{new char[SIZE]};
-    std::size_t used_ = 0;
+    size_t used_ = 0;
 };
 
 }  // namespace twigcast::xml

@@ -23,12 +23,6 @@
 // Cost: 24 bytes a node, the text once, each distinct name once.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/common.hpp"
 #include "xml/names.hpp"
 
@@ -37,19 +31,19 @@ namespace twigcast::xml {
 using namespace base;
 
 // Kind and name in one word, so that the usual node test is one comparison.
-inline std::uint32_t make_label(Kind kind, std::uint32_t name) {
-    return name << 2 | static_cast<std::uint32_t>(kind);
+inline uint32_t make_label(Kind kind, uint32_t name) {
+    return name << 2 | static_cast<uint32_t>(kind);
 }
-inline Kind kind_of(std::uint32_t label) { return static_cast<Kind>(label & 3); }
-inline std::uint32_t name_of(std::uint32_t label) { return label >> 2; }
+inline Kind kind_of(uint32_t label) { return static_cast<Kind>(label & 3); }
+inline uint32_t name_of(uint32_t label) { return label >> 2; }
 
 struct Node {
-    std::uint32_t label;
-    std::uint32_t parent;
-    std::uint32_t end;         // one past the last node of the subtree
-    std::uint32_t text_begin;  // the string-value, in the buffer of the node's kind
-    std::uint32_t text_end;
-    std::uint32_t depth;  // 0 for the document node
+    uint32_t label;
+    uint32_t parent;
+    uint32_t end;         // one past the last node of the subtree
+    uint32_t text_begin;  // the string-value, in the buffer of the node's kind
+    uint32_t text_end;
+    uint32_t depth;  // 0 for the document node
 };
 
 struct Document {
@@ -58,13 +52,13 @@ struct Document {
     std::string values;
     Names names;
 
-    std::string_view value_of(std::uint32_t index) const {
+    std::string_view value_of(uint32_t index) const {
         const Node& node = nodes[index];
         const std::string& buffer = kind_of(node.label) == Kind::attribute ? values : text;
         return {buffer.data() + node.text_begin, node.text_end - node.text_begin};
     }
 
-    std::size_t byte_size() const {
+    size_t byte_size() const {
         return nodes.capacity() * sizeof(Node) + text.capacity() + values.capacity() +
                names.byte_size();
     }

@@ -1,10 +1,6 @@
 // A sink of the Reader that builds a Document.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string_view>
-
 #include "xml/reader.hpp"
 
 namespace twigcast::xml {
@@ -17,8 +13,8 @@ public:
 
     bool wants_text() const { return true; }
 
-    Trouble open_document(std::size_t size) {
-        const std::size_t expected = std::min(size, MOST_EXPECTED);
+    Trouble open_document(size_t size) {
+        const size_t expected = std::min(size, MOST_EXPECTED);
         document_.nodes.reserve(expected / 20 + 8);
         document_.text.reserve(expected / 4);
         document_.values.reserve(expected / 8);
@@ -26,20 +22,20 @@ public:
         return Trouble::none;
     }
 
-    Trouble open_element(std::string_view name, const char** attributes, std::uint32_t depth) {
+    Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
         in_text_ = false;
         depth_ = depth;
-        const std::uint32_t element = add_node(Kind::element, name, document_.text.size());
+        const uint32_t element = add_node(Kind::element, name, document_.text.size());
         if (element == NONE) return Trouble::capacity;
         for (; *attributes != nullptr; attributes += 2) {
-            const std::uint32_t index =
+            const uint32_t index =
                 add_node(Kind::attribute, attributes[0], document_.values.size());
             if (index == NONE) return Trouble::capacity;
             Node& attribute = document_.nodes[index];
             attribute.parent = element;
             attribute.depth = depth_ + 1;
             document_.values.append(attributes[1]);
-            attribute.text_end = static_cast<std::uint32_t>(document_.values.size());
+            attribute.text_end = count_of(document_.values);
         }
         current_ = element;
         return fits(document_.values.size()) ? Trouble::none : Trouble::capacity;
@@ -47,7 +43,7 @@ public:
 
     Trouble close_element() {
         in_text_ = false;
-        const std::uint32_t closed = current_;
+        const uint32_t closed = current_;
         current_ = document_.nodes[closed].parent;
         --depth_;
         close(closed);
@@ -58,45 +54,45 @@ public:
     Trouble add_text(std::string_view piece) {
         if (!in_text_) {
             if (document_.nodes.size() >= MOST) return Trouble::capacity;
-            const std::uint32_t index = static_cast<std::uint32_t>(document_.nodes.size());
-            const std::uint32_t begin = static_cast<std::uint32_t>(document_.text.size());
+            const uint32_t index = count_of(document_.nodes);
+            const uint32_t begin = count_of(document_.text);
             document_.nodes.push_back(
                 {make_label(Kind::text, 0), current_, index + 1, begin, begin, depth_ + 1});
             in_text_ = true;
         }
         document_.text.append(piece);
-        document_.nodes.back().text_end = static_cast<std::uint32_t>(document_.text.size());
+        document_.nodes.back().text_end = count_of(document_.text);
         return fits(document_.text.size()) ? Trouble::none : Trouble::capacity;
     }
 
     void break_text() { in_text_ = false; }
 
 private:
-    static constexpr std::size_t MOST = 0x3FFFFFFF;  // of nodes and names: labels have 30 bits
-    static constexpr std::size_t MOST_EXPECTED = std::size_t{1} << 20;
+    static constexpr size_t MOST = 0x3FFFFFFF;  // of nodes and names: labels have 30 bits
+    static constexpr size_t MOST_EXPECTED = size_t{1} << 20;
 
-    static bool fits(std::size_t size) { return size < NONE; }
+    static bool fits(size_t size) { return size < NONE; }
 
-    void close(std::uint32_t index) {
+    void close(uint32_t index) {
         Node& node = document_.nodes[index];
-        node.end = static_cast<std::uint32_t>(document_.nodes.size());
-        node.text_end = static_cast<std::uint32_t>(document_.text.size());
+        node.end = count_of(document_.nodes);
+        node.text_end = count_of(document_.text);
     }
 
     // A named node below the current one; NONE where there are too many.
-    std::uint32_t add_node(Kind kind, std::string_view name, std::size_t text_begin) {
-        const std::uint32_t number = document_.names.intern(name);
+    uint32_t add_node(Kind kind, std::string_view name, size_t text_begin) {
+        const uint32_t number = document_.names.intern(name);
         if (document_.nodes.size() >= MOST || number >= MOST) return NONE;
-        const std::uint32_t index = static_cast<std::uint32_t>(document_.nodes.size());
-        const std::uint32_t begin = static_cast<std::uint32_t>(text_begin);
+        const uint32_t index = count_of(document_.nodes);
+        const uint32_t begin = static_cast<uint32_t>(text_begin);
         document_.nodes.push_back(
             {make_label(kind, number), current_, index + 1, begin, begin, depth_});
         return index;
     }
 
     Document& document_;
-    std::uint32_t current_ = 0;
-    std::uint32_t depth_ = 0;
+    uint32_t current_ = 0;
+    uint32_t depth_ = 0;
     bool in_text_ = false;
 };
 

@@ -9,8 +9,9 @@
 // but fetching the table may run without the interpreter lock.
 #pragma once
 
-#include <cstddef>
 #include <cstring>
+
+#include "base/common.hpp"
 
 namespace twigcast::xml {
 
@@ -60,8 +61,8 @@ constexpr const char* EXPAT_MAGIC = "pyexpat.expat_CAPI 1.1";
 // Whether the table has the layout above, from an expat that bounds what entities cost (2.4).
 inline bool is_usable(const ExpatTable* table) {
     return std::strcmp(table->magic, EXPAT_MAGIC) == 0 &&
-           static_cast<std::size_t>(table->size) >= sizeof(ExpatTable) &&
-           table->major_version == 2 && table->minor_version >= 4;
+           static_cast<size_t>(table->size) >= sizeof(ExpatTable) && table->major_version == 2 &&
+           table->minor_version >= 4;
 }
 
 }  // namespace twigcast::xml

@@ -1,12 +1,6 @@
 // The names of one document, numbered.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/common.hpp"
 #include "base/hash.hpp"
 
@@ -27,40 +21,40 @@ public:
         entries_.reserve(64);
     }
 
-    std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+    uint32_t size() const { return count_of(entries_); }
 
-    std::string_view namespace_of(std::uint32_t name) const {
+    std::string_view namespace_of(uint32_t name) const {
         std::string_view prefix = prefix_of(entries_[name]);
         if (!prefix.empty()) prefix.remove_suffix(1);
         return prefix;
     }
-    std::string_view local_of(std::uint32_t name) const {
+    std::string_view local_of(uint32_t name) const {
         const Entry& entry = entries_[name];
         return {bytes_.data() + entry.begin, entry.length};
     }
 
     // The number of the name, or NONE.
-    std::uint32_t find(std::string_view name) const {
+    uint32_t find(std::string_view name) const {
         return slots_[slot_of(name, hash_of(name, hash_secret))];
     }
 
     // The number of the name; a new one is added with the number size().
-    std::uint32_t intern(std::string_view name) {
-        const std::uint64_t hash = hash_of(name, hash_secret);
-        const std::uint32_t known = slots_[slot_of(name, hash)];
+    uint32_t intern(std::string_view name) {
+        const uint64_t hash = hash_of(name, hash_secret);
+        const uint32_t known = slots_[slot_of(name, hash)];
         return known != NONE ? known : add(name, hash);
     }
 
-    std::size_t byte_size() const {
+    size_t byte_size() const {
         return bytes_.capacity() + entries_.capacity() * sizeof(Entry) +
-               slots_.capacity() * sizeof(std::uint32_t);
+               slots_.capacity() * sizeof(uint32_t);
     }
 
 private:
     struct Entry {
-        std::uint64_t hash;
-        std::uint32_t begin, length;  // of the local part
-        std::uint32_t space;          // the entry of the namespace, or NONE
+        uint64_t hash;
+        uint32_t begin, length;  // of the local part
+        uint32_t space;          // the entry of the namespace, or NONE
     };
 
     std::string_view prefix_of(const Entry& entry) const {
@@ -75,9 +69,9 @@ private:
     }
 
     // The slot that holds the name, or the free one where it belongs.
-    std::size_t slot_of(std::string_view name, std::uint64_t hash) const {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t slot = hash & mask;
+    size_t slot_of(std::string_view name, uint64_t hash) const {
+        const size_t mask = slots_.size() - 1;
+        size_t slot = hash & mask;
         while (slots_[slot] != NONE) {
             const Entry& entry = entries_[slots_[slot]];
             if (entry.hash == hash && spells(entry, name)) break;
@@ -86,39 +80,38 @@ private:
         return slot;
     }
 
-    std::uint32_t add(std::string_view name, std::uint64_t hash) {
-        std::uint32_t space = NONE;
-        const std::size_t separator = name.find(NAMESPACE_SEPARATOR);
+    uint32_t add(std::string_view name, uint64_t hash) {
+        uint32_t space = NONE;
+        const size_t separator = name.find(NAMESPACE_SEPARATOR);
         if (separator < name.size() - 1) {
             space = intern(name.substr(0, separator + 1));
             name.remove_prefix(separator + 1);
         }
         if (entries_.size() * 2 >= slots_.size()) grow();
-        const std::uint32_t number = size();
-        entries_.push_back({hash, static_cast<std::uint32_t>(bytes_.size()),
-                            static_cast<std::uint32_t>(name.size()), space});
+        const uint32_t number = size();
+        entries_.push_back({hash, count_of(bytes_), count_of(name), space});
         bytes_.append(name);
         put(slots_, number);
         return number;
     }
 
     void grow() {
-        std::vector<std::uint32_t> wider(slots_.size() * 4, NONE);
-        for (std::uint32_t number = 0; number < size(); ++number) put(wider, number);
+        std::vector<uint32_t> wider(slots_.size() * 4, NONE);
+        for (uint32_t number = 0; number < size(); ++number) put(wider, number);
         slots_.swap(wider);
     }
 
     // Put an entry that is not there into its slot.
-    void put(std::vector<std::uint32_t>& slots, std::uint32_t number) const {
-        const std::size_t mask = slots.size() - 1;
-        std::size_t slot = entries_[number].hash & mask;
+    void put(std::vector<uint32_t>& slots, uint32_t number) const {
+        const size_t mask = slots.size() - 1;
+        size_t slot = entries_[number].hash & mask;
         while (slots[slot] != NONE) slot = (slot + 1) & mask;
         slots[slot] = number;
     }
 
     std::string bytes_;
     std::vector<Entry> entries_;
-    std::vector<std::uint32_t> slots_;  // a power of two of them, at most half full
+    std::vector<uint32_t> slots_;  // a power of two of them, at most half full
 };
 
 }  // namespace twigcast::xml

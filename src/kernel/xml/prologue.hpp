@@ -6,18 +6,17 @@
 // sure, the document goes to `twigcast.documents`, which alone decides.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstring>
-#include <string_view>
+
+#include "base/common.hpp"
 
 namespace twigcast::xml {
 
-inline std::size_t skip_space(std::string_view data, std::size_t at) {
+inline size_t skip_space(std::string_view data, size_t at) {
     return std::min(data.find_first_not_of(" \t\r\n", at), data.size());
 }
 
-inline bool starts_with(std::string_view data, std::size_t at, std::string_view start) {
+inline bool starts_with(std::string_view data, size_t at, std::string_view start) {
     return data.compare(at, start.size(), start) == 0;
 }
 
@@ -25,7 +24,7 @@ inline bool starts_with(std::string_view data, std::size_t at, std::string_view 
 // `encoding` twice expat finds a fault, wherever it stands.
 inline bool declares_utf_8(std::string_view declaration) {
     constexpr std::string_view WORD = "encoding";
-    std::size_t at = declaration.find(WORD);
+    size_t at = declaration.find(WORD);
     if (at == std::string_view::npos) return true;
     at = skip_space(declaration, at + WORD.size());
     if (!starts_with(declaration, at, "=")) return false;
@@ -37,24 +36,24 @@ inline bool declares_utf_8(std::string_view declaration) {
 }
 
 // Whether every stretch without `<`, which a start tag might fill, is shorter than `window`.
-inline bool has_short_tags(std::string_view data, std::size_t window) {
+inline bool has_short_tags(std::string_view data, size_t window) {
     if (window < 2) return false;
-    std::size_t at = 0;  // of a `<`
+    size_t at = 0;  // of a `<`
     while (at + window < data.size()) {
         const void* last = memrchr(data.data() + at + 1, '<', window - 1);
         if (last == nullptr) return false;
-        at = static_cast<std::size_t>(static_cast<const char*>(last) - data.data());
+        at = static_cast<size_t>(static_cast<const char*>(last) - data.data());
     }
     return true;
 }
 
 // Whether expat can be given the document as it is: UTF-8, no document type declaration, no start
 // tag of `window` bytes or more.  True only where that is certain.
-inline bool is_plain(const char* bytes, std::size_t size, std::size_t window) {
-    constexpr std::size_t LONGEST_DECLARATION = 200;
+inline bool is_plain(const char* bytes, size_t size, size_t window) {
+    constexpr size_t LONGEST_DECLARATION = 200;
     const std::string_view data{bytes, size};
     if (size < 4 || data[0] != '<' || data[1] == '\0') return false;
-    std::size_t at = 0;
+    size_t at = 0;
     if (starts_with(data, 0, "<?xml")) {
         at = data.substr(0, LONGEST_DECLARATION).find("?>");
         if (at == std::string_view::npos || !declares_utf_8(data.substr(0, at))) return false;

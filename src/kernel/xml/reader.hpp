@@ -7,8 +7,8 @@
 // A sink takes the events of one document.  It has
 //
 //     bool wants_text() const                                 false: add_text need not be called
-//     Trouble open_document(std::size_t size)
-//     Trouble open_element(std::string_view name, const char** attributes, std::uint32_t depth)
+//     Trouble open_document(size_t size)
+//     Trouble open_element(std::string_view name, const char** attributes, uint32_t depth)
 //     Trouble close_element()
 //     Trouble add_text(std::string_view piece)                a run of text comes in pieces
 //     void break_text()                                       a comment or instruction ends a run
@@ -21,11 +21,8 @@
 // spans several of them again from its start (before version 2.6, which defers that).
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <exception>
-#include <string_view>
 
 #include "xml/arena.hpp"
 #include "xml/document.hpp"
@@ -36,9 +33,9 @@ namespace twigcast::xml {
 using namespace base;
 
 struct Limits {
-    std::uint64_t depth;
-    std::uint64_t attributes;
-    std::uint64_t name_length;
+    uint64_t depth;
+    uint64_t attributes;
+    uint64_t name_length;
 };
 
 enum class Trouble : int {
@@ -62,7 +59,7 @@ struct Failure {
 // A document as expat is to be given it.
 struct Input {
     const char* data;
-    std::size_t size;
+    size_t size;
     const char* encoding;  // null where the document itself says it
     bool has_type;         // perhaps a document type declaration, whose entities are harmless
     bool has_short_names;  // none can exceed the limit, so none need be measured
@@ -106,12 +103,12 @@ private:
         return failure_;
     }
 
-    static constexpr std::size_t PIECE = std::size_t{1} << 20;
+    static constexpr size_t PIECE = size_t{1} << 20;
 
-    void feed(const char* data, std::size_t size) noexcept {
+    void feed(const char* data, size_t size) noexcept {
         bool last = false;
         while (!last && failure_.trouble == Trouble::none) {
-            const std::size_t length = std::min(size, PIECE);
+            const size_t length = std::min(size, PIECE);
             last = length == size;
             if (!expat_->parse(parser_, data, static_cast<int>(length), last)) {
                 failure_.code = expat_->error_code(parser_);
@@ -154,7 +151,7 @@ private:
     }
     static void on_text(void* user, const char* text, int length) {
         guard(user, [&](Reader& reader) {
-            return reader.sink_.add_text({text, static_cast<std::size_t>(length)});
+            return reader.sink_.add_text({text, static_cast<size_t>(length)});
         });
     }
     static void on_comment(void* user, const char*) { on_instruction(user, nullptr, nullptr); }
@@ -174,14 +171,13 @@ private:
     Trouble open_element(const char* name, const char** attributes) {
         if (depth_ == limits_.depth) return Trouble::depth;
         ++depth_;
-        std::uint64_t count = 0;
+        uint64_t count = 0;
         while (attributes[2 * count] != nullptr) ++count;
         if (count > limits_.attributes) return Trouble::attributes;
         const std::string_view element(name);
         if (measures_names_) {
             bool too_long = is_too_long(element);
-            for (std::uint64_t at = 0; at < count; ++at)
-                too_long |= is_too_long(attributes[2 * at]);
+            for (uint64_t at = 0; at < count; ++at) too_long |= is_too_long(attributes[2 * at]);
             if (too_long) return Trouble::name_length;
         }
         return sink_.open_element(element, attributes, depth_);
@@ -193,7 +189,7 @@ private:
         const auto starts = [](char byte) {
             return (static_cast<unsigned char>(byte) & 0xC0) != 0x80 && byte != NAMESPACE_SEPARATOR;
         };
-        return static_cast<std::uint64_t>(std::count_if(name.begin(), name.end(), starts)) >
+        return static_cast<uint64_t>(std::count_if(name.begin(), name.end(), starts)) >
                limits_.name_length;
     }
 
@@ -203,7 +199,7 @@ private:
     Arena* const arena_;
     ExpatParser* parser_ = nullptr;
     Failure failure_;
-    std::uint32_t depth_ = 0;
+    uint32_t depth_ = 0;
     bool measures_names_ = true;
 };
 

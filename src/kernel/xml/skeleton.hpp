@@ -19,13 +19,8 @@
 // reported for such a document.  Nor does it make the tables grow once that is clear.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/number_table.hpp"
 #include "xml/reader.hpp"
@@ -40,22 +35,21 @@ struct Skeleton {
 };
 
 struct SkeletonBatch {
-    std::vector<std::int64_t> numbers;  // of each document's skeleton; -1 for a bad document
+    std::vector<int64_t> numbers;  // of each document's skeleton; -1 for a bad document
     std::vector<Skeleton> skeletons;
-    std::vector<std::pair<std::size_t, Failure>> failures;
+    std::vector<std::pair<size_t, Failure>> failures;
 };
 
 class SkeletonBuilder {
 public:
-    SkeletonBuilder(const ExpatTable* expat, const Limits& limits, std::size_t largest)
+    SkeletonBuilder(const ExpatTable* expat, const Limits& limits, size_t largest)
         : expat_(expat), limits_(limits), largest_(largest) {
         forget();
     }
 
     // Add the skeletons of some documents to the batch.
-    void read(const std::vector<Input>& inputs, std::size_t begin, std::size_t end,
-              SkeletonBatch& batch) {
-        for (std::size_t at = begin; at < end; ++at) {
+    void read(const std::vector<Input>& inputs, size_t begin, size_t end, SkeletonBatch& batch) {
+        for (size_t at = begin; at < end; ++at) {
             if (inputs[at].data == nullptr) {  // refused before
                 batch.numbers.push_back(-1);
                 continue;
@@ -76,7 +70,7 @@ public:
 
     bool wants_text() const { return false; }
 
-    Trouble open_document(std::size_t) {
+    Trouble open_document(size_t) {
         ++document_;
         met_.clear();
         open_.assign(1, 0);
@@ -84,9 +78,9 @@ public:
         return Trouble::none;
     }
 
-    Trouble open_element(std::string_view name, const char** attributes, std::uint32_t) {
+    Trouble open_element(std::string_view name, const char** attributes, uint32_t) {
         if (is_too_large()) return Trouble::none;
-        const std::uint32_t path = visit(Kind::element, name);
+        const uint32_t path = visit(Kind::element, name);
         open_.push_back(path);
         for (; *attributes != nullptr && !is_too_large(); attributes += 2) {
             visit(Kind::attribute, attributes[0]);
@@ -104,21 +98,21 @@ public:
 
 private:
     struct Path {
-        std::uint32_t label;
-        std::uint32_t parent;
-        std::uint64_t document;  // the last one that it was met in
+        uint32_t label;
+        uint32_t parent;
+        uint64_t document;  // the last one that it was met in
     };
     struct Known {
-        std::vector<std::uint32_t> paths;
-        std::int64_t number;
+        std::vector<uint32_t> paths;
+        int64_t number;
     };
 
-    static constexpr std::size_t MOST_BYTES = std::size_t{32} << 20;
+    static constexpr size_t MOST_BYTES = size_t{32} << 20;
     static constexpr std::string_view XML_SPACE = "http://www.w3.org/XML/1998/namespace";
 
     bool is_too_large() const { return size_ > largest_; }
 
-    std::size_t byte_size() const {
+    size_t byte_size() const {
         return names_.byte_size() + table_.byte_size() + paths_.capacity() * sizeof(Path) +
                known_bytes_;
     }
@@ -132,37 +126,37 @@ private:
     }
 
     // The path of a node below the element that is open.
-    std::uint32_t visit(Kind kind, std::string_view name) {
-        const std::uint32_t parent = open_.back();
-        const std::uint32_t label = make_label(kind, names_.intern(name));
-        std::uint32_t path = table_.find(pair_of(parent, label));
+    uint32_t visit(Kind kind, std::string_view name) {
+        const uint32_t parent = open_.back();
+        const uint32_t label = make_label(kind, names_.intern(name));
+        uint32_t path = table_.find(pair_of(parent, label));
         if (path == NONE) {
-            path = static_cast<std::uint32_t>(paths_.size());
+            path = count_of(paths_);
             paths_.push_back({label, parent, 0});
             table_.add(pair_of(parent, label), path);
         }
         if (paths_[path].document != document_) {
             paths_[path].document = document_;
             met_.push_back(path);
-            size_ += names_.local_of(name_of(label)).size() + std::size_t{3};
+            size_ += names_.local_of(name_of(label)).size() + size_t{3};
         }
         return path;
     }
 
     // The number of the skeleton of the document that was read.
-    std::int64_t recognise(SkeletonBatch& batch) {
-        const std::uint32_t root = met_.front();
+    int64_t recognise(SkeletonBatch& batch) {
+        const uint32_t root = met_.front();
         if (is_too_large()) met_.assign({root, NONE});  // all of that root are one
         std::sort(met_.begin(), met_.end());
         const std::string_view bytes{reinterpret_cast<const char*>(met_.data()),
-                                     met_.size() * sizeof(std::uint32_t)};
-        const std::uint64_t hash = hash_of(bytes, hash_secret);
+                                     met_.size() * sizeof(uint32_t)};
+        const uint64_t hash = hash_of(bytes, hash_secret);
         const auto [begin, end] = known_.equal_range(hash);
         for (auto at = begin; at != end; ++at) {
             if (at->second.paths == met_) return at->second.number;
         }
-        const std::int64_t number = static_cast<std::int64_t>(batch.skeletons.size());
-        const std::uint32_t name = name_of(paths_[root].label);
+        const int64_t number = static_cast<int64_t>(batch.skeletons.size());
+        const uint32_t name = name_of(paths_[root].label);
         batch.skeletons.push_back({met_.back() == NONE ? std::string{} : write(),
                                    std::string(names_.namespace_of(name)),
                                    std::string(names_.local_of(name))});
@@ -173,30 +167,30 @@ private:
 
     // --- writing --------------------------------------------------------------------------------
 
-    std::string_view space_of(std::uint32_t path) const {
+    std::string_view space_of(uint32_t path) const {
         return names_.namespace_of(name_of(paths_[path].label));
     }
-    bool is_attribute(std::uint32_t path) const {
+    bool is_attribute(uint32_t path) const {
         return kind_of(paths_[path].label) == Kind::attribute;
     }
 
     // The skeleton of the paths in `met_`; nothing if it is too large.
     std::string write() {
         std::vector<std::string_view> spaces;
-        for (const std::uint32_t path : met_) spaces.push_back(space_of(path));
+        for (const uint32_t path : met_) spaces.push_back(space_of(path));
         std::sort(spaces.begin(), spaces.end());
         spaces.erase(std::unique(spaces.begin(), spaces.end()), spaces.end());
         const auto is_undeclared = [](std::string_view space) {
             return space.empty() || space == XML_SPACE;
         };
         spaces.erase(std::remove_if(spaces.begin(), spaces.end(), is_undeclared), spaces.end());
-        std::size_t declared = 0;
+        size_t declared = 0;
         for (const std::string_view space : spaces) declared += space.size();
         if (declared > largest_) return {};
 
         // Siblings stand together, in the order in which they are written.
-        std::vector<std::uint32_t> order = met_;
-        std::sort(order.begin(), order.end(), [this](std::uint32_t one, std::uint32_t two) {
+        std::vector<uint32_t> order = met_;
+        std::sort(order.begin(), order.end(), [this](uint32_t one, uint32_t two) {
             if (paths_[one].parent != paths_[two].parent)
                 return paths_[one].parent < paths_[two].parent;
             if (is_attribute(one) != is_attribute(two)) return is_attribute(one);
@@ -205,22 +199,22 @@ private:
             return names_.local_of(name_of(paths_[one].label)) <
                    names_.local_of(name_of(paths_[two].label));
         });
-        const auto children_of = [&](std::uint32_t parent) {
-            const auto begin = std::partition_point(
-                order.begin(), order.end(),
-                [&](std::uint32_t path) { return paths_[path].parent < parent; });
+        const auto children_of = [&](uint32_t parent) {
+            const auto begin = std::partition_point(order.begin(), order.end(), [&](uint32_t path) {
+                return paths_[path].parent < parent;
+            });
             auto end = begin;
             while (end != order.end() && paths_[*end].parent == parent) ++end;
             return std::make_pair(begin, end);
         };
 
         struct Level {
-            std::uint32_t path;
-            std::vector<std::uint32_t>::const_iterator at, end;  // children yet to be written
+            uint32_t path;
+            std::vector<uint32_t>::const_iterator at, end;  // children yet to be written
         };
         std::string text;
         std::vector<Level> levels;
-        const auto open = [&](std::uint32_t path) {
+        const auto open = [&](uint32_t path) {
             auto [at, end] = children_of(path);
             text += '<';
             write_name(text, path, spaces);
@@ -248,7 +242,7 @@ private:
         return text.size() <= largest_ ? text : std::string{};
     }
 
-    void write_name(std::string& text, std::uint32_t path,
+    void write_name(std::string& text, uint32_t path,
                     const std::vector<std::string_view>& spaces) const {
         const std::string_view space = space_of(path);
         if (space == XML_SPACE) {
@@ -261,7 +255,7 @@ private:
     }
 
     static void write_declarations(std::string& text, const std::vector<std::string_view>& spaces) {
-        for (std::size_t number = 0; number < spaces.size(); ++number) {
+        for (size_t number = 0; number < spaces.size(); ++number) {
             text += " xmlns:n" + std::to_string(number) + "=\"";
             for (const char byte : spaces[number]) {
                 switch (byte) {
@@ -280,18 +274,18 @@ private:
 
     const ExpatTable* const expat_;
     const Limits limits_;
-    const std::size_t largest_;
+    const size_t largest_;
     Arena arena_;
     Names names_;
     NumberTable table_;
     std::vector<Path> paths_;  // 0 is the document node
-    std::unordered_multimap<std::uint64_t, Known> known_;
-    std::size_t known_bytes_ = 0;
+    std::unordered_multimap<uint64_t, Known> known_;
+    size_t known_bytes_ = 0;
     // Of the document that is being read:
-    std::uint64_t document_ = 0;
-    std::vector<std::uint32_t> open_;
-    std::vector<std::uint32_t> met_;  // paths, in the order in which they came, the root first
-    std::size_t size_ = 0;            // bytes that the skeleton takes at least
+    uint64_t document_ = 0;
+    std::vector<uint32_t> open_;
+    std::vector<uint32_t> met_;  // paths, in the order in which they came, the root first
+    size_t size_ = 0;            // bytes that the skeleton takes at least
 };
 
 }  // namespace twigcast::xml

@@ -1,7 +1,7 @@
 """Covering and merging: which subscription makes which other one superfluous.
 
-p *covers* q when every document that matches q matches p.  A router that has p upstream need not
-tell of q; so tables stay small, and what is told is still exactly what is wanted.
+p *covers* q when every document that matches q matches p.  A router that has sent p upstream need
+not send q: tables stay small, and what is sent is still exactly what is wanted.
 
     Pattern ──twigs──► what is given, what is asked
                               │
@@ -34,7 +34,6 @@ addition or removal some tens of microseconds.
 
 from __future__ import annotations
 
-from twigcast.covering._cover import PublishedKernel
 from twigcast.covering.index import CoverIndex, CoverIndexStats
 from twigcast.covering.merging import MergedSet, Merger, PathCounter, merge
 from twigcast.covering.minimal import (
@@ -45,11 +44,10 @@ from twigcast.covering.minimal import (
 )
 from twigcast.covering.needed_names import NeededNames, needed_names
 from twigcast.covering.pairwise import Prepared, covers, equivalent, overlaps
-from twigcast.covering.search import PatternSearch, Search
+from twigcast.covering.search import PatternSearch, Search, TextSearch
 from twigcast.covering.subscribers import Subscribers
 from twigcast.covering.subscription_tree import SubscriptionTree
 from twigcast.covering.table import Change, CoveringTable
-from twigcast.covering.text_search import TextSearch
 
 __all__ = [
     "Change",
@@ -62,7 +60,6 @@ __all__ = [
     "PathCounter",
     "PatternSearch",
     "Prepared",
-    "PublishedKernel",
     "Search",
     "Subscribers",
     "SubscriptionTree",

@@ -79,11 +79,22 @@ cdef extern from "cover/cover_index.hpp" namespace "twigcast::cover" nogil:
         void linear_covering(const vector[Twig]&, SearchResult&) except +
 
 
-cdef extern from "cover/published.hpp" namespace "twigcast::cover" nogil:
-    cdef cppclass PublishedSearch:
-        PublishedSearch(const Terms&) except +
-        void add(uint32_t, const Twig&) except +
-        void remove(uint32_t) except +
-        size_t trie_size()
-        vector[uint32_t] covered(const Twig&) except +
-        vector[uint32_t] covering(const Twig&) except +
+cdef class _Encoder:
+    """Numbers for names, labels and atoms, and twigs made of them; lab/published encodes so, too."""
+
+    cdef Terms* terms
+    cdef dict names
+    cdef dict labels
+    cdef dict paths  # labels by the names in linear expressions
+    cdef dict atoms
+
+    cdef void start(self, Terms* terms)
+    cdef uint32_t name(self, object text)
+    cdef uint32_t label(self, object test) except? 0
+    cdef uint32_t value(self, object test) except? 0
+    cdef uint32_t position(self, object position, object test) except? 0
+    cdef int twigs(self, object steps, vector[Twig]& twigs) except -1
+    cdef int path(self, str text, Twig& twig) except -1
+    cdef bint step(
+        self, object step, uint32_t parent, uint32_t depth, bint only_given, Twig& twig
+    ) except -1

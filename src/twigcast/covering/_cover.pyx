@@ -37,14 +37,6 @@ cdef size_t MOST_ATOMS = 65_535
 
 
 cdef class _Encoder:
-    """Numbers for names, labels and atoms, and twigs made of them."""
-
-    cdef Terms* terms
-    cdef dict names
-    cdef dict labels
-    cdef dict paths  # labels by the names in linear expressions
-    cdef dict atoms
-
     cdef void start(self, Terms* terms):
         self.terms = terms
         self.names = {None: 0}
@@ -185,13 +177,6 @@ cdef class _Encoder:
         return True
 
 
-cdef list _numbers(vector[uint32_t]& result):
-    cdef list numbers = []
-    for one in result:
-        numbers.append(one)
-    return numbers
-
-
 cdef class SearchKernel(_Encoder):
     """The set of CoverIndex; see ``cover/cover_index.hpp`` of the kernel."""
 
@@ -208,7 +193,7 @@ cdef class SearchKernel(_Encoder):
         del self.index
 
     @property
-    def places(self):
+    def trie_nodes(self):
         return self.index.trie_size()
 
     @property
@@ -252,7 +237,7 @@ cdef class SearchKernel(_Encoder):
             self.index.linear_covered(twigs, result)
         else:
             self.index.covered(twigs, result)
-        return self.items_of(result.certain), _numbers(result.possible)
+        return self.items_of(result.certain), result.possible
 
     def covering(self, steps, bint linear=False):
         cdef vector[Twig] twigs
@@ -262,7 +247,7 @@ cdef class SearchKernel(_Encoder):
             self.index.linear_covering(twigs, result)
         else:
             self.index.covering(twigs, result)
-        return self.items_of(result.certain), _numbers(result.possible)
+        return self.items_of(result.certain), result.possible
 
     cdef list items_of(self, vector[uint32_t]& numbers):
         """The items of those numbers, which lie scattered: they are fetched ahead."""
@@ -279,51 +264,3 @@ cdef class SearchKernel(_Encoder):
 
     def value_implies(self, given, asked):
         return self.terms.implies(self.value(given), self.value(asked))
-
-
-cdef class PublishedKernel(_Encoder):
-    """The set of PublishedIndex; see ``cover/published.hpp``.  A pattern is one twig here."""
-
-    cdef Terms own
-    cdef PublishedSearch* search
-
-    def __cinit__(self):
-        self.search = new PublishedSearch(self.own)
-        self.start(&self.own)
-
-    def __dealloc__(self):
-        del self.search
-
-    @property
-    def places(self):
-        return self.search.trie_size()
-
-    cdef int tree(self, object step, Twig& twig) except -1:
-        """Encode a tree; what the published algorithm has no word for would be lost."""
-        cdef bint is_possible = self.step(step, 0, 1, False, twig)
-        for node in twig.nodes:
-            if node.others:
-                raise ValueError(f"the published algorithm takes no not() and the like: {step.text}")
-        if not is_possible:
-            raise ValueError(f"the published algorithm takes no pattern that never matches: {step.text}")
-        return 0
-
-    def add(self, uint32_t number, step):
-        cdef Twig twig
-        self.tree(step, twig)
-        self.search.add(number, twig)
-
-    def remove(self, uint32_t number):
-        self.search.remove(number)
-
-    def covered(self, step):
-        cdef Twig twig
-        self.tree(step, twig)
-        cdef vector[uint32_t] result = self.search.covered(twig)
-        return _numbers(result)
-
-    def covering(self, step):
-        cdef Twig twig
-        self.tree(step, twig)
-        cdef vector[uint32_t] result = self.search.covering(twig)
-        return _numbers(result)

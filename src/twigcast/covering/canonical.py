@@ -40,7 +40,7 @@ class Slot:
     """A node of the twig, and what may be chosen for it.
 
     ``stretches`` are the numbers of elements that may stand between it and its parent.  ``values``
-    are its values; for an element, texts put right into it.  ``is_compared`` tells whether the
+    are its values; for an element, texts put right into it.  ``is_compared`` says whether the
     value of an element matters to either pattern.
     """
 
@@ -56,7 +56,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a document has beside the twig, or in another way.
+    """What a document has beside the twig, or elsewhere in it.
 
     A sibling before each element; more text; the text of an element within another one in it;
     other branches.
@@ -69,7 +69,7 @@ class Variant:
 
 
 class Canonical:
-    """The documents of one twig, made to tell it from the twigs of ``asked``."""
+    """The documents of one twig, made so that few twigs of ``asked`` match them."""
 
     def __init__(self, twig: Step, asked: Survey) -> None:
         self.asked = asked
@@ -88,12 +88,12 @@ class Canonical:
         """Make slots of a branch."""
         longest = self.asked.longest_run + 1
         least = 1 if parent == DOCUMENT and step.test.kind is not Kind.ELEMENT else 0
-        # The longest first, as it tells most patterns apart.
+        # The longest first, as it refutes most coverings.
         stretches = (longest, *range(least, longest)) if step.axis is Axis.DESCENDANT else (0,)
         name = self._name(step.test)
         tests = self._tests_of(step, name)
-        place = len(self.slots)
-        self.slots[parent].below.append(place)
+        index = len(self.slots)
+        self.slots[parent].below.append(index)
         self.slots.append(
             Slot(
                 parent,
@@ -107,9 +107,9 @@ class Canonical:
         )
         for condition in step.conditions:
             if isinstance(condition, Step):
-                self._add(condition, place)
+                self._add(condition, index)
             elif isinstance(condition, FirstNode):
-                self._add(condition.as_branch(), place)
+                self._add(condition.as_branch(), index)
 
     def _name(self, test: NodeTest) -> Name:
         """A name that passes the test and as few others as possible."""
@@ -144,13 +144,13 @@ class Canonical:
 
     def _choose_values_of_outer_elements(self) -> None:
         """Let elements that have the text of others in them have little of their own, or any."""
-        for place, slot in enumerate(self.slots):
-            if slot.is_compared and self._has_text_below(place):
+        for index, slot in enumerate(self.slots):
+            if slot.is_compared and self._has_text_below(index):
                 tests = self.asked.tests_of(Kind.ELEMENT, slot.name)
                 slot.values = list(dict.fromkeys(["", *slot.values, *representatives(tests)]))
 
-    def _has_text_below(self, place: int) -> bool:
-        waiting = list(self.slots[place].below)
+    def _has_text_below(self, index: int) -> bool:
+        waiting = list(self.slots[index].below)
         while waiting:
             slot = self.slots[waiting.pop()]
             if slot.is_compared or slot.test.kind is Kind.TEXT:
@@ -161,14 +161,14 @@ class Canonical:
     @property
     def doubt(self) -> str | None:
         """Why values cannot be chosen one by one, where they cannot."""
-        compared = [place for place, slot in enumerate(self.slots) if slot.is_compared]
+        compared = [index for index, slot in enumerate(self.slots) if slot.is_compared]
         if self.asked.tests_of(Kind.ELEMENT, self.stranger) and any(
             len(slot.stretches) > 1 for slot in self.slots
         ):
             return "the value of any element, and //"
         if compared and (self.asked.asks_for_text or self.own.asks_for_text):
             return "text() beside the values of elements"
-        if any(self._has_text_below(place) for place in compared):
+        if any(self._has_text_below(index) for index in compared):
             return "values of elements within each other"
         return None
 
@@ -198,10 +198,10 @@ class _Writing:
         self.values = values
         self.variant = variant
 
-    def fill(self, place: int, node: int) -> bool:
+    def fill(self, index: int, node: int) -> bool:
         """Put into a node what the slots below its own ask for."""
         model, values = self.model, self.values
-        below = self.slots[place].below
+        below = self.slots[index].below
         near = [each for each in below if not self.stretches[each]]
         for each in near:
             slot = self.slots[each]
@@ -211,10 +211,10 @@ class _Writing:
                 return False
         if node != DOCUMENT:
             self._add_denied_attributes(node)
-            if values[place]:
+            if values[index]:
                 inner = self.variant.inner_text
                 holder = model.add_element(node, self.stranger) if inner else node
-                model.add_text(holder, values[place])
+                model.add_text(holder, values[index])
         for each in near:
             if self.slots[each].test.kind is Kind.TEXT:
                 model.add_text(node, values[each])
@@ -222,34 +222,34 @@ class _Writing:
             if not self._append(each, node):
                 return False
         if node != DOCUMENT:
-            self._add_more(place, node)
+            self._add_more(index, node)
         return True
 
-    def _wanted_index(self, place: int) -> int:
-        position = self.slots[place].position
+    def _wanted_index(self, index: int) -> int:
+        position = self.slots[index].position
         return 0 if position is None else position.value
 
-    def _append(self, place: int, node: int) -> bool:
+    def _append(self, index: int, node: int) -> bool:
         """Put an element, or anything further below, behind what is in a node already."""
-        slot, model = self.slots[place], self.model
-        if not self.stretches[place] and slot.test.kind is not Kind.ELEMENT:
+        slot, model = self.slots[index], self.model
+        if not self.stretches[index] and slot.test.kind is not Kind.ELEMENT:
             return True  # it is there already
-        for _ in range(self.stretches[place]):
+        for _ in range(self.stretches[index]):
             node = model.add_element(node, self.stranger)
         if slot.test.kind is Kind.ATTRIBUTE:
-            return model.add_attribute(node, slot.name, self.values[place])
+            return model.add_attribute(node, slot.name, self.values[index])
         if slot.test.kind is Kind.TEXT:
-            model.add_text(node, self.values[place])
+            model.add_text(node, self.values[index])
             return True
         wanted = self._siblings_before(slot, node)
         if node == DOCUMENT and wanted:
             return False
         for _ in range(wanted):
             model.add_element(node, slot.name)
-        return self.fill(place, model.add_element(node, slot.name))
+        return self.fill(index, model.add_element(node, slot.name))
 
     def _siblings_before(self, slot: Slot, node: int) -> int:
-        """How many siblings must be added so that the next element is at the place asked for."""
+        """How many siblings must be added so that the next element is at the position asked for."""
         position = slot.position
         if position is None:
             return 1 if self.variant.siblings and node != DOCUMENT else 0
@@ -270,12 +270,12 @@ class _Writing:
                 name = (branch.test.namespace or "", branch.test.local or self.stranger[1])
                 self.model.add_attribute(node, name, _some_value(branch))
 
-    def _add_more(self, place: int, node: int) -> None:
+    def _add_more(self, index: int, node: int) -> None:
         """Put in what the variant has beside the twig."""
         for branch in self.variant.branches:
             if branch.test.kind is not Kind.ATTRIBUTE:
                 self._graft(branch, node)
-        if self.variant.text and not self.slots[place].is_compared:
+        if self.variant.text and not self.slots[index].is_compared:
             self.model.add_text(node, UNKNOWN)
 
     def _graft(self, branch: Step, node: int) -> None:
@@ -291,17 +291,17 @@ class _Writing:
         )
         wanted = 0 if branch.position is None else branch.position.value
         for _ in range(max(1, wanted)):
-            place = self.model.add_element(node, name)
+            element = self.model.add_element(node, name)
         below = [condition for condition in branch.conditions if isinstance(condition, Step)]
         for step in below:
             if step.test.kind is Kind.ATTRIBUTE:
                 attribute = (step.test.namespace or "", step.test.local or self.stranger[1])
-                self.model.add_attribute(place, attribute, _some_value(step))
+                self.model.add_attribute(element, attribute, _some_value(step))
         if value and any(isinstance(c, ValueTest) for c in branch.conditions):
-            self.model.add_text(place, value)
+            self.model.add_text(element, value)
         for step in below:
             if step.test.kind is not Kind.ATTRIBUTE:
-                self._graft(step, place)
+                self._graft(step, element)
 
 
 def _may_have(conditions: Sequence[Condition], text: str) -> bool:

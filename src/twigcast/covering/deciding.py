@@ -64,26 +64,18 @@ def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Step], budget: in
                     return False
         undecided = undecided or doubt
     if undecided is not None:
-        raise CoveringBudgetError(
-            str(p),
-            str(q),
-            budget,
-            f"{undecided} is in the way, and no document was found that matches only the second",
-            "exact=False answers False here",
-        )
-    if needed > budget:
-        raise CoveringBudgetError(
-            str(p),
-            str(q),
-            budget,
-            f"{needed} are needed",
-            "raise the budget, or accept exact=False, which answers False here",
-        )
-    return True
+        reason = f"{undecided} prevents it, and no document tried matches only the second"
+        remedy = "exact=False answers False here"
+    elif needed > budget:
+        reason = f"{needed} are needed"
+        remedy = "raise the budget, or accept exact=False, which answers False here"
+    else:
+        return True
+    raise CoveringBudgetError(str(p), str(q), budget, reason, remedy)
 
 
 def _doubt(plan: Canonical) -> str | None:
-    """What is in the way of a decision by the canonical documents; None where nothing is."""
+    """What prevents a decision by the canonical documents; None where nothing does."""
     if any(isinstance(condition, Either) for condition in plan.own.conditions):
         return "the number of alternatives"
     return plan.asked.doubt or plan.own.doubt or plan.doubt

@@ -9,8 +9,8 @@ long ``//`` alike), and on trees without ``*`` or without ``//``.  Elsewhere a `
 branches may be missed that stands somewhere along a given ``//``: ``/*[.//a][.//c]`` on
 ``//b[a][c]``, where the root is b or above it.
 
-Most pairs have nothing to do with each other, and what tells is kept with each twig: a full name
-that is asked for must be among those given, and the depth asked for must be reached.
+Most pairs have nothing in common, and two facts kept with each twig show it: a full name that is
+asked for must be among those given, and the depth asked for must be reached.
 
 Cost: nodes asked × nodes given, in operations on sets of given nodes, which are integers.
 """
@@ -25,10 +25,10 @@ from twigcast.language import Kind, NodeTest, position_implies, value_implies
 
 
 class AskedTwig:
-    """A twig in the role of the one that covers, with what is quickly told about it.
+    """A twig in the role of the one that covers, with facts that are quick to compare.
 
     ``names`` are the tests that only an equal one fits; ``height`` is how deep elements must reach.
-    ``steps`` come from the leaves up: the place of a node, the node, whether it asks for depth
+    ``steps`` come from the leaves up: the index of a node, the node, whether it asks for depth
     alone, and whether it asks for more than a name.
     """
 
@@ -40,18 +40,18 @@ class AskedTwig:
         is_leaf = leaves(nodes)
         depths = [0] * len(nodes)
         self.height = 0
-        for place, node in enumerate(nodes[1:], start=1):
-            depths[place] = depths[node.parent] + node.length
+        for index, node in enumerate(nodes[1:], start=1):
+            depths[index] = depths[node.parent] + node.length
             reach = 0 if node.test.kind is Kind.ELEMENT else 1
-            self.height = max(self.height, depths[place] - reach)
+            self.height = max(self.height, depths[index] - reach)
         self.steps = [
             (
-                place,
-                nodes[place],
-                asks_for_depth(nodes[place], is_leaf[place]),
-                bool(nodes[place].position or nodes[place].values or nodes[place].others),
+                index,
+                nodes[index],
+                asks_for_depth(nodes[index], is_leaf[index]),
+                bool(nodes[index].position or nodes[index].values or nodes[index].others),
             )
-            for place in range(len(nodes) - 1, 0, -1)
+            for index in range(len(nodes) - 1, 0, -1)
         ]
 
 
@@ -69,28 +69,28 @@ class GivenTwig:
         self.names = frozenset(node.test for node in given.nodes[1:])
         self.height = given.height[0]
         self.ancestors = [0] * len(given.nodes)
-        for place, node in enumerate(given.nodes[1:], start=1):
-            self.ancestors[place] = self.ancestors[node.parent] | 1 << node.parent
+        for index, node in enumerate(given.nodes[1:], start=1):
+            self.ancestors[index] = self.ancestors[node.parent] | 1 << node.parent
         self.fitting: dict[NodeTest, int] = {}
         self.reaching: dict[int, int] = {}
 
     def find(self, test: NodeTest) -> int:
         """The nodes that pass a test."""
-        found = 0
-        for place, node in enumerate(self.given.nodes[1:], start=1):
+        passing = 0
+        for index, node in enumerate(self.given.nodes[1:], start=1):
             if test.covers(node.test):
-                found |= 1 << place
-        self.fitting[test] = found
-        return found
+                passing |= 1 << index
+        self.fitting[test] = passing
+        return passing
 
     def reach(self, length: int) -> int:
         """The nodes below which elements reach that deep."""
-        found = 0
-        for place, height in enumerate(self.given.height):
-            if height >= length and self.given.nodes[place].test.kind is Kind.ELEMENT:
-                found |= 1 << place
-        self.reaching[length] = found
-        return found
+        high = 0
+        for index, height in enumerate(self.given.height):
+            if height >= length and self.given.nodes[index].test.kind is Kind.ELEMENT:
+                high |= 1 << index
+        self.reaching[length] = high
+        return high
 
 
 def fits(asked: AskedTwig, known: GivenTwig) -> bool:
@@ -103,21 +103,21 @@ def fits(asked: AskedTwig, known: GivenTwig) -> bool:
     nodes, lineages, climbs, ancestors = given.nodes, given.lineage, given.climb, known.ancestors
     everywhere = (1 << len(nodes)) - 1
     fitting = [everywhere] * len(asked.nodes)
-    for place, node, is_depth, has_more in asked.steps:
+    for index, node, is_depth, has_more in asked.steps:
         length = node.length
         if is_depth:
             above = known.reaching.get(length, -1)
             if above < 0:
                 above = known.reach(length)
         else:
-            found = known.fitting.get(node.test, -1)
-            if found < 0:
-                found = known.find(node.test)
-            found &= fitting[place]
+            candidates = known.fitting.get(node.test, -1)
+            if candidates < 0:
+                candidates = known.find(node.test)
+            candidates &= fitting[index]
             above = 0
-            while found:
-                bit = found & -found
-                found ^= bit
+            while candidates:
+                bit = candidates & -candidates
+                candidates ^= bit
                 candidate = bit.bit_length() - 1
                 lineage = lineages[candidate]
                 if len(lineage) < length or (node.exact and climbs[candidate] < length):

@@ -23,7 +23,7 @@ class CoverIndexStats:
     subscriptions: int
     patterns: int
     """Distinct ones: what is searched, however many keys each has."""
-    places: int
+    trie_nodes: int
     """The nodes of the factorization tree: steps of all patterns, shared beginnings once."""
 
 
@@ -95,7 +95,7 @@ class CoverIndex(SubscriptionSet):
 
     def stats(self) -> CoverIndexStats:
         """How large the index is."""
-        return CoverIndexStats(len(self._subscribers), len(self._search), self._search.places)
+        return CoverIndexStats(len(self._subscribers), len(self._search), self._search.trie_nodes)
 
     def __repr__(self) -> str:
         return f"<CoverIndex of {len(self):,} subscriptions, {len(self._search):,} patterns>"

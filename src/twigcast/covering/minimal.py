@@ -5,7 +5,7 @@ patterns that nothing replaces.  It depends on the set and the order of equivale
 so one machine and many find the same.
 
 A :class:`~twigcast.covering.table.CoveringTable` looks for what covers a pattern among those that
-are forwarded.  Where ``covers`` is not transitive (:mod:`~twigcast.covering.needed_names` tells
+are forwarded.  Where ``covers`` is not transitive (:mod:`~twigcast.covering.needed_names` says
 where), one that is not forwarded may cover another that is; the table forwards it, which is right
 for a router and one too many here::
 
@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from twigcast.covering.needed_names import NeededNames, needed_names
 from twigcast.covering.pairwise import Prepared
+from twigcast.covering.search import TextSearch
 from twigcast.covering.table import CoveringTable
-from twigcast.covering.text_search import TextSearch
 from twigcast.language import Pattern
 
 
@@ -38,36 +38,36 @@ def replaced_patterns(table: CoveringTable) -> dict[Pattern, Pattern]:
     The table must not have been removed from.
     """
     patterns = table.patterns
-    places = {pattern: place for place, pattern in enumerate(patterns)}
+    indexes = {pattern: index for index, pattern in enumerate(patterns)}
     replaced: dict[int, int] = {}
     hidden: TextSearch[int] = TextSearch()
     names = _Names()
-    for place, pattern in enumerate(patterns):
+    for index, pattern in enumerate(patterns):
         above = table.witness(pattern)
         if above is not None:
-            replaced[place] = places[above]
+            replaced[index] = indexes[above]
             if not names.is_strictly_below(pattern, above):
-                hidden.add(pattern, place)
-    in_sight = [place for place in range(len(patterns)) if place not in replaced]
+                hidden.add(pattern, index)
+    in_sight = [index for index in range(len(patterns)) if index not in replaced]
     if len(hidden):
-        for place in in_sight:
-            other = first_replacing(place, patterns[place], hidden)
+        for index in in_sight:
+            other = first_replacing(index, patterns[index], hidden)
             if other is not None:
-                replaced[place] = other
+                replaced[index] = other
 
     def ask(asked: set[int]) -> Iterator[tuple[int, int]]:
         few: TextSearch[int] = TextSearch()
-        for place in asked:
-            few.add(patterns[place], place)
-        for place, pattern in enumerate(patterns):
-            for below in replaced_by(place, pattern, few):
-                yield below, place
+        for index in asked:
+            few.add(patterns[index], index)
+        for index, pattern in enumerate(patterns):
+            for below in replaced_by(index, pattern, few):
+                yield below, index
 
-    for place, other in untie_circles(replaced, ask).items():
+    for index, other in untie_circles(replaced, ask).items():
         if other is None:
-            del replaced[place]
+            del replaced[index]
         else:
-            replaced[place] = other
+            replaced[index] = other
     return {patterns[below]: patterns[above] for below, above in replaced.items()}
 
 
@@ -90,25 +90,25 @@ class _Names:
         return own.is_strictly_below(other, covers_other=covers_other)
 
 
-def first_replacing(place: int, pattern: Pattern, search: TextSearch[int]) -> int | None:
-    """The first of the patterns of a search that replaces a pattern, by its place in the order."""
-    found = [other for other in search.covering(pattern) if other != place]
-    if not found:
+def first_replacing(index: int, pattern: Pattern, search: TextSearch[int]) -> int | None:
+    """The first of the patterns of a search that replaces a pattern, by its index in the order."""
+    others = [other for other in search.covering(pattern) if other != index]
+    if not others:
         return None
-    first = min(found)
-    if first < place:
+    first = min(others)
+    if first < index:
         return first
     mutual = set(search.covered_by(pattern))
-    return min((other for other in found if other not in mutual), default=None)
+    return min((other for other in others if other not in mutual), default=None)
 
 
-def replaced_by(place: int, pattern: Pattern, search: TextSearch[int]) -> list[int]:
+def replaced_by(index: int, pattern: Pattern, search: TextSearch[int]) -> list[int]:
     """The patterns of a search that a pattern replaces."""
-    found = [other for other in search.covered_by(pattern) if other != place]
-    if all(place < other for other in found):
-        return found
+    others = [other for other in search.covered_by(pattern) if other != index]
+    if all(index < other for other in others):
+        return others
     mutual = set(search.covering(pattern))
-    return [other for other in found if place < other or other not in mutual]
+    return [other for other in others if index < other or other not in mutual]
 
 
 def untie_circles(
@@ -123,48 +123,48 @@ def untie_circles(
     in_circles = set(waiting)
     above: dict[int, set[int]] = {}
     while waiting:
-        above.update((place, set()) for place in waiting)
-        for place, other in ask(waiting):
-            above[place].add(other)
-        found = {other for place in waiting for other in above[place]} - above.keys()
-        waiting = {other for other in found if _end(other, replaced, in_circles) in in_circles}
-    reached = {place: _reached(place, above) for place in above}
+        above.update((index, set()) for index in waiting)
+        for index, other in ask(waiting):
+            above[index].add(other)
+        others = {other for index in waiting for other in above[index]} - above.keys()
+        waiting = {other for other in others if _end(other, replaced, in_circles) in in_circles}
+    reached = {index: _reached(index, above) for index in above}
     stay = {
-        place
-        for place, others in reached.items()
-        if place == min(others) and all(place in reached.get(other, ()) for other in others)
+        index
+        for index, others in reached.items()
+        if index == min(others) and all(index in reached.get(other, ()) for other in others)
     }
     # What is reached and was not asked about ends at a pattern that stays.
     ends = {
-        place: (others - reached.keys()) or (others & stay) for place, others in reached.items()
+        index: (others - reached.keys()) or (others & stay) for index, others in reached.items()
     }
-    return {place: None if place in stay else min(ends[place]) for place in reached}
+    return {index: None if index in stay else min(ends[index]) for index in reached}
 
 
 def _on_circles(replaced: Mapping[int, int]) -> Iterator[int]:
     passed: dict[int, int] = {}
     for start in replaced:
-        place = start
-        while place in replaced and place not in passed:
-            passed[place] = start
-            place = replaced[place]
-        if passed.get(place) == start:
-            yield place
-            other = replaced[place]
-            while other != place:
+        index = start
+        while index in replaced and index not in passed:
+            passed[index] = start
+            index = replaced[index]
+        if passed.get(index) == start:
+            yield index
+            other = replaced[index]
+            while other != index:
                 yield other
                 other = replaced[other]
 
 
-def _end(place: int, replaced: Mapping[int, int], ends: set[int]) -> int:
-    while place in replaced and place not in ends:
-        place = replaced[place]
-    return place
+def _end(index: int, replaced: Mapping[int, int], ends: set[int]) -> int:
+    while index in replaced and index not in ends:
+        index = replaced[index]
+    return index
 
 
-def _reached(place: int, above: Mapping[int, set[int]]) -> set[int]:
+def _reached(index: int, above: Mapping[int, set[int]]) -> set[int]:
     reached: set[int] = set()
-    waiting = [place]
+    waiting = [index]
     while waiting:
         for other in above.get(waiting.pop(), ()):
             if other not in reached:

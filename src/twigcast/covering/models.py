@@ -1,4 +1,4 @@
-"""Small documents made to tell two patterns apart, and whether a pattern matches one.
+"""Small documents that only one of two patterns matches, and whether a pattern matches one.
 
 A model is a document as XPath sees it, in parallel lists: node n has a kind, a name, a parent and a
 value.  Node 0 is the document node; nodes come in document order, attributes right behind their
@@ -88,14 +88,14 @@ class Model(Fold[[int], int]):
 
     def _having(self, step: Step) -> int:
         """The nodes at which the step holds: those with a fitting node below."""
-        found = 0
+        nodes = 0
         for node in bits(self._fitting(step)):
-            found |= self.above[node] if step.axis is Axis.DESCENDANT else 1 << self.parents[node]
-        return found
+            nodes |= self.above[node] if step.axis is Axis.DESCENDANT else 1 << self.parents[node]
+        return nodes
 
     def _fitting(self, step: Step) -> int:
         """The nodes that pass all that a step asks, wherever they are."""
-        found = 0
+        nodes = 0
         counts: dict[int, int] = {}
         kind, accepts, position = step.test.kind, step.test.accepts, step.position
         for node, name in enumerate(self.names):
@@ -106,12 +106,12 @@ class Model(Fold[[int], int]):
                 counts[parent] = counts.get(parent, 0) + 1
                 if not position.accepts(counts[parent]):
                     continue
-            found |= 1 << node
+            nodes |= 1 << node
         for condition in step.conditions:
-            if not found:
+            if not nodes:
                 break
-            found = self.visit(condition, found)
-        return found
+            nodes = self.visit(condition, nodes)
+        return nodes
 
     # As a fold, a model says at which nodes of a set a condition holds.
 
@@ -133,28 +133,28 @@ class Model(Fold[[int], int]):
         return among & ~self.visit(condition.condition, among)
 
     def value_test(self, test: ValueTest, among: int) -> int:
-        found = 0
+        nodes = 0
         for node in bits(among):
             if passes(self.values[node], test):
-                found |= 1 << node
-        return found
+                nodes |= 1 << node
+        return nodes
 
     def first_node(self, condition: FirstNode, among: int) -> int:
         fitting = [(step.axis, self._fitting(step)) for step in condition.path]
-        found = 0
+        nodes = 0
         for start in bits(among):
             selected = 1 << start
             for axis, candidates in fitting:
                 selected = self._reached(axis, candidates, selected)
             # Document order is the order of the numbers.
             if selected and self.value_test(condition.test, selected & -selected):
-                found |= 1 << start
-        return found
+                nodes |= 1 << start
+        return nodes
 
     def _reached(self, axis: Axis, candidates: int, starts: int) -> int:
-        found = 0
+        nodes = 0
         for node in bits(candidates):
             above = self.above[node] if axis is Axis.DESCENDANT else 1 << self.parents[node]
             if above & starts:
-                found |= 1 << node
-        return found
+                nodes |= 1 << node
+        return nodes

@@ -11,7 +11,7 @@ compared, ``contains(b, "x")``, which gives a b but asks for none.
 
 The test of covering is not transitive, because a ``*`` with several branches may be mapped to a
 ``*`` that, when it is asked in turn, is but a length: ``/*[.//x][.//y]`` covers ``/*//b[x][y]``,
-which covers ``//a//b[x][y]``, and the first is not known to cover the last.  Two properties tell
+which covers ``//a//b[x][y]``, and the first is not known to cover the last.  Two properties say
 where that cannot happen.  A pattern is *firm* when it is one twig of steps alone, none of them such
 a ``*``; it is *plain* when it is one twig without first nodes and disjunctions.  Where p is firm,
 q plain, p covers q and q covers r, the two maps make one of p into r.
@@ -73,18 +73,17 @@ def needed_names(pattern: Pattern) -> NeededNames:
     if path is not None:
         names = frozenset(path.split("/")) - {"", "*"}
         return NeededNames(names, names, firm=True, plain=True)
-    twigs = split(pattern)
-    found = [twig for twig in map(_Twig, twigs) if twig.possible]
-    if not found:
+    twigs = [twig for twig in map(_Twig, split(pattern)) if twig.possible]
+    if not twigs:
         return NeededNames(frozenset(), frozenset(), firm=False, plain=False, possible=False)
-    if len(found) > 1:
+    if len(twigs) > 1:
         return NeededNames(
-            reduce(frozenset.intersection, (frozenset(twig.needs) for twig in found)),
-            reduce(frozenset.intersection, (frozenset(twig.offers) for twig in found)),
+            reduce(frozenset.intersection, (frozenset(twig.needs) for twig in twigs)),
+            reduce(frozenset.intersection, (frozenset(twig.offers) for twig in twigs)),
             firm=False,
             plain=False,
         )
-    twig = found[0]
+    twig = twigs[0]
     return NeededNames(frozenset(twig.needs), frozenset(twig.offers), twig.firm, twig.plain)
 
 

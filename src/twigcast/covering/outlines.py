@@ -1,4 +1,4 @@
-"""What can be told of two patterns at a glance, before they are compared.
+"""What two patterns show at a glance, before they are compared.
 
 An :class:`Outline` holds two things about a pattern::
 
@@ -18,8 +18,8 @@ covers nothing relative.  Without one it may: ``/*/*`` covers ``a/b`` (Li, Hou a
 These are facts about documents, so they hold for every sound test of covering.  The one exception
 are patterns that no document matches, which everything covers; their outline rules out nothing.
 
-Names are kept as bits of a number of fixed width, chosen by a checksum: two that share a bit make
-a glance less telling, not wrong.  Cost: linear in the pattern to make, and some tenths of a
+Names are kept as bits of a number of fixed width, chosen by a checksum: where two share a bit, less
+is ruled out, and nothing wrongly.  Cost: linear in the pattern to make, and some tenths of a
 microsecond to use.
 """
 
@@ -43,7 +43,7 @@ _CHILD, _ELEMENT = Axis.CHILD, Kind.ELEMENT
 class Outline:
     """The names and the trunk of a pattern.
 
-    ``levels`` is to what depth two trunks that contradict each other tell that nothing like this
+    ``levels`` is to what depth two trunks that contradict each other show that nothing like this
     pattern is below both: all for a path, of which a document has one element at each level; the
     root for a tree; none for a pattern that no document matches.
     """
@@ -91,30 +91,30 @@ def _trunk(pattern: Pattern) -> tuple[tuple[NodeTest, ...], bool]:
     """The tests of the trunk, and whether nothing below it is fixed to a level."""
     if len(pattern.alternatives) != 1:
         return (), False
-    found: list[NodeTest] = []
+    trunk: list[NodeTest] = []
     step: Step | None = pattern.alternatives[0]
     while step is not None:
         if step.axis is not _CHILD or step.test.kind is not _ELEMENT:
-            return tuple(found), True
+            return tuple(trunk), True
         if step.position is not None:
-            return tuple(found), False
-        found.append(step.test)
+            return tuple(trunk), False
+        trunk.append(step.test)
         if not step.conditions:
-            return tuple(found), True
+            return tuple(trunk), True
         step = step.only_branch
-    return tuple(found), False
+    return tuple(trunk), False
 
 
 def _required(twig: Step) -> int:
     """The names on all branches of a twig."""
-    found: list[NodeTest] = []
+    tests: list[NodeTest] = []
     waiting: list[Condition] = [twig]
     while waiting:
         condition = waiting.pop()
         if isinstance(condition, Step):
-            found.append(condition.test)
+            tests.append(condition.test)
             waiting.extend(condition.conditions)
-    return _bits(found)
+    return _bits(tests)
 
 
 def _bits(tests: Iterable[NodeTest]) -> int:

@@ -1,7 +1,7 @@
 """Whether two twigs can be in one document.
 
-A document has one root element; all else can be there more than once.  So two twigs get in each
-other's way only where both start at the root::
+A document has one root element; all else can be there more than once.  So two twigs exclude
+each other only where both start at the root::
 
     /a/b  and  /a/c      one root a with both children
     /a    and  //b       a b below a
@@ -15,7 +15,7 @@ nothing that one asks for may be denied (``not()``) by the other.
 Exact where the twigs hold names, ``*``, attributes, ``text()`` and comparisons of attributes and
 ``text()``: what is asked below the root goes into branches of its own.  Elsewhere (values of
 elements, which hold those of the elements in them, positions, ``not()``, ``contains``) True means
-that no contradiction was found.
+that no contradiction shows.
 
 Cost: linear in what is asked of the root, for each pair of twigs.
 """

@@ -13,7 +13,7 @@ parent, so the others point to it::
       /a//b/c ◄┄┄┄┄┄┄┄┘
 
 Invariants.  Tree edges and super pointers together are acyclic, and one pattern leads down to
-another exactly where it covers it.  No edge is there that a longer way says already, so right below
+another exactly where it covers it.  No edge repeats a longer path, so right below
 a node are the largest patterns that it covers, and right below the root are the maximal ones.
 Patterns that cover each other follow one below the other, the earlier above.
 
@@ -21,11 +21,11 @@ The paper's three cases are one rule here: the new pattern goes below the smalle
 it and above the largest that it covers, and the edges between those two are taken away.  Where the
 first are none it is a new child of the root; where the second are none it is a leaf.  A removed
 pattern leaves an edge from each one right above it to each one right below it, unless there is
-another way; it needs no comparison.
+another path; that needs no comparison.
 
 The test of covering has to be transitive for all this.  On paths it is exact, so it is; on trees a
 sound test may know that p covers q and q covers r and miss that p covers r.  Such a relation
-may be found by way of q, or missed; what is found is always true, and the structure stays sound.
+may be reported through q, or missed; what is reported is always true, and the tree stays sound.
 
 Cost: what covers a pattern is sought among the children of what covers it; what it covers is
 sought below the smallest ones that cover it, and most subtrees are ruled out by
@@ -161,19 +161,19 @@ class SubscriptionTree(SubscriptionSet):
         """The keys of all subscriptions that a pattern covers, itself included if it is there."""
         asked = self._make(as_pattern(subscription, namespaces))
         start = next(iter(_lowest(self._all_covering(asked))), None)
-        found: dict[_Node, None] = {}
+        covered: dict[_Node, None] = {}
         highest = self._highest_covered(asked, start)
         # Of patterns that cover each other, each has but the one before it right above.
         while start is not None and self._covers(asked, start):
-            found[start] = None
+            covered[start] = None
             start = start.parent
         waiting = deque(highest)
         while waiting:
             node = waiting.popleft()
-            if node not in found:
-                found[node] = None
+            if node not in covered:
+                covered[node] = None
                 waiting.extend(node.below())
-        return _keys(found)
+        return _keys(covered)
 
     def maximal(self) -> list[str]:
         """The keys right under the root; of patterns that cover each other, the earliest's."""
@@ -279,18 +279,18 @@ class SubscriptionTree(SubscriptionSet):
 
     def _all_covering(self, node: _Node) -> dict[_Node, None]:
         """All nodes that cover a pattern: their parents do, too."""
-        found: dict[_Node, None] = {}
+        covering: dict[_Node, None] = {}
         waiting = deque([self._top])
         while waiting:
             for each in waiting.popleft():
                 if self._covers(each, node):
-                    found[each] = None
+                    covering[each] = None
                     waiting.append(each.children)
-        return found
+        return covering
 
     def _highest_covered(self, node: _Node, start: _Node | None) -> list[_Node]:
         """The largest of the patterns below ``start`` that a pattern covers."""
-        found: dict[_Node, None] = {}
+        covered: dict[_Node, None] = {}
         seen: set[_Node] = set()
         waiting = deque([iter(self._top) if start is None else start.below()])
         outline, needs = node.outline, node.outline.needs
@@ -301,10 +301,10 @@ class SubscriptionTree(SubscriptionSet):
                     continue
                 seen.add(each)
                 if self._covers(node, each):
-                    found[each] = None
+                    covered[each] = None
                 elif not outline.contradicts(each.outline, each.levels):
                     waiting.append(each.below())
-        return [each for each in found if _ancestors(each.above()).isdisjoint(found)]
+        return [each for each in covered if _ancestors(each.above()).isdisjoint(covered)]
 
     # --- change ----------------------------------------------------------------------------
 
@@ -388,14 +388,14 @@ class SubscriptionTree(SubscriptionSet):
 
 def _ancestors(nodes: Iterable[_Node]) -> set[_Node]:
     """The nodes and all from which an edge leads to them."""
-    found = set(nodes)
-    waiting = list(found)
+    ancestors = set(nodes)
+    waiting = list(ancestors)
     while waiting:
         for each in waiting.pop().above():
-            if each not in found:
-                found.add(each)
+            if each not in ancestors:
+                ancestors.add(each)
                 waiting.append(each)
-    return found
+    return ancestors
 
 
 def _lowest(nodes: dict[_Node, None]) -> list[_Node]:

@@ -30,13 +30,13 @@ class Survey:
     @cached_property
     def compared(self) -> list[tuple[NodeTest, tuple[ValueTest, ...]]]:
         """The node tests whose nodes are compared, and with what."""
-        found = [(step.test, tests_at(step)) for step in self.steps]
-        found += [
+        compared = [(step.test, tests_at(step)) for step in self.steps]
+        compared += [
             (condition.path[-1].test, (condition.test,))
             for condition in self.conditions
             if isinstance(condition, FirstNode)
         ]
-        return [(test, tests) for test, tests in found if tests]
+        return [(test, tests) for test, tests in compared if tests]
 
     def tests_of(self, kind: Kind, name: tuple[str, str]) -> list[ValueTest]:
         """The comparisons that may be made of a node of that kind and name."""

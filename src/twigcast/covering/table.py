@@ -1,6 +1,6 @@
 """A table of subscriptions kept minimal under covering at all times.
 
-What a router tells its neighbour is the set of *forwarded* patterns: those of the table that no
+What a router sends to its neighbour is the set of *forwarded* patterns: those of the table that no
 other one covers.  Every other pattern hangs below one that covers it, its witness::
 
     forwarded ──►  /news//p          /news/body
@@ -31,13 +31,13 @@ from twigcast.language import Pattern, as_pattern, require_pattern
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a neighbour must be told: forward first, then withdraw, and no document is missed."""
+    """What to send to a neighbour: forward first, then withdraw, and no document is missed."""
 
     forward: tuple[Pattern, ...] = ()
     withdraw: tuple[Pattern, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether there is anything to send."""
         return bool(self.forward or self.withdraw)
 
 
@@ -77,7 +77,7 @@ class CoveringTable(SubscriptionSet):
         if not self._subscribers.add(key, pattern):
             return _NOTHING
         with self._subscribers.undone_on_error(key):
-            withdrawn = self._place(pattern)
+            withdrawn = self._insert(pattern)
         return _NOTHING if withdrawn is None else Change((pattern,), tuple(withdrawn))
 
     def remove(self, key: str) -> Change:
@@ -101,7 +101,7 @@ class CoveringTable(SubscriptionSet):
         withdrawn = [pattern]
         # Short ones first: they tend to cover the others.
         for orphan in sorted(below, key=_length):
-            covered = self._place(orphan)
+            covered = self._insert(orphan)
             if covered is not None:
                 returning[orphan] = None
                 # Where ``covers`` misses a covering, one forwarded before may be among them.
@@ -110,7 +110,7 @@ class CoveringTable(SubscriptionSet):
                     returning.pop(other, None)
         return Change(tuple(returning), tuple(withdrawn))
 
-    def _place(self, pattern: Pattern) -> list[Pattern] | None:
+    def _insert(self, pattern: Pattern) -> list[Pattern] | None:
         """Hang a pattern below a witness, or forward it; then, what is withdrawn for it."""
         witnesses = self._search.covering(pattern)
         if witnesses:

@@ -8,7 +8,7 @@ The meaning stays; these are facts about documents that the language does not kn
     /a[1]            ──►  /a                     the root has no siblings
     text()[.!=""]    ──►  text()                 no text node is empty
 
-What can never hold, like ``/a[2]`` or ``a[b/c][not(b)]``, is found here as well.
+What can never hold, like ``/a[2]`` or ``a[b/c][not(b)]``, is recognized here as well.
 
 Cost: linear in the twig; comparing the conditions of one node where a ``not()`` is among them.
 """
@@ -66,7 +66,7 @@ def _bare(step: Step) -> Step:
 
 def _tidy_all(conditions: Sequence[Condition], kind: Kind) -> tuple[Condition, ...] | None:
     kept: list[Condition] = []
-    places: dict[NodeTest, int] = {}
+    indexes: dict[NodeTest, int] = {}
     has_negation = False
     for condition in conditions:
         if isinstance(condition, Step):
@@ -74,9 +74,9 @@ def _tidy_all(conditions: Sequence[Condition], kind: Kind) -> tuple[Condition, .
             if below is None:
                 return None
             if is_one_attribute(below):
-                place = places.setdefault(below.test, len(kept))
-                if place < len(kept):
-                    kept[place] = _joined(kept[place], below)
+                index = indexes.setdefault(below.test, len(kept))
+                if index < len(kept):
+                    kept[index] = _joined(kept[index], below)
                     continue
             kept.append(below)
             continue

@@ -14,7 +14,7 @@ for *some* b two levels or more below a, wherever the stars of the other pattern
 the end of a path asks for depth only, so its edge is always of the second kind.
 
 Cost: linear in the pattern, but for ``or``, which multiplies; where more than ``MOST_TWIGS`` twigs
-would come out, the largest disjunctions are left in place, as conditions that only an equal or
+would come out, the largest disjunctions stay, as conditions that only an equal or
 stronger one implies.
 """
 
@@ -59,15 +59,15 @@ def split(pattern: Pattern, most: int = MOST_TWIGS) -> tuple[Step, ...]:
     """
     if _BEYOND_NAMES.search(str(pattern)) is None:
         return pattern.alternatives
-    found: list[Step] = []
+    twigs: list[Step] = []
     for alternative in pattern.alternatives:
         if alternative.axis is Axis.CHILD and alternative.test.kind is not Kind.ELEMENT:
             continue  # the document node has neither attributes nor text
         for twig in _split_step(alternative, max(1, most // len(pattern.alternatives))):
             tidied = tidy(twig)
             if tidied is not None:
-                found.append(tidied)
-    return tuple(found)
+                twigs.append(tidied)
+    return tuple(twigs)
 
 
 def _split_step(step: Step, most: int) -> list[Step]:
@@ -77,10 +77,10 @@ def _split_step(step: Step, most: int) -> list[Step]:
     choices = [_split_condition(condition, most) for condition in step.conditions]
     count = 1
     # The smallest disjunctions first, so that as many as possible are split.
-    for place in sorted(range(len(choices)), key=lambda place: len(choices[place])):
-        if count * len(choices[place]) > most:
-            choices[place] = [(step.conditions[place],)]
-        count *= len(choices[place])
+    for index in sorted(range(len(choices)), key=lambda index: len(choices[index])):
+        if count * len(choices[index]) > most:
+            choices[index] = [(step.conditions[index],)]
+        count *= len(choices[index])
     if count == 1 and all(
         len(one) == 1 and one[0] is condition
         for (one,), condition in zip(choices, step.conditions, strict=True)
@@ -176,28 +176,28 @@ class Given:
         others = tuple(
             c for c in step.conditions if not isinstance(c, (Step, ValueTest)) or is_compared(c)
         )
-        place = self._append(
+        index = self._append(
             TwigNode(parent, exact, 1, step.test, step.position, known, others),
         )
         for condition in step.conditions:
             if isinstance(condition, Step):
-                self.add(condition, place)
+                self.add(condition, index)
             elif isinstance(condition, FirstNode):
-                self.add(condition.as_branch(), place)
+                self.add(condition.as_branch(), index)
 
     def _append(self, node: TwigNode) -> int:
-        place = len(self.nodes)
+        index = len(self.nodes)
         self.nodes.append(node)
         self.lineage.append((node.parent, *self.lineage[node.parent]))
         self.climb.append(self.climb[node.parent] + 1 if node.exact else 0)
-        return place
+        return index
 
     def finish(self) -> None:
         """Compute the heights, once all branches are there."""
         self.height = [0] * len(self.nodes)
-        for place, node in enumerate(self.nodes):
+        for index, node in enumerate(self.nodes):
             reach = 0 if node.test.kind is Kind.ELEMENT else -1
-            for distance, above in enumerate(self.lineage[place], 1):
+            for distance, above in enumerate(self.lineage[index], 1):
                 self.height[above] = max(self.height[above], distance + reach)
 
 
@@ -232,11 +232,11 @@ def _ask(nodes: list[TwigNode], step: Step, parent: int) -> None:
         exact = False
     values = tuple(c for c in step.conditions if isinstance(c, ValueTest))
     others = tuple(c for c in step.conditions if not isinstance(c, (Step, ValueTest)))
-    place = len(nodes)
+    index = len(nodes)
     nodes.append(TwigNode(parent, exact, length, step.test, step.position, values, others))
     for condition in step.conditions:
         if isinstance(condition, Step):
-            _ask(nodes, condition, place)
+            _ask(nodes, condition, index)
 
 
 def is_compared(condition: Condition) -> bool:

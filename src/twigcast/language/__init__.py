@@ -22,7 +22,6 @@ The language itself is specified in ``docs/language.md``.
 from __future__ import annotations
 
 from twigcast.language.implication import (
-    compare_numbers,
     implies,
     passes,
     position_implies,
@@ -98,7 +97,6 @@ __all__ = [
     "ValueTest",
     "as_pattern",
     "branch",
-    "compare_numbers",
     "decided_by_paths",
     "implies",
     "linear_normal_form",

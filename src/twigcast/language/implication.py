@@ -1,8 +1,8 @@
 """When one condition at a node implies another at the same node.
 
 Sound, not complete: True is always right, False means "not shown".  Branches are compared by
-homomorphism (each step asked for is found among the steps given), values by what one string or
-number tells about another.  The normal form uses it to drop what is implied anyway, so it must be
+homomorphism (each step asked for maps to one of the steps given), values by what one string or
+number says about another.  The normal form uses it to drop what is implied anyway, so it must be
 quick on the few conditions of one node; exact covering of whole patterns is another matter.
 
 Cost: each pair of steps is looked at once in one question, so |given| × |asked|.
@@ -42,7 +42,7 @@ def implies(given: Condition, asked: Condition) -> bool:
 
 
 class _Question:
-    """One question, with the answers found on the way."""
+    """One question, with the answers that it has led to so far."""
 
     def __init__(self) -> None:
         self._branches: dict[tuple[Step, Step], bool] = {}
@@ -171,11 +171,6 @@ def passes(value: str, test: ValueTest) -> bool:
     """Whether a node with that string-value passes the test: XPath 1.0's comparison."""
     row = test.comparison
     return row.passes(value if row.operand is str else to_number(value), test.operand)
-
-
-def compare_numbers(left: float, operator: str, right: float) -> bool:
-    """IEEE comparison: NaN differs from everything and is in no other relation."""
-    return NUMBER_OPERATORS[operator].passes(left, right)
 
 
 def _string_implies(given: ValueTest, asked: ValueTest, known: str) -> bool:

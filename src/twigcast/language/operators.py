@@ -4,7 +4,7 @@ All that knows operators reads this table: the parser and the printer (spelling)
 (negation), the matchers (how a value passes), covering (what implies what), and the kernel, whose
 header ``base/operators.hpp`` is made from it when the kernel is built.
 
-An operator is one way to compare with one kind of operand, so ``=`` is two operators: ``. = 5``
+An operator compares with one kind of operand, so ``=`` is two operators: ``. = 5``
 compares numbers and ``. = "5"`` compares texts.  The *code* of an operator is its index in
 :data:`OPERATORS`; the kernel, its programs and its index files use codes.
 
@@ -104,7 +104,7 @@ OPERATORS: Final = (
         xpath_1="substring({0},string-length({0})-string-length({1})+1)={1}",
     ),
 )
-"""Numbers before texts, and each kind together: the kernel tells them apart by one comparison."""
+"""Numbers before texts, and each kind together: the kernel distinguishes them by one comparison."""
 
 for _code, _operator in enumerate(OPERATORS):
     object.__setattr__(_operator, "code", _code)

@@ -72,7 +72,7 @@ def read_expression(
     """What :func:`parse` does, with its warnings in the result."""
     bound = _bound(namespaces) if namespaces else _XML_ALONE
     pattern = _linear(text, bound, limits)
-    return _read_by_descent(text, bound, limits) if pattern is None else Reading(pattern)
+    return read_by_descent(text, bound, limits) if pattern is None else Reading(pattern)
 
 
 def _linear(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Pattern | None:
@@ -85,12 +85,8 @@ def _linear(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Patt
     return None if normal_form is None else linear_pattern(normal_form)
 
 
-def parse_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Pattern:
-    """The pattern of any expression, with prefixes already checked."""
-    return _read_by_descent(text, bound, limits).pattern
-
-
-def _read_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Reading:
+def read_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Reading:
+    """What any expression says, with prefixes already checked."""
     descent = Descent(text, bound, limits)
     pattern = descent.parse()
     normal_form = str(pattern)

@@ -61,7 +61,7 @@ from twigcast.matching.remembered import RememberedDefinitions, all_owners, docu
 
 _MOST_WITNESSES: Final = 3
 _LONGEST_TEXT: Final = 60
-_NODES_COMPARED: Final = 1_000
+_MOST_COMPARED: Final = 1_000
 """How many nodes are looked at for texts that differ."""
 
 
@@ -217,7 +217,7 @@ class _Explainer:
     def _with_texts(self, finding: Finding, nodes: list[Node], test: ValueTest) -> Finding:
         """The texts that were compared: a few different ones stand for all."""
         texts: dict[str, Node] = {}
-        for node in islice(nodes, _NODES_COMPARED):
+        for node in islice(nodes, _MOST_COMPARED):
             texts.setdefault(node.string_value(), node)
             if len(texts) == _MOST_WITNESSES:
                 break

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
@@ -39,26 +38,17 @@ class Skeleton:
     local: str
 
 
+@dataclass(frozen=True, slots=True)
 class SkeletonBatch:
     """The skeletons of a batch of documents, each there once.
 
-    ``numbers`` holds for each document the position of its skeleton in ``skeletons``, or -1 for a
-    bad one, whose error stands in ``errors`` under the document's own position.
+    ``numbers`` holds for each document the index of its skeleton in ``skeletons``, or -1 for a bad
+    one, whose error stands in ``errors`` under the document's own index.
     """
 
-    __slots__ = ("_errors", "numbers", "skeletons")
-
-    def __init__(
-        self, numbers: list[int], skeletons: list[Skeleton], errors: dict[int, DocumentError]
-    ) -> None:
-        self.numbers = numbers
-        self.skeletons = skeletons
-        self._errors = errors
-
-    @property
-    def errors(self) -> Mapping[int, DocumentError]:
-        """Why a document has no skeleton, by its position in the batch."""
-        return MappingProxyType(self._errors)
+    numbers: list[int]
+    skeletons: list[Skeleton]
+    errors: Mapping[int, DocumentError]
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -38,7 +38,7 @@ def test_the_runs_of_figure_3() -> None:
         "s7": "/a/b",  # t5
     }
     search = holding(*named.values())
-    assert search.nodes == 10
+    assert search.trie_nodes == 10
 
     def covered_by(text: str) -> list[str]:
         covered = set(map(str, search.covered_by(parse(text))))
@@ -131,7 +131,7 @@ def test_patterns_come_and_go() -> None:
             assert texts(search.covering(asked)) == texts(anew.covering(asked))
     for pattern in present:
         search.remove(pattern)
-    assert search.nodes == 0
+    assert search.trie_nodes == 0
     assert search.covering(parse("/a")) == search.covered_by(parse("//*")) == []
 
 

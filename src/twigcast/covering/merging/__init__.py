@@ -1,4 +1,4 @@
-"""Merging: one slightly wider pattern in place of several.
+"""Merging: one slightly wider pattern instead of several.
 
     linear patterns ──rules──► groups, each with its merger ──┐
                                                               ├──► MergedSet: mergers, and the

@@ -16,7 +16,7 @@ state without ``//`` looks at the children it names, for one class and number of
 One with ``//`` soon needs all of them and works for all classes at once, level by level.
 
 Invariant: of two suffixes in a state none is the other behind a ``//``, which would make it idle;
-so ``//a//b`` needs one state for each segment, not for each pair of places.
+so ``//a//b`` needs one state for each segment, not for each pair of positions.
 
 Cost: a state without ``//`` some microseconds; one with ``//`` as many sums as there are classes
 and levels: 0.2 ms for a DTD of 120 elements.  Many patterns with ``//`` that have little in common
@@ -49,7 +49,7 @@ class _TooManyStates(Exception):  # noqa: N818 - never leaves this module
 
 
 class _TooCostly(NamedTuple):
-    """In place of a count: that it was not to be had with this budget."""
+    """Stands for a count that this budget did not suffice for."""
 
     budget: int
 
@@ -118,7 +118,7 @@ class PathCounter:
         self._class_of = [number[children] for children in automaton.follow]
         self._totals = self._all_paths()
         self._class_totals = [
-            [sum(row[place] for place in bits(children)) for children in self._children]
+            [sum(row[position] for position in bits(children)) for children in self._children]
             for row in self._totals
         ]
         self._several = [
@@ -130,7 +130,7 @@ class PathCounter:
         self._no_children = [0] * self._children.count(0)
         self._masks: dict[tuple[NodeTest, bool], int] = {}
         self._counts: dict[tuple[Pattern, bool], int | _TooCostly] = {}
-        self._left = 0  # of the budget of the count that is under way
+        self._left = 0  # of the budget of the present count
         self._forget()
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ class PathCounter:
 
         |P(s) − ∪P(si)| / |P(s)|, in the letters of Li, Hou and Jacobsen, for a merger that covers
         its members; 0 exactly where it is perfect, as far as paths of at most ``depth`` elements
-        tell: where elements nest without end, a deeper path may match the merger and no member.  A
+        show: where elements nest without end, a deeper path may match the merger and no member.  A
         merger that no path of the schema matches causes no false positives: its degree is 0; one
         that only longer paths match is not known, and its degree is 1.  With weights, only what was
         observed counts; a merger that no observed path matches is judged by the schema.
@@ -173,8 +173,8 @@ class PathCounter:
         if observed is not None:
             matched = observed.weight(observed.matched(_linear_steps(merger)))
             if matched:
-                found = observed.matched_by_any(map(_linear_steps, members))
-                return 1 - Fraction(observed.weight(found), matched)
+                by_members = observed.matched_by_any(map(_linear_steps, members))
+                return 1 - Fraction(observed.weight(by_members), matched)
         matched = self._count_one(merger, surely=False, budget=budget)
         if not matched:
             return Fraction(int(self._automaton.overlaps_linear(_linear_steps(merger))))
@@ -212,22 +212,22 @@ class PathCounter:
         return wanted > 0
 
     def _count_one(self, pattern: Pattern, *, surely: bool, budget: int) -> int:
-        found = self._counts.get((pattern, surely))
-        if found is None:
+        count = self._counts.get((pattern, surely))
+        if count is None:
             if len(self._counts) >= _MOST_PATTERNS:
                 self._counts.clear()
             try:
-                found = self._count((pattern,), surely=surely, budget=budget)
+                count = self._count((pattern,), surely=surely, budget=budget)
             except CountingBudgetError:
                 self._counts[pattern, surely] = _TooCostly(budget)
                 raise
-            self._counts[pattern, surely] = found
-        elif not isinstance(found, int):
-            if budget <= found.budget:
+            self._counts[pattern, surely] = count
+        elif not isinstance(count, int):
+            if budget <= count.budget:
                 raise CountingBudgetError((str(pattern),), budget)
             del self._counts[pattern, surely]
             return self._count_one(pattern, surely=surely, budget=budget)
-        return found
+        return count
 
     def _count(self, patterns: Sequence[Pattern], *, surely: bool, budget: int) -> int:
         if self._numbers > MOST_NUMBERS:
@@ -251,8 +251,8 @@ class PathCounter:
             above = rows[-1]
             rows.append(
                 [
-                    (automaton.last >> place & 1) + sum(above[child] for child in children[place])
-                    for place in range(len(children))
+                    (automaton.last >> position & 1) + sum(above[child] for child in below)
+                    for position, below in enumerate(children)
                 ]
             )
         return rows
@@ -268,27 +268,27 @@ class PathCounter:
         if state.persists:
             return self._level(state, levels)[kind]
         key = kind * (self.depth + 1) + levels
-        found = state.known.get(key)
-        if found is None:
-            found = state.known[key] = self._through_children(state, kind, levels)
+        count = state.known.get(key)
+        if count is None:
+            count = state.known[key] = self._through_children(state, kind, levels)
             self._numbers += 1
-        return found
+        return count
 
     def _through_children(self, state: _State, kind: int, levels: int) -> int:
         children = self._children[kind]
-        found = 0
-        for place in bits(children & state.named):
-            found += self._at(state.moves[place], place, levels)
+        count = 0
+        for position in bits(children & state.named):
+            count += self._at(state.moves[position], position, levels)
         if state.rest is not _LOST:
-            for place in bits(children & ~state.named):
-                found += self._at(state.rest, place, levels)
-        return found
+            for position in bits(children & ~state.named):
+                count += self._at(state.rest, position, levels)
+        return count
 
-    def _at(self, state: _State, place: int, levels: int) -> int:
+    def _at(self, state: _State, position: int, levels: int) -> int:
         """The paths that begin at a position, which has led to that state."""
         if state is _MATCHED:
-            return self._totals[levels][place]
-        return self._below(state, self._class_of[place], levels - 1)
+            return self._totals[levels][position]
+        return self._below(state, self._class_of[position], levels - 1)
 
     def _level(self, state: _State, levels: int) -> list[int]:
         """For each class, the paths with that many further names that a state with // matches."""
@@ -305,14 +305,14 @@ class PathCounter:
             else:
                 rest = self._level(state.rest, level - 1)
                 at = [rest[kind] for kind in self._class_of]
-                for place, below in state.moves.items():
+                for position, below in state.moves.items():
                     if below is _MATCHED:
-                        at[place] = self._totals[level][place]
+                        at[position] = self._totals[level][position]
                     else:
-                        at[place] = self._level(below, level - 1)[self._class_of[place]]
+                        at[position] = self._level(below, level - 1)[self._class_of[position]]
                 known.append(
                     [sum(pick(at)) for pick in self._several]
-                    + [at[place] for place in self._single]
+                    + [at[position] for position in self._single]
                     + self._no_children
                 )
             self._numbers += len(self._children)
@@ -335,11 +335,11 @@ class PathCounter:
             if mask == everywhere:
                 always.add(following)
             else:
-                for place in bits(mask):
-                    at.setdefault(place, []).append(following)
+                for position in bits(mask):
+                    at.setdefault(position, []).append(following)
         state.rest = self._state(always)
-        state.moves = {place: self._state(always.union(found)) for place, found in at.items()}
-        state.named = sum(1 << place for place in at)
+        state.moves = {position: self._state(always.union(more)) for position, more in at.items()}
+        state.named = sum(1 << position for position in at)
         self._numbers += len(at) + len(state.suffixes)
 
     def _state(self, suffixes: set[int]) -> _State:
@@ -400,7 +400,7 @@ class PathCounter:
             mask = self._automaton.positions(test.namespace, test.local)
             if surely:
                 labels = self._automaton.labels
-                mask = sum(1 << place for place in bits(mask) if test.covers(labels[place]))
+                mask = sum(1 << each for each in bits(mask) if test.covers(labels[each]))
             if len(self._masks) >= _MOST_PATTERNS:
                 self._masks.clear()
             self._masks[test, surely] = mask
@@ -421,10 +421,10 @@ def listed(patterns: Iterable[Pattern]) -> list[Pattern]:
     if isinstance(patterns, Pattern | str) or not isinstance(patterns, Iterable):
         kind = type(patterns).__name__
         raise TypeError(f"several patterns are needed here, not one {kind}; put it into a list")
-    found = list(patterns)
-    for pattern in found:
+    several = list(patterns)
+    for pattern in several:
         require_pattern(pattern)
-    return found
+    return several
 
 
 def _linear_steps(pattern: Pattern) -> tuple[Step, ...]:

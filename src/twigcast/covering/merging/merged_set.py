@@ -1,4 +1,4 @@
-"""A set of patterns kept merged: what is sent upstream in place of it.
+"""A set of patterns kept merged: what is sent upstream instead of it.
 
 The *present* patterns come and go; *mergers* stand for groups of them.  What is forwarded are the
 mergers, and the present patterns that no merger covers::
@@ -141,8 +141,8 @@ class MergedSet:
         it; the next call, of whatever method, answers with what was merged until then.
         """
         for _ in range(_MOST_ROUNDS):
-            found = candidates(self._forwarded, frozenset(self._fresh))
-            judged = self._judge(found, progress)
+            proposed = candidates(self._forwarded, frozenset(self._fresh))
+            judged = self._judge(proposed, progress)
             self._fresh.clear()  # only now: `progress` may have raised, to put it off
             if not self._choose(judged):
                 break
@@ -172,12 +172,12 @@ class MergedSet:
 
     # Choosing mergers.
 
-    def _judge(self, found: list[Candidate], progress: Progress | None) -> list[_Judged]:
+    def _judge(self, proposed: list[Candidate], progress: Progress | None) -> list[_Judged]:
         """The candidates within the threshold."""
         within = []
-        for done, candidate in enumerate(found):
+        for done, candidate in enumerate(proposed):
             if progress is not None and done % _REPORTED_EVERY == 0:
-                progress(done, len(found))
+                progress(done, len(proposed))
             merger = candidate.pattern
             group: dict[Pattern, None] = {}
             for each in candidate.members:
@@ -189,7 +189,7 @@ class MergedSet:
                 replaced = tuple(dict.fromkeys((*members, *candidate.members)))
                 within.append(_Judged(merger, candidate.rule, degree, tuple(group), replaced))
         if progress is not None:
-            progress(len(found), len(found))
+            progress(len(proposed), len(proposed))
         return within
 
     def _measure(
@@ -197,7 +197,7 @@ class MergedSet:
     ) -> Fraction | None:
         """The degree of a merger; None where it is, or might be, above the threshold.
 
-        The group that the rules found is alike and quick to count.  Where it does not suffice all
+        The group that the rules propose is alike and quick to count.  Where it does not suffice all
         members are counted, unless they are too many and too different for that.
         """
         counted = [member for member in members if member in self._linear]
@@ -355,7 +355,7 @@ class _Judged(NamedTuple):
     rule: Rule
     degree: Fraction
     group: tuple[Pattern, ...]
-    """The present patterns that the rules found it for."""
+    """The present patterns that the rules propose it for."""
     replaced: tuple[Pattern, ...]
     """The patterns, mergers among them, that need not be forwarded beside this one."""
 

@@ -59,10 +59,10 @@ class ObservedPaths:
 
     def matched_by_any(self, patterns: Iterable[Sequence[Step]]) -> int:
         """The set of paths that one of several linear patterns, or more, select a node on."""
-        found = 0
+        result = 0
         for steps in patterns:
-            found |= self.matched(steps)
-        return found
+            result |= self.matched(steps)
+        return result
 
     def matched(self, steps: Sequence[Step]) -> int:
         """The set of paths on which a linear pattern selects a node."""
@@ -79,20 +79,20 @@ class ObservedPaths:
                     reached |= before[depth]
                 after.append(reached & self._named(depth, step.test) if reached else 0)
             before = after
-        found = 0
+        result = 0
         for paths in before:
-            found |= paths
-        return found
+            result |= paths
+        return result
 
     def _named(self, depth: int, test: NodeTest) -> int:
         names = self._at[depth]
         if test.local is not None and test.namespace is not None:
             return names.get((test.namespace, test.local), 0)
-        found = 0
+        result = 0
         for (namespace, local), paths in names.items():
             if test.accepts(namespace, local):
-                found |= paths
-        return found
+                result |= paths
+        return result
 
 
 def _check(path: object, weight: object) -> None:

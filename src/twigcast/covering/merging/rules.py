@@ -15,7 +15,7 @@ its example and the sense ask for ``//``.)  The third keeps a head and a tail of
 more, which together are half of every member or more; the middle of a member may be anything, also
 nothing, so the tail hangs on ``//`` whatever its edge was.
 
-Groups come from buckets, not from pairs: for each place, patterns that are equal but for the name
+Groups come from buckets, not from pairs: for each step, patterns that are equal but for the name
 there; for each length of head, the patterns with that head by their tails.  A bucket is always
 taken whole, as the degree of a merger can only fall with more members.  A head or tail that all
 members would share even if it were longer is left to the bucket with the longer one.
@@ -62,12 +62,12 @@ def candidates(
         steps = pattern.linear_steps
         if steps is not None:
             paths.append(_Path(pattern, steps, fresh is None or pattern in fresh))
-    found: dict[str, tuple[dict[Pattern, None], Rule]] = {}
+    groups: dict[str, tuple[dict[Pattern, None], Rule]] = {}
     for text, members, rule in (*_same_but_for_one_element(paths), *_same_at_both_ends(paths)):
-        known, _ = found.setdefault(text, ({}, rule))
+        known, _ = groups.setdefault(text, ({}, rule))
         known.update((path.pattern, None) for path in members)
     merged: dict[Pattern, Candidate] = {}
-    for text, (group, rule) in found.items():
+    for text, (group, rule) in groups.items():
         pattern = restore_pattern(text)
         if pattern in merged:  # two spellings have one normal form
             group = dict.fromkeys((*merged[pattern].members, *group))
@@ -86,7 +86,7 @@ class _Path:
         self.fresh = fresh
         self.tests: tuple[NodeTest, ...] = tuple(step.test for step in steps)
         self.edges = sum(
-            1 << place for place, step in enumerate(steps) if step.axis is Axis.DESCENDANT
+            1 << index for index, step in enumerate(steps) if step.axis is Axis.DESCENDANT
         )
 
 
@@ -98,7 +98,7 @@ def _worthwhile(members: Sequence[_Path]) -> bool:
 
 
 def _spelled(tests: Sequence[str], edges: int) -> str:
-    return "".join(("//" if edges >> place & 1 else "/") + test for place, test in enumerate(tests))
+    return "".join(("//" if edges >> index & 1 else "/") + test for index, test in enumerate(tests))
 
 
 def _same_but_for_one_element(paths: Sequence[_Path]) -> Iterator[_Group]:
@@ -108,19 +108,19 @@ def _same_but_for_one_element(paths: Sequence[_Path]) -> Iterator[_Group]:
         names = tuple(numbers.setdefault(test, len(numbers)) for test in path.tests)
         by_length.setdefault(len(names), []).append((names, path))
     for length, alike in by_length.items():
-        for place in range(length):
+        for index in range(length):
             buckets: dict[tuple[int, ...], list[_Path]] = {}
             for names, path in alike:
-                buckets.setdefault(names[:place] + names[place + 1 :], []).append(path)
+                buckets.setdefault(names[:index] + names[index + 1 :], []).append(path)
             for members in buckets.values():
                 if _worthwhile(members):
-                    yield from _by_edges(members, place)
+                    yield from _by_edges(members, index)
 
 
-def _by_edges(members: Sequence[_Path], place: int) -> Iterator[_Group]:
+def _by_edges(members: Sequence[_Path], index: int) -> Iterator[_Group]:
     """The groups of a bucket whose members also agree in their edges, but for one perhaps."""
     tests = [test.text for test in members[0].tests]
-    tests[place] = "*"
+    tests[index] = "*"
     by_edges: dict[int, list[_Path]] = {}
     for path in members:
         by_edges.setdefault(path.edges, []).append(path)
@@ -147,16 +147,16 @@ class _Ends:
     def __init__(self, path: _Path, numbers: dict[tuple[object, ...], int]) -> None:
         self.path = path
         length = len(path.tests)
-        steps = [(path.edges >> place & 1, test) for place, test in enumerate(path.tests)]
+        steps = [(path.edges >> index & 1, test) for index, test in enumerate(path.tests)]
         self.heads = [0]
         for step in steps:
             self.heads.append(numbers.setdefault((self.heads[-1], *step), len(numbers)))
         self.tails = [-1]
         rest = -1
-        for place in range(length - 1, -1, -1):
-            tail = numbers.setdefault((rest, path.tests[place]), len(numbers))
+        for index in range(length - 1, -1, -1):
+            tail = numbers.setdefault((rest, path.tests[index]), len(numbers))
             self.tails.append(tail)
-            rest = numbers.setdefault((tail, steps[place][0], None), len(numbers))
+            rest = numbers.setdefault((tail, steps[index][0], None), len(numbers))
 
     def tails_behind(self, head: int) -> list[int]:
         """The tails that go with a head of that many steps, so that half of all steps is kept."""
@@ -192,12 +192,12 @@ def _by_tails(same_head: Sequence[_Ends], head: int) -> Iterator[_Group]:
                 if tail in by_tail:
                     by_tail[tail].append(each)
     for number, members in by_tail.items():
-        found = [each.path for each in members]
-        if not _worthwhile(found):
+        paths = [each.path for each in members]
+        if not _worthwhile(paths):
             continue
         first = members[0]
         tail = first.tails.index(number)
-        if all(len(path.tests) > head + tail for path in found) and (
+        if all(len(path.tests) > head + tail for path in paths) and (
             all(each.heads[head + 1] == first.heads[head + 1] for each in members)
             or all(each.tails[tail + 1] == first.tails[tail + 1] for each in members)
         ):
@@ -206,4 +206,4 @@ def _by_tails(same_head: Sequence[_Ends], head: int) -> Iterator[_Group]:
         cut = len(tests) - tail
         names = [test.text for test in (*tests[:head], *tests[cut:])]
         kept = edges & (1 << head) - 1 | (edges >> cut | 1) << head
-        yield _spelled(names, kept), found, Rule.MIDDLE
+        yield _spelled(names, kept), paths, Rule.MIDDLE

@@ -1,30 +1,27 @@
 // XSEARCH as Chand and Felber printed it: their factorization tree and both their searches.
 //
-// Kept beside CoverIndex for measurement and tests.  A `//` is a node of its own, and labels are
-// ordered name < `*` < `//`; an atom is a node without children, ordered by implication.  With that
-// order some coverings are missed (`/a/*` covers `/a//b`), but those reported hold.  Sets of
-// patterns are sorted numbers.
+// CoverIndex of the kernel is measured and tested against it.  A `//` is a node of its own, and
+// labels are ordered name < `*` < `//`; an atom is a node without children, ordered by implication.
+// With that order some coverings are missed (`/a/*` covers `/a//b`), but those reported hold.  Sets
+// of patterns are sorted numbers.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <memory>
-#include <vector>
 
 #include "cover/terms.hpp"
 #include "cover/twig.hpp"
 
-namespace twigcast::cover {
+namespace lab {
 
-using namespace base;
+using namespace twigcast::cover;
 
 struct PublishedNode {
-    enum Sort : std::uint8_t { NAME, DESCENDANT, COMPARISON };
-    std::uint8_t sort = NAME;
-    std::uint32_t label = ANY_ELEMENT;
+    enum Sort : uint8_t { NAME, DESCENDANT, COMPARISON };
+    uint8_t sort = NAME;
+    uint32_t label = ANY_ELEMENT;
     std::vector<std::unique_ptr<PublishedNode>> children;
-    std::vector<std::uint32_t> patterns;  // sub(t), sorted; empty in a pattern to search with
+    std::vector<uint32_t> patterns;  // sub(t), sorted; empty in a pattern to search with
 
     bool same(const PublishedNode& other) const {
         return sort == other.sort && label == other.label;
@@ -33,22 +30,22 @@ struct PublishedNode {
 
 class PublishedSearch {
 public:
-    using Set = std::vector<std::uint32_t>;
+    using Set = std::vector<uint32_t>;
 
     explicit PublishedSearch(const Terms& terms) : terms_(terms) {}
 
-    void add(std::uint32_t pattern, const Twig& twig) {
+    void add(uint32_t pattern, const Twig& twig) {
         const auto tree = tree_of(twig);
         insert(root_.patterns, pattern);
         for (const auto& child : tree->children) add(pattern, root_, *child);
     }
 
-    void remove(std::uint32_t pattern) {
+    void remove(uint32_t pattern) {
         erase(root_.patterns, pattern);
         remove(pattern, root_);
     }
 
-    std::size_t trie_size() const { return nodes_; }
+    size_t trie_size() const { return nodes_; }
 
     Set covered(const Twig& twig) const {
         const auto tree = tree_of(twig);
@@ -79,32 +76,32 @@ private:
         auto root = std::make_unique<PublishedNode>();
         std::vector<PublishedNode*> at(twig.nodes.size());
         at[0] = root.get();
-        for (std::size_t trie_node = 1; trie_node < twig.nodes.size(); ++trie_node) {
+        for (size_t trie_node = 1; trie_node < twig.nodes.size(); ++trie_node) {
             const GivenNode& node = twig.nodes[trie_node];
             PublishedNode* parent = at[node.parent];
             if (!node.exact) parent = append(parent, PublishedNode::DESCENDANT, ANY_ELEMENT);
             at[trie_node] = append(parent, PublishedNode::NAME, node.label);
-            for (std::uint32_t atom = 0; atom < node.asked_atom_count; ++atom) {
+            for (uint32_t atom = 0; atom < node.asked_atom_count; ++atom) {
                 append(at[trie_node], PublishedNode::COMPARISON, twig.atoms[node.atoms + atom]);
             }
         }
         return root;
     }
 
-    static PublishedNode* append(PublishedNode* parent, std::uint8_t sort, std::uint32_t label) {
+    static PublishedNode* append(PublishedNode* parent, uint8_t sort, uint32_t label) {
         parent->children.push_back(std::make_unique<PublishedNode>());
         parent->children.back()->sort = sort;
         parent->children.back()->label = label;
         return parent->children.back().get();
     }
 
-    static bool contains(const Set& set, std::uint32_t one) {
+    static bool contains(const Set& set, uint32_t one) {
         return std::binary_search(set.begin(), set.end(), one);
     }
-    static void insert(Set& set, std::uint32_t one) {
+    static void insert(Set& set, uint32_t one) {
         set.insert(std::lower_bound(set.begin(), set.end(), one), one);
     }
-    static void erase(Set& set, std::uint32_t one) {
+    static void erase(Set& set, uint32_t one) {
         set.erase(std::lower_bound(set.begin(), set.end(), one));
     }
     static void unite(Set& set, const Set& other) {
@@ -123,7 +120,7 @@ private:
     }
 
     // Algorithm 1: the child with that label, unless another branch of the pattern has taken it.
-    void add(std::uint32_t pattern, PublishedNode& trie_node, const PublishedNode& node) {
+    void add(uint32_t pattern, PublishedNode& trie_node, const PublishedNode& node) {
         PublishedNode* chosen = nullptr;
         for (const auto& child : trie_node.children) {
             if (child->same(node) && !contains(child->patterns, pattern)) {
@@ -140,15 +137,15 @@ private:
     }
 
     // Algorithm 2.
-    void remove(std::uint32_t pattern, PublishedNode& trie_node) {
-        for (std::size_t at = 0; at < trie_node.children.size();) {
+    void remove(uint32_t pattern, PublishedNode& trie_node) {
+        for (size_t at = 0; at < trie_node.children.size();) {
             PublishedNode& child = *trie_node.children[at];
             if (contains(child.patterns, pattern)) {
                 erase(child.patterns, pattern);
                 remove(pattern, child);
                 if (child.patterns.empty()) {
                     trie_node.children.erase(trie_node.children.begin() +
-                                             static_cast<std::ptrdiff_t>(at));
+                                             static_cast<ptrdiff_t>(at));
                     --nodes_;
                     continue;
                 }
@@ -188,7 +185,7 @@ private:
 
     Set all_covered(const PublishedNode& trie_node, const PublishedNode& node) const {
         Set result;
-        for (std::size_t at = 0; at < node.children.size(); ++at) {
+        for (size_t at = 0; at < node.children.size(); ++at) {
             Set part = search_covered(trie_node, *node.children[at]);
             result = at == 0 ? std::move(part) : intersection(result, part);
             if (result.empty()) break;
@@ -225,7 +222,7 @@ private:
 
     const Terms& terms_;
     PublishedNode root_;
-    std::size_t nodes_ = 0;
+    size_t nodes_ = 0;
 };
 
-}  // namespace twigcast::cover
+}  // namespace lab
