@@ -180,6 +180,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(f"twigcast.{home}"), name)
     if isinstance(value, FunctionType):
         value = exact_keywords(value)
+        value.__module__, value.__qualname__ = __name__, name  # by which it is pickled
     globals()[name] = value
     return value
 

@@ -399,6 +399,12 @@ def test_what_is_neither_file_nor_expression_names_both_readings(tmp_path: Path)
     missing = run("match", str(tmp_path / "desk.txt"), str(document))
     assert missing.returncode == 2
     assert b"desk.txt: No such file" in missing.stderr
+    empty = run("match", "", str(document))
+    assert empty.returncode == 2
+    assert b"an expression was expected" in empty.stderr
+    forgotten = run("match", "lists/desk", str(document))
+    assert forgotten.returncode == 0
+    assert b"no file is called lists/desk; it is read as an XPath" in forgotten.stderr
 
 
 def test_a_comparison_that_never_holds_is_told_on_standard_error(tmp_path: Path) -> None:

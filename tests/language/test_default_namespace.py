@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,3 +78,22 @@ def test_a_matcher_has_it_for_all_expressions() -> None:
     assert matcher["bulk"] == parse("//Q{urn:cap}info")
     assert matcher["one"] == parse("//Q{urn:cap}info/Q{urn:p}x")
     assert matcher.match("<info xmlns='urn:cap'/>") == ["bulk"]
+
+
+@pytest.mark.parametrize(
+    "take", [lambda bound: parse("//a", bound), lambda bound: Matcher(namespaces=bound)]
+)
+@pytest.mark.parametrize(
+    ("bound", "reason"),
+    [
+        ({None: "urn:d"}, r'a prefix is a str, not NoneType; .* \{"": uri\}'),
+        ({5: "urn:d"}, "a prefix is a str, not int"),
+        ({"a b": "urn:d"}, "'a b' is no prefix"),
+        ({"a:b": "urn:d"}, "without a colon"),
+    ],
+)
+def test_what_is_no_prefix_is_refused(
+    take: Callable[[Any], object], bound: dict[Any, str], reason: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=reason):
+        take(bound)

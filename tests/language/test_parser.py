@@ -61,7 +61,7 @@ REFUSED = [
     ("a//.", 3, "//. at the end"),
     (".", 0, "//. at the end"),
     ("a[.[b]]", 3, ". takes no predicate"),
-    ("a[contains(b)]", 12, ", behind the path"),
+    ("a[contains(b)]", 12, "a comma behind the path"),
     ("a[contains('x', b)]", 11, "takes a path or . first"),
     ("a[contains(b, 5)]", 14, "a string in quotes"),
     ("a[contains(b, 'x']", 17, ") behind contains("),

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from twigcast import Matcher, Pattern, SubscriptionError, UnknownKeyError, parse
+from twigcast import (
+    Matcher,
+    Pattern,
+    SubscriptionError,
+    SubscriptionWarning,
+    UnknownKeyError,
+    parse,
+    read_subscriptions,
+)
 
 STOCK = "<Stock><Symbol>GHI</Symbol><Price>17</Price></Stock>"
 CONTENT = {"alice": "//Stock[Price>15]", "bob": "/Stock/Symbol", "carol": "//Bond"}
@@ -129,3 +140,25 @@ def test_people_see_an_explanation() -> None:
     page = matcher.explain(STOCK, "//Stock[Price < 5][Symbol]")._repr_html_()
     assert page.count("<li") == 3
     assert "Price &lt; 5 fails: 17 at /Stock[1]/Price[1]" in page
+
+
+def test_it_takes_what_a_file_of_subscriptions_gives(tmp_path: Path) -> None:
+    path = tmp_path / "subscriptions.txt"
+    path.write_text("alice\t//Stock\nbob\t//Bond\n", encoding="utf-8")
+    matcher = Matcher(read_subscriptions(path))
+    assert dict(matcher) == {"alice": parse("//Stock"), "bob": parse("//Bond")}
+
+
+@pytest.mark.parametrize("wrong", ["//a", parse("//a"), ["//a"], [("k", "//a", "x")], [7]])
+def test_what_is_no_mapping_is_refused_in_words(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="subscriptions are a mapping from keys to expressions"):
+        Matcher(wrong)
+
+
+def test_a_binding_that_none_of_its_subscriptions_uses_is_reported() -> None:
+    bound = {"p": "urn:p", "q": "urn:q"}
+    with pytest.warns(SubscriptionWarning, match="the prefix q is bound to urn:q and not used"):
+        matcher = Matcher({"k": "//p:a"}, namespaces=bound)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        matcher.update({"other": "//b"})

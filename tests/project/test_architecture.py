@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -193,7 +194,9 @@ def test_every_package_is_in_the_table() -> None:
 def test_every_public_name_is_there() -> None:
     assert set(twigcast.__all__) <= set(dir(twigcast))
     for name in twigcast.__all__:
-        assert getattr(twigcast, name).__module__.startswith("twigcast.")
+        public = getattr(twigcast, name)
+        assert public.__module__.partition(".")[0] == "twigcast"
+        assert pickle.loads(pickle.dumps(public)) is public
     with pytest.raises(AttributeError, match="nonsense"):
         _ = twigcast.nonsense
 

@@ -36,7 +36,7 @@ from twigcast.language.nodes import (
     element_test,
     node_test,
 )
-from twigcast.language.operators import FUNCTIONS, MIRRORED
+from twigcast.language.operators import FUNCTIONS, MIRRORED, TEXT_OPERATORS
 from twigcast.language.pattern import Pattern
 from twigcast.language.tokens import TokenReader
 
@@ -431,7 +431,7 @@ class Descent(TokenReader):
         path = self._parse_operand(test)
         if not isinstance(path, list):
             raise self.error(f"{function}() takes a path or . first", at)
-        self.expect(",", f", behind the path of {function}()")
+        self.expect(",", f"a comma behind the path of {function}()")
         literal = self.expect("string", "a string in quotes")[1:-1]
         self.expect(")", f") behind {function}(")
         steps: list[Step] = []
@@ -449,9 +449,10 @@ class Descent(TokenReader):
         except ValueError as error:
             raise self.error("this number is too large", at) from error
         if test is NEVER:
+            texts = [f"{each}()" if each in FUNCTIONS else each for each in TEXT_OPERATORS]
             reason = (
                 f"this comparison never holds: {operator} compares numbers, as in XPath 1.0, and "
-                f"{operand!r} is no number; =, !=, contains() and starts-with() compare text"
+                f"{operand!r} is no number; {', '.join(texts)} compare texts"
             )
             self._warn(reason, at)
         return _exists(path, test)

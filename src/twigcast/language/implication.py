@@ -30,8 +30,9 @@ from twigcast.language.nodes import (
 from twigcast.language.numbers import to_number
 from twigcast.language.operators import NUMBER_OPERATORS, Operator
 
-# What may stand within a number: every piece of one is some of these in this order.
-_PART_OF_NUMBER = re.compile(r"[ \t\r\n]*-?[0-9]*\.?[0-9]*[eE]?[+-]?[0-9]*[ \t\r\n]*")
+# What may stand within a number: every piece of one is some of these in this order.  What was taken
+# is not given back (``*+``): otherwise a long run of digits would be shared out in every manner.
+_PART_OF_NUMBER = re.compile(r"[ \t\r\n]*+-?+[0-9]*+\.?+[0-9]*+[eE]?+[+-]?+[0-9]*+[ \t\r\n]*+")
 
 
 def implies(given: Condition, asked: Condition) -> bool:

@@ -9,8 +9,8 @@ compares numbers and ``. = "5"`` compares texts.  The *code* of an operator is i
 :data:`OPERATORS`; the kernel, its programs and its index files use codes.
 
 A new string function is a row here, a case of ``compare_text`` in the kernel's
-``base/comparison.hpp``, and, for speed, a case of ``ValueIndex::add``.  The module imports nothing
-of Twigcast, so that ``setup.py`` can load it before the kernel exists.
+``base/comparison.hpp``, and a case of ``ValueIndex::add``.  The module imports nothing of Twigcast,
+so that ``setup.py`` can load it before the kernel exists.
 """
 
 from __future__ import annotations

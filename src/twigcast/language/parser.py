@@ -7,6 +7,7 @@ expressions of others (a broker) or very many (a Spark worker).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -17,6 +18,7 @@ from twigcast.language.descent import Descent
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
 from twigcast.language.linear import linear_normal_form
 from twigcast.language.pattern import Pattern, linear_pattern
+from twigcast.language.tokens import NAME
 from twigcast.language.warning import Notices, issue, unused_binding
 
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
@@ -70,7 +72,7 @@ def read_expression(
     limits: LanguageLimits = DEFAULT_LIMITS,
 ) -> Reading:
     """What :func:`parse` does, with its warnings in the result."""
-    bound = _bound(namespaces) if namespaces else _XML_ALONE
+    bound = check_namespaces(namespaces) if namespaces else _XML_ALONE
     pattern = _linear(text, bound, limits)
     return read_by_descent(text, bound, limits) if pattern is None else Reading(pattern)
 
@@ -131,9 +133,17 @@ def _surely_within(limits: LanguageLimits, text: str) -> bool:
     return len(text) + 2 <= limits.length and text.count("/") < min(limits.steps, limits.depth)
 
 
-def _bound(namespaces: Mapping[str, str]) -> dict[str, str]:
+def check_namespaces(namespaces: Mapping[str, str]) -> dict[str, str]:
+    """The bindings with that of ``xml``; TypeError or ValueError for one that cannot be."""
     bound = {**_XML_ALONE, **namespaces}
     for prefix, uri in bound.items():
+        if not isinstance(prefix, str):
+            raise TypeError(
+                f"a prefix is a str, not {type(prefix).__name__}; "
+                'the default namespace is bound with {"": uri}'
+            )
+        if prefix and re.fullmatch(NAME, prefix) is None:
+            raise ValueError(f"{prefix!r} is no prefix; a prefix is a name without a colon")
         whose = f"the namespace of {prefix}" if prefix else "the default namespace"
         if not isinstance(uri, str):
             raise TypeError(f"{whose} is a str, not {type(uri).__name__}")

@@ -27,7 +27,9 @@ from twigcast.keywords import exact_keywords
 from twigcast.language import (
     Notices,
     Pattern,
+    Subscription,
     as_pattern,
+    check_namespaces,
     linear_normal_form,
     read_expression,
     restore_pattern,
@@ -44,8 +46,10 @@ DEFAULT_CACHE_BYTES = 256 * 2**20
 _MOST_CACHE_BYTES = 2**32 - 1
 _MOST_SHOWN: Final = 10
 
-Subscriptions: TypeAlias = Mapping[str, str | Pattern] | Iterable[tuple[str, str | Pattern]]
-"""Expressions or patterns by key."""
+Subscriptions: TypeAlias = (
+    Mapping[str, str | Pattern] | Iterable[tuple[str, str | Pattern] | Subscription]
+)
+"""Expressions or patterns by key: a mapping, pairs, or what ``read_subscriptions`` gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,8 @@ class Matcher(Mapping[str, Pattern]):
     ) -> None:
         if operator.index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
+        if namespaces:
+            check_namespaces(namespaces)
         self._namespaces = dict(namespaces or {})
         self._limits = limits or DEFAULT_LIMITS
         self._cache_bytes = cache_bytes
@@ -206,14 +212,15 @@ class Matcher(Mapping[str, Pattern]):
     def update(self, subscriptions: Subscriptions) -> None:
         """Add many subscriptions, or replace those whose keys are taken.
 
-        ``subscriptions`` is a mapping, or pairs of a key and an XPath or Pattern.  All are read
-        before the first is added, so that an error changes nothing.
+        All are read before the first is added, so that an error changes nothing.  The first time, a
+        binding of the matcher that no expression uses is reported as a warning.
         """
-        pairs = subscriptions.items() if isinstance(subscriptions, Mapping) else subscriptions
         read: dict[bytes, bytes | Pattern] = {}  # a path in normal form needs no pattern
         namespaces = self._namespaces
         notices = Notices()
-        for key, subscription in pairs:
+        if not len(self):
+            notices.bind(namespaces)
+        for key, subscription in _pairs(subscriptions):
             name = _key_bytes(key)
             if isinstance(subscription, str) and not namespaces.get(""):
                 path = linear_normal_form(subscription)
@@ -453,6 +460,21 @@ def _restored(
     matcher = Matcher.__new__(Matcher)
     matcher._start(limits, cache_bytes, namespaces, data)
     return matcher
+
+
+def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[str, str | Pattern]]:
+    if isinstance(subscriptions, Mapping):
+        yield from subscriptions.items()
+        return
+    form = "subscriptions are a mapping from keys to expressions, pairs of both, or Subscriptions"
+    if isinstance(subscriptions, str | Pattern):
+        raise TypeError(f"{form}; a single one is added by add(key, expression)")
+    for each in subscriptions:
+        try:
+            key, subscription = (each.key, each.pattern) if isinstance(each, Subscription) else each
+        except (TypeError, ValueError):
+            raise TypeError(f"{form}, not {each!r:.60}") from None
+        yield key, subscription
 
 
 def _key_bytes(key: str) -> bytes:
