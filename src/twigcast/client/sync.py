@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -89,11 +90,11 @@ def connect_sync(
     return SyncClient(client, thread)
 
 
-class _Closing:
+class _Closing(ABC):
     """Something that ``with`` closes."""
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
