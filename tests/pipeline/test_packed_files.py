@@ -90,6 +90,7 @@ WANTED = [
         ("x.tar", tarred(MEMBERS, "w")),
         ("x.tar.gz", tarred(MEMBERS, "w")),  # not compressed, whatever its name says
     ],
+    ids=["zip", "stored zip", "tar.gz", "tgz", "tar", "tar named tar.gz"],
 )
 def test_members_come_out_in_order_with_distinct_ids(name: str, data: bytes) -> None:
     found = read(name, data)

@@ -21,15 +21,20 @@ from __future__ import annotations
 
 import statistics
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lab.benchmarks.broker.bench import BrokerBench, Loads
-from lab.benchmarks.broker.load import Load
+from lab.benchmarks.broker.load import PATIENCE, Load
 from lab.benchmarks.broker.throughput import require_all, transfer
 from lab.benchmarks.measure import spread
 from lab.benchmarks.results import Goal, Result
+from twigcast.errors import NetworkError
+
+if TYPE_CHECKING:
+    from twigcast.broker import LocalNetwork
 
 _SHARES: Final = {"half": 0.5, "tenth": 0.1}
 """Of the pace that the chain sustains; the goals are about half of it."""
@@ -37,6 +42,8 @@ _PROBES_PER_SECOND: Final = 2_000
 _PROBES: Final = 10_000_000
 """More than will be needed; who publishes them is ended."""
 _MILLISECOND: Final = 1e-3
+_EACH: Final = 0.02
+"""Seconds between two looks at a routing table."""
 _FEWEST: Final = 200
 _LONGEST: Final = 5.0
 """Seconds that one measurement takes, unless it would have too few documents."""
@@ -54,9 +61,8 @@ def hop_rows(bench: BrokerBench) -> Iterator[Result]:
     work = f"a chain of {sizes.brokers} brokers"
     bench.progress(work)
     with bench.network(1) as single, bench.network(sizes.brokers) as chain, bench.loads() as loads:
-        addresses = list(chain.addresses.values())
-        near = _ends(bench, loads, *(2 * list(single.addresses.values())))
-        far = _ends(bench, loads, addresses[0], addresses[-1])
+        near = _ends(bench, loads, single)
+        far = _ends(bench, loads, chain)
         paces = []
         for number in range(bench.rounds + 1):
             seconds, _ = transfer(*far, sizes.chained)
@@ -130,12 +136,29 @@ def _hop_row(
     )
 
 
-def _ends(bench: BrokerBench, loads: Loads, first: str, last: str) -> tuple[Load, Load]:
-    """A publisher at one broker and a subscriber at another."""
-    publisher = loads.begin("publish", address=first, folder=bench.document_folder)
-    receiver = loads.begin("receive", address=last, expression=bench.everything)
+def _ends(bench: BrokerBench, loads: Loads, network: LocalNetwork) -> tuple[Load, Load]:
+    """A publisher at the first broker, and a subscriber at the last whom the first knows of."""
+    first, *_, last = (*network.addresses, *network.addresses)
+    publisher = loads.begin(
+        "publish", address=network.addresses[first], folder=bench.document_folder
+    )
+    receiver = loads.begin("receive", address=network.addresses[last], expression=bench.everything)
     loads.wait()
+    _wait_for_pattern(network, first)
     return publisher, receiver
+
+
+def _wait_for_pattern(network: LocalNetwork, broker: str) -> None:
+    """Wait until a broker has a pattern in its routing table.
+
+    A subscription is ready when the broker beside the subscriber has it.  What is published
+    elsewhere before it has spread goes nowhere, and the receiver would wait for it in vain.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while not ((status := network.status(broker)) and status["tables"]["patterns"]):
+        if time.monotonic() > deadline:
+            raise NetworkError(f"no subscription has reached {broker} in {PATIENCE:g} seconds")
+        time.sleep(_EACH)
 
 
 def _sustained(pair: tuple[Load, Load], count: int) -> float:
