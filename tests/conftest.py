@@ -39,6 +39,11 @@ settings.register_profile(
 )
 settings.load_profile("dev")
 
+# Spark gives a Python worker ten seconds to start, and offers no setting; on a busy machine that is
+# too little now and then.  No other failure is tried again, and no other test: to ask for each test
+# how often it was tried costs pytest-rerunfailures 20 ms.
+_TRIED_AGAIN = pytest.mark.flaky(reruns=2, only_rerun="Python worker failed to connect back")
+
 os.environ["PYSPARK_SUBMIT_ARGS"] = submit_arguments()
 
 
@@ -83,6 +88,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         uses_spark = "spark" in getattr(item, "fixturenames", ())
         if uses_spark:
             item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(_TRIED_AGAIN)
         if uses_spark or _has_module_fixture(item):
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
 

@@ -103,7 +103,7 @@ class DuplicateKeyError(TwigcastError, ValueError):
         super().__init__(key)
 
     def __str__(self) -> str:
-        return f"the key {self.key!r} has a subscription already; remove that one first"
+        return f"the key {self.key!r} has a subscription already; remove it first, or use replace()"
 
 
 class UnknownKeyError(TwigcastError, KeyError):

@@ -138,6 +138,20 @@ def test_json_of_another_form_is_refused() -> None:
     run(main)
 
 
+def test_an_id_is_given_once_and_is_not_too_long() -> None:
+    async def main() -> None:
+        async with serving() as (_, client):
+            for query, status in (
+                ("id=a&id=b", 400),
+                ("id=" + 1_025 * "x", 400),
+                ("id=" + 1_024 * "x", 200),
+            ):
+                answer = await client.post(f"/v1/publish?{query}", content=b"<a/>")
+                assert answer.status_code == status, query[:20]
+
+    run(main)
+
+
 def test_large_bodies_are_refused_while_they_are_read() -> None:
     limits = LimitsConfig(document_bytes=1_000, message_bytes=5_000)
     sent = 0

@@ -390,6 +390,21 @@ def test_match_takes_an_expression_itself(tmp_path: Path) -> None:
     assert (told["subscription"], told["matches"]) == ("//a[b > 5]", False)
 
 
+def test_match_binds_the_prefixes_of_an_expression(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text("<a xmlns='urn:a'><b/></a>", encoding="utf-8")
+    (answer,) = lines("match", "--json", "//x:b", str(document), "--namespace", "x=urn:a")
+    assert answer["matches"] == ["//x:b"]
+    (answer,) = lines("match", "--json", "//a/b", str(document), "--namespace", "=urn:a")
+    assert answer["matches"] == ["//a/b"]
+    unbound = run("match", "//x:b", str(document))
+    assert unbound.returncode == 2
+    assert b"bind it (--namespace PREFIX=URI)" in unbound.stderr
+    with_file = run("match", str(tmp_path / "s.txt"), str(document), "--namespace", "x=urn:a")
+    assert with_file.returncode == 2
+    assert b"--namespace goes with" in with_file.stderr
+
+
 def test_what_is_neither_file_nor_expression_names_both_readings(tmp_path: Path) -> None:
     document = tmp_path / "a.xml"
     document.write_text("<a/>", encoding="utf-8")

@@ -47,6 +47,19 @@ def test_a_copy_has_subscriptions_of_its_own(duplicate: object) -> None:
         other.match(b"<a><a><a><a/></a></a></a>")
 
 
+class Tagged(Matcher):
+    """A class of a user's own; at the top, so that it can be pickled."""
+
+
+def test_a_copy_is_of_the_same_class() -> None:
+    for copied in (
+        copy.copy(Tagged({"a": "//a"})),
+        pickle.loads(pickle.dumps(Tagged({"a": "//a"}))),
+    ):
+        assert type(copied) is Tagged
+        assert copied.match("<a/>") == ["a"]
+
+
 def test_answers_cannot_be_pickled() -> None:
     with pytest.raises(TypeError, match="to_arrow"):
         pickle.dumps(small_matcher().match_batch([DOCUMENT]))

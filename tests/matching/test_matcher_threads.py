@@ -299,6 +299,31 @@ def test_of_threads_that_add_one_key_exactly_one_succeeds() -> None:
     assert len(matcher) == 300
 
 
+def test_a_key_that_is_replaced_is_never_without_a_subscription() -> None:
+    matcher = Matcher({"k": SPELLINGS[0], "other": "//q"})
+    writers = 2
+    done = threading.Semaphore(0)
+
+    def replace(update: bool) -> None:
+        for number in range(600):
+            expression = SPELLINGS[number % len(SPELLINGS)].format(number)
+            if update:
+                matcher.update({"k": expression})
+            else:
+                matcher.replace("k", expression)
+        done.release()
+
+    def ask() -> None:
+        ended = 0
+        while ended < writers:
+            ended += done.acquire(blocking=False)
+            assert matcher.match(SMALL) == ["k"]
+            assert sorted(matcher) == ["k", "other"]
+
+    run_together(partial(replace, False), partial(replace, True), ask)
+    assert len(matcher) == 2
+
+
 def test_parallel_batches_answer_as_serial_ones_do() -> None:
     expressions = [spelling.format(n) for spelling in SPELLINGS for n in range(9)]
     patterns = parse_all([*expressions, "//z", "/r/b/b", "//a[.='other']", "//b[a]/a[2]"])

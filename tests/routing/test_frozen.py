@@ -236,6 +236,7 @@ TABLES = '{"version": 1, "by_origin": true, "brokers": {}, "clients": %s, "holde
         TABLES % ('{"0": ["desk", {}]}', "[[0], [0], [0]]"),
         TABLES % ("{}", '["x", [], []]'),
         "\udcff",
+        "[" * 200_000,
     ],
 )
 def test_damaged_tables_are_refused(tmp_path: Path, damage: str) -> None:

@@ -113,6 +113,9 @@ def test_a_file_and_the_file_that_it_names(tmp_path: Path) -> None:
     main.write_text('<!ELEMENT a (b)><!ENTITY % part SYSTEM "part.dtd">%part;')
     for place in (main, str(main)):
         assert Schema.from_dtd(place).children("a") == ("b",)
+    (tmp_path / "part.dtd").unlink()
+    with pytest.raises(SchemaError, match=r"main\.dtd: line 1: .*part\.dtd.*; put that part there"):
+        Schema.from_dtd(main)
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ def test_what_a_file_may_not_say_is_refused_with_the_remedy(
     ("values", "reason"),
     [
         ({"loss": 1.0}, "`loss` is 1.0; give a number from 0 to 0.9"),
+        ({"latency_ms": float("inf")}, "`latency_ms` is inf; give a number of 0 or more"),
         ({"documents": 0}, "`documents` is 0; give a number of 1 or more"),
         ({"files": ("a.xml",), "documents": 3}, "leave it out, or the files"),
         ({"network": "a.toml", "shape": Shape.TREE}, "`shape` is for clients that are made"),
@@ -120,6 +121,12 @@ def test_what_a_file_may_not_say_is_refused_with_the_remedy(
 def test_fields_that_do_not_go_together_are_refused(values: dict[str, object], reason: str) -> None:
     with pytest.raises(ScenarioError, match=reason.replace("(", r"\(")):
         replace(Scenario(), **values)  # type: ignore[arg-type]  # wrong on purpose, in part
+
+
+def test_a_document_that_is_not_there_is_named() -> None:
+    scenario = Scenario(dtd=PROTEIN, files=("nowhere.xml",))
+    with pytest.raises(ScenarioError, match=r"nowhere\.xml is not here; name other `files`"):
+        scenario.run()
 
 
 def test_a_second_scenario_is_refused() -> None:

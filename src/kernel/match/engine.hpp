@@ -35,6 +35,9 @@ struct Batch {
 
 enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
 
+// What the key of an added subscription must be; what a taken key had before is replaced.
+enum class KeyRule : int { free, any, taken };
+
 class Engine {
 public:
     Engine(const ExpatTable* expat, const HashSecret& secret, size_t cache_limit)
@@ -45,30 +48,29 @@ public:
 
     // --- updates ------------------------------------------------------------------------------
 
-    Update add_path(std::string_view key, std::string_view path) {
+    Update add_path(std::string_view key, std::string_view path, KeyRule rule) {
         const Writing writing(gate_);
-        if (index_->has(key)) return Update::duplicate_key;
+        if (const Update update = check(key, rule); update != Update::done) return update;
         const uint32_t pattern = index_->intern_path(path);
-        if (pattern == NONE) return Update::bad_plan;
-        return subscribe(key, pattern);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
     }
 
     // Add a subscription to a pattern that somebody else has.
-    Update add_known(std::string_view key, std::string_view text) {
+    Update add_known(std::string_view key, std::string_view text, KeyRule rule) {
         const Writing writing(gate_);
-        if (index_->has(key)) return Update::duplicate_key;
+        if (const Update update = check(key, rule); update != Update::done) return update;
         const uint32_t pattern = index_->find_compound(text);
-        return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern);
+        return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern, rule);
     }
 
     Update add_compound(std::string_view key, std::string_view text, const Program& program,
-                        const std::vector<UnitPlan>& plans) {
+                        const std::vector<UnitPlan>& plans, KeyRule rule) {
         const std::string code = ProgramWriter::write(program);
         const Writing writing(gate_);
-        if (index_->has(key)) return Update::duplicate_key;
+        if (const Update update = check(key, rule); update != Update::done) return update;
         uint32_t pattern = index_->find_compound(text);
         if (pattern == NONE) pattern = index_->add_compound(text, code, plans);
-        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
     }
 
     Update remove(std::string_view key) {
@@ -267,7 +269,15 @@ public:
 private:
     static constexpr uint32_t OVERDUE = 4;
 
-    Update subscribe(std::string_view key, uint32_t pattern) {
+    Update check(std::string_view key, KeyRule rule) const {
+        if (rule == KeyRule::any || index_->has(key) == (rule == KeyRule::taken)) {
+            return Update::done;
+        }
+        return rule == KeyRule::free ? Update::duplicate_key : Update::unknown_key;
+    }
+
+    Update subscribe(std::string_view key, uint32_t pattern, KeyRule rule) {
+        if (rule != KeyRule::free) index_->unsubscribe(key);
         index_->subscribe(key, pattern);
         rebuild_if_worth();
         return Update::done;

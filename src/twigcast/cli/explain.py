@@ -13,7 +13,6 @@ from rich.text import Text
 from rich.tree import Tree
 
 from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
-from twigcast.cli.subscription_argument import named_subscriptions
 from twigcast.documents import read_document
 from twigcast.errors import DocumentError
 from twigcast.language import Subscription
@@ -25,10 +24,12 @@ _PLAIN_MARKS: Final = {"✓": "+", "✗": "x", "–": "-"}
 _STYLES: Final = {Outcome.HOLDS: "green", Outcome.FAILS: "red", Outcome.NOT_REACHED: "dim"}
 
 
-def choose_subscriptions(path: str, keys: list[str]) -> list[Subscription]:
+def choose_subscriptions(
+    subscriptions: Iterator[Subscription], path: str, keys: list[str]
+) -> list[Subscription]:
     """The subscriptions to explain, in the order of the file."""
     if not keys:
-        chosen = list(islice(named_subscriptions(path), _MOST_EXPLAINED + 1))
+        chosen = list(islice(subscriptions, _MOST_EXPLAINED + 1))
         if len(chosen) > _MOST_EXPLAINED:
             complain(
                 f"{path} has more than {_MOST_EXPLAINED} subscriptions; "
@@ -38,7 +39,7 @@ def choose_subscriptions(path: str, keys: list[str]) -> list[Subscription]:
         return chosen
     missing = dict.fromkeys(keys)
     chosen = []
-    for subscription in with_progress(named_subscriptions(path), "reading"):
+    for subscription in with_progress(subscriptions, "reading"):
         if subscription.key in missing:
             chosen.append(subscription)
             del missing[subscription.key]

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
+from twigcast.cli.broker_options import NAMESPACE, bound_namespaces
 from twigcast.cli.console import (
     complain,
     print_json,
@@ -62,19 +63,21 @@ def match(
         list[str] | None,
         typer.Option("--key", help="Explain this subscription only; can be given several times."),
     ] = None,
+    namespace: NAMESPACE = None,
 ) -> None:
     """Show which subscriptions match which documents."""
     if [subscriptions, *documents].count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read once only")
     if keys and not explaining:
         raise typer.BadParameter("--key goes with --explain")
+    named = named_subscriptions(subscriptions, bound_namespaces(namespace))
     if explaining:
-        chosen = choose_subscriptions(subscriptions, keys or [])
+        chosen = choose_subscriptions(named, subscriptions, keys or [])
         explain_files(chosen, _files_to_match(documents), json=json)
         return
     matcher = Matcher()
     order: dict[str, int] = {}
-    for subscription in with_progress(named_subscriptions(subscriptions), "reading"):
+    for subscription in with_progress(named, "reading"):
         matcher.add(subscription.key, subscription.pattern)
         order[subscription.key] = len(order)
     names = _files_to_match(documents)

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from twigcast.cli import spark_options
-from twigcast.cli.broker_options import bound_namespaces
+from twigcast.cli.broker_options import NAMESPACE, bound_namespaces
 from twigcast.cli.console import error_output, leaving_early, output, print_json, print_table
 from twigcast.cli.documents_shown import as_field
 from twigcast.cli.spark_console import spark_session
@@ -45,10 +45,7 @@ def query(
         str | None,
         typer.Option("--output", "-o", help="Write the documents to files in this folder instead."),
     ] = None,
-    namespace: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PREFIX=URI", help="Bind a prefix; may be given several times."),
-    ] = None,
+    namespace: NAMESPACE = None,
     master: spark_options.MASTER = None,
     conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
@@ -60,7 +57,7 @@ def query(
     if ids and (documents or folder is not None):
         raise typer.BadParameter("--ids goes with neither --documents nor --output")
     settings = spark_options.spark_settings(conf)
-    namespaces = bound_namespaces(namespace or [])
+    namespaces = bound_namespaces(namespace)
     from twigcast.pipeline import query as ask
 
     with spark_session("query", master, settings, quiet=True) as spark:

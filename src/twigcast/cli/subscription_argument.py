@@ -7,25 +7,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import typer
+
+from twigcast.cli.broker_options import parse_expressions
 from twigcast.cli.console import note
 from twigcast.errors import SubscriptionError, SubscriptionFileError
-from twigcast.language import Subscription, parse, read_subscriptions
+from twigcast.language import Subscription, read_subscriptions
 
 _ENDINGS: Final = (".txt", ".csv", ".parquet")
 _LIKE_A_FILE: Final = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 
 
-def named_subscriptions(argument: str) -> Iterator[Subscription]:
+def named_subscriptions(argument: str, namespaces: dict[str, str]) -> Iterator[Subscription]:
     """The subscriptions of a file, or the XPath that the argument itself is, as its own key.
 
     ``-`` and the name of an existing file are files; so is a name with the ending of such a file,
-    since ``//desk.txt`` is an XPath too.  All else is an XPath.
+    since ``//desk.txt`` is an XPath too.  All else is an XPath, with these bindings.
     """
     is_file = argument == "-" or argument.endswith(_ENDINGS)
     if is_file or (argument and Path(argument).exists()):
+        if namespaces:
+            raise typer.BadParameter(
+                "--namespace goes with an XPath; a file of subscriptions binds its prefixes itself"
+            )
         return read_subscriptions(argument)
     try:
-        pattern = parse(argument)
+        (pattern,) = parse_expressions([argument], namespaces)
     except SubscriptionError as error:
         reason = f"there is no such file, and as an XPath: {error}"
         raise SubscriptionFileError(reason, argument, 0) from None

@@ -152,23 +152,23 @@ cdef class MatchEngine:
         """After a fork, in the parent and in the child."""
         self.engine.resume(is_child)
 
-    def add_path(self, bytes key, bytes path):
+    def add_path(self, bytes key, bytes path, int rule):
         """Subscribe to a pattern that is one path, given by its canonical text."""
         cdef string_view key_view = _view_of(key), path_view = _view_of(path)
         cdef Update update
         with nogil:
-            update = self.engine.add_path(key_view, path_view)
+            update = self.engine.add_path(key_view, path_view, <KeyRule> rule)
         return _UPDATES[<int> update]
 
-    def add_known(self, bytes key, bytes text):
+    def add_known(self, bytes key, bytes text, int rule):
         """Subscribe to a pattern that is there already, if it is."""
         cdef string_view key_view = _view_of(key), text_view = _view_of(text)
         cdef Update update
         with nogil:
-            update = self.engine.add_known(key_view, text_view)
+            update = self.engine.add_known(key_view, text_view, <KeyRule> rule)
         return _UPDATES[<int> update]
 
-    def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units):
+    def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units, int rule):
         """Subscribe to any other pattern, with its units as ``plan`` lays them out."""
         cdef string_view key_view = _view_of(key), text_view = _view_of(text)
         cdef vector[UnitPlan] plans
@@ -186,7 +186,9 @@ cdef class MatchEngine:
                 plan.branches.push_back(branch_plan)
             plans.push_back(plan)
         with nogil:
-            update = self.engine.add_compound(key_view, text_view, pattern.program, plans)
+            update = self.engine.add_compound(
+                key_view, text_view, pattern.program, plans, <KeyRule> rule
+            )
         return _UPDATES[<int> update]
 
     def remove(self, bytes key):

@@ -184,13 +184,17 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         unknown_key
         unknown_pattern
         bad_plan
+    cdef enum class KeyRule(int):
+        free
+        any
+        taken
     struct Statistics "twigcast::match::Engine::Statistics":
         size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes
     cdef cppclass Engine:
         Engine(const ExpatTable*, const HashSecret&, size_t) except +
-        Update add_path(string_view, string_view) except +
-        Update add_known(string_view, string_view) except +
-        Update add_compound(string_view, string_view, const Program&, const vector[UnitPlan]&) except +
+        Update add_path(string_view, string_view, KeyRule) except +
+        Update add_known(string_view, string_view, KeyRule) except +
+        Update add_compound(string_view, string_view, const Program&, const vector[UnitPlan]&, KeyRule) except +
         Update remove(string_view) except +
         DocumentMatcher* start(Batch&) except +
         void finish(DocumentMatcher*) except +

@@ -50,6 +50,9 @@ _KINDS = ("document", "element", "attribute", "text")
 _MOST = 0xFFFFFFFF
 _NOWHERE = 0xFFFFFFFF
 _UPDATES = ("done", "duplicate key", "unknown key", "unknown pattern", "bad plan")
+FREE_KEY = <int> KeyRule.free
+ANY_KEY = <int> KeyRule.any
+TAKEN_KEY = <int> KeyRule.taken
 _FILE_TROUBLES = (
     "",
     "this is no file of a matcher",

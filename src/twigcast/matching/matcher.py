@@ -34,7 +34,14 @@ from twigcast.language import (
     read_expression,
     restore_pattern,
 )
-from twigcast.matching._kernel import CompiledPattern, Documents, MatchEngine
+from twigcast.matching._kernel import (
+    ANY_KEY,
+    FREE_KEY,
+    TAKEN_KEY,
+    CompiledPattern,
+    Documents,
+    MatchEngine,
+)
 from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import prepare_batch
 from twigcast.matching.explain import explain
@@ -80,8 +87,8 @@ class Matcher(Mapping[str, Pattern]):
     twigcast.parse('//Stock[Price>15]')
 
     Any number of threads may use it at once; matching runs without the interpreter lock.  A
-    document meets the subscriptions as they are before or after :meth:`add` or :meth:`remove`,
-    never in between.
+    document meets the subscriptions as they are before or after :meth:`add`, :meth:`replace` or
+    :meth:`remove`, never in between.
 
     ``subscriptions`` are added at once, as by :meth:`update`.  ``namespaces`` are the bindings of
     all expressions that are given to this matcher.  ``limits`` bound what a document may be.
@@ -139,15 +146,8 @@ class Matcher(Mapping[str, Pattern]):
         :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        key_bytes = _key_bytes(key)
         read = self._pattern if self._namespaces else as_pattern
-        pattern = read(subscription, namespaces)
-        path = linear_normal_form(str(pattern))  # here too, since most are linear
-        if path is not None:
-            is_taken = self._engine.add_path(key_bytes, encode(path)) == "duplicate key"
-        else:
-            is_taken = self._add_pattern(key_bytes, pattern)
-        if is_taken:
+        if not self._put(_key_bytes(key), read(subscription, namespaces), FREE_KEY):
             raise DuplicateKeyError(key)
 
     def _pattern(
@@ -165,26 +165,25 @@ class Matcher(Mapping[str, Pattern]):
         notices.issue()
         return reading.pattern
 
-    def _add_pattern(self, key: bytes, pattern: Pattern) -> bool:
-        """Add a pattern under a key; whether the key is taken."""
-        text = str(pattern)
-        path = linear_normal_form(text)
-        if path is not None:
-            outcome: str = self._engine.add_path(key, encode(path))
-        else:
-            outcome = self._add_compound(key, encode(text), pattern)
-        assert outcome in ("done", "duplicate key"), outcome
-        return outcome != "done"
+    def _put(self, key: bytes, subscription: bytes | Pattern, rule: int) -> bool:
+        """Give a key a pattern, or a path in normal form; False if the rule refuses the key."""
+        if isinstance(subscription, Pattern):
+            text = str(subscription)
+            path = linear_normal_form(text)
+            if path is None:
+                return self._put_compound(key, encode(text), subscription, rule)
+            subscription = encode(path)
+        return _is_done(self._engine.add_path(key, subscription, rule))
 
-    def _add_compound(self, key: bytes, text: bytes, pattern: Pattern) -> str:
-        outcome = self._engine.add_known(key, text)
+    def _put_compound(self, key: bytes, text: bytes, pattern: Pattern, rule: int) -> bool:
+        outcome = self._engine.add_known(key, text, rule)
         if outcome != "unknown pattern":
-            return outcome
+            return _is_done(outcome)
         units = make_units(pattern)
         if len(units) == 1 and units[0].is_path:
-            return self._engine.add_path(key, units[0].branches[0].path)
+            return _is_done(self._engine.add_path(key, units[0].branches[0].path, rule))
         program = CompiledPattern(make_program(pattern))
-        return self._engine.add_compound(key, text, program, units)
+        return _is_done(self._engine.add_compound(key, text, program, units, rule))
 
     def remove(self, key: str) -> None:
         """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
@@ -203,17 +202,17 @@ class Matcher(Mapping[str, Pattern]):
     ) -> None:
         """Give a key another subscription; raises UnknownKeyError if it has none.
 
-        A document that another thread matches at this moment may meet neither of the two.
+        A document meets either the one or the other.
         """
-        pattern = self._pattern(subscription, namespaces)
-        self.remove(key)
-        self._add_pattern(_key_bytes(key), pattern)
+        if not self._put(_key_bytes(key), self._pattern(subscription, namespaces), TAKEN_KEY):
+            raise UnknownKeyError(key)
 
     def update(self, subscriptions: Subscriptions) -> None:
         """Add many subscriptions, or replace those whose keys are taken.
 
-        All are read before the first is added, so that an error changes nothing.  The first time, a
-        binding of the matcher that no expression uses is reported as a warning.
+        All are read before the first is added, so that an error changes nothing.  A document may
+        come between two of them.  The first time, a binding of the matcher that no expression uses
+        is reported as a warning.
         """
         read: dict[bytes, bytes | Pattern] = {}  # a path in normal form needs no pattern
         namespaces = self._namespaces
@@ -234,14 +233,7 @@ class Matcher(Mapping[str, Pattern]):
             read[name] = subscription
         notices.issue()
         for name, one in read.items():
-            if self._add_read(name, one):
-                self._engine.remove(name)
-                self._add_read(name, one)
-
-    def _add_read(self, key: bytes, one: bytes | Pattern) -> bool:
-        if isinstance(one, Pattern):
-            return self._add_pattern(key, one)
-        return self._engine.add_path(key, one) == "duplicate key"
+            self._put(name, one, ANY_KEY)
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -379,7 +371,8 @@ class Matcher(Mapping[str, Pattern]):
         """A copy, also one in another process, has subscriptions of its own."""
         pieces: list[bytes] = []
         self._engine.write(lambda piece: pieces.append(bytes(piece)))
-        return _restored, (b"".join(pieces), self._limits, self._cache_bytes, self._namespaces)
+        state = (b"".join(pieces), self._limits, self._cache_bytes, self._namespaces)
+        return _restored, (type(self), *state)
 
     # --- reports --------------------------------------------------------------------------------
 
@@ -455,9 +448,13 @@ os.register_at_fork(
 
 
 def _restored(
-    data: bytes, limits: DocumentLimits, cache_bytes: int, namespaces: Mapping[str, str]
+    kind: type[Matcher],
+    data: bytes,
+    limits: DocumentLimits,
+    cache_bytes: int,
+    namespaces: Mapping[str, str],
 ) -> Matcher:
-    matcher = Matcher.__new__(Matcher)
+    matcher = kind.__new__(kind)
     matcher._start(limits, cache_bytes, namespaces, data)
     return matcher
 
@@ -475,6 +472,11 @@ def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[str, str | Pattern]]:
         except (TypeError, ValueError):
             raise TypeError(f"{form}, not {each!r:.60}") from None
         yield key, subscription
+
+
+def _is_done(outcome: str) -> bool:
+    assert outcome in ("done", "duplicate key", "unknown key"), outcome
+    return outcome == "done"
 
 
 def _key_bytes(key: str) -> bytes:

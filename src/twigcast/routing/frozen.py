@@ -209,7 +209,7 @@ class FrozenNetwork:
             if list(matcher) != [str(number) for number in range(len(tables.holders))]:
                 raise ValueError("the matcher is not of this snapshot")
             return cls(matcher, tables)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise NetworkError(f"{folder / _TABLES}: no snapshot of a network: {error}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:

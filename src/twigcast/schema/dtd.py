@@ -107,6 +107,7 @@ def read_dtd(path_or_text: str | os.PathLike[str]) -> dict[str, ElementDeclarati
     else:
         source = os.fspath(path_or_text)
         dtd = _parse_file(source)
+    _require_all_parts(source, dtd)
     declared = {_qualified(element): element for element in dtd.iterelements()}
     if not declared:
         raise SchemaError(f"{source}: no element is declared")
@@ -116,6 +117,16 @@ def read_dtd(path_or_text: str | os.PathLike[str]) -> dict[str, ElementDeclarati
         name: ElementDeclaration(name, _content(element, spellings), _attributes(element, entities))
         for name, element in declared.items()
     }
+
+
+def _require_all_parts(source: str, dtd: Any) -> None:
+    """Refuse a DTD of which libxml2 left out a part, and only noted it."""
+    for entry in dtd.error_log:
+        if entry.type_name.startswith("IO_"):
+            raise SchemaError(
+                f"{source}: line {entry.line}: {entry.message}; put that part there, or take the "
+                "reference out"
+            )
 
 
 def _parse_text(text: str) -> Any:

@@ -10,6 +10,7 @@ on the same machine, with the user's certificates.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -122,11 +123,19 @@ def _host_of(origin: str) -> str:
         return ""
 
 
-def only(*names: str, namespaces: bool = False) -> Any:
-    """A dependency that refuses parameters of other names, so that none is passed over."""
+def only(*names: str, repeated: str = "", namespaces: bool = False) -> Any:
+    """A dependency that refuses parameters of other names, so that none is passed over.
+
+    Only ``repeated`` may be there more than once.
+    """
 
     async def check(request: Request) -> None:
-        for name in request.query_params:
+        given = Counter(name for name, _ in request.query_params.multi_items())
+        for name, times in given.items():
+            if times > 1 and name != repeated:
+                raise RefusedError(
+                    f"the parameter {name!r} is there twice; give one", "invalid"
+                )
             if name not in names and not (namespaces and name.startswith(NAMESPACE)):
                 raise RefusedError(
                     f"there is no parameter {name!r} here; there are {', '.join(names)}"

@@ -45,7 +45,6 @@ async def publish(
     id: Annotated[  # noqa: A002 - what it is called everywhere
         str,
         Query(
-            max_length=200,
             description="An id of the publisher's, so that publishing the document again does no "
             "harm; unique among all publishers. For one document; JSON has its own.",
         ),

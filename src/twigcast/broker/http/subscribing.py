@@ -49,7 +49,7 @@ _EVENTS: Final = {
 
 @router.get(
     "/v1/subscribe",
-    dependencies=[only("xpath", "durable", "since", "ack", namespaces=True)],
+    dependencies=[only("xpath", "durable", "since", "ack", repeated="xpath", namespaces=True)],
     response_class=Response,
     responses=answers(
         "Server-sent events without end. The data of each is JSON, as `x-events` says by the "

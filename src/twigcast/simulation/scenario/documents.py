@@ -7,7 +7,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from twigcast.documents import decompose
-from twigcast.errors import DocumentError, NetworkError, OverlayError, WorkloadError
+from twigcast.errors import DocumentError, NetworkError, OverlayError, ScenarioError, WorkloadError
 from twigcast.routing import Anything, ClientPlan, Promise
 from twigcast.schema import Schema
 from twigcast.simulation.scenario.clients import derived_seed
@@ -46,7 +46,8 @@ def read_documents(clients: Iterable[ClientPlan], names: Sequence[str]) -> list[
     """The documents of files, and of the ``.xml`` files in folders.
 
     Each is published by a client that has promised it, these in turn.  Raises DocumentError for
-    what is not well-formed, and NetworkError for what nobody promises.
+    what is not well-formed, NetworkError for what nobody promises, and ScenarioError for a file
+    that is not there.
     """
     producers = [client for client in clients if client.advertisements]
     if not producers:
@@ -82,8 +83,10 @@ def _files(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if Path(name).is_dir():
             yield from (str(file) for file in sorted(Path(name).rglob("*.xml")))
-        else:
+        elif Path(name).is_file():
             yield name
+        else:
+            raise ScenarioError(f"{name} is not here; name other `files`, or leave them out")
 
 
 def _keeps(promise: Promise, paths: Iterable[Sequence[tuple[str, str]]]) -> bool:
