@@ -1,6 +1,6 @@
 """Settings that all tests share.
 
-Hypothesis runs 150 cases by default and tens of thousands with
+Hypothesis runs 80 cases by default and tens of thousands with
 ``--hypothesis-profile=nightly`` (``make nightly``).  Both are derandomised or print their seed, so
 that a failure can be run again.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 settings.register_profile(
     "dev",
-    max_examples=150,
+    max_examples=80,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -81,8 +81,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a costly fixture run in one process, which makes that fixture once.
 
-    Costly are the Spark session and whatever a module makes once for all its tests.  pytest-xdist
-    reads the groups in the same hook, so they must be there before.
+    Costly are the Spark session, whose JVM is also quicker the longer it runs, and whatever a
+    module makes once for all its tests.  pytest-xdist reads the groups in the same hook, so they
+    must be there before.
     """
     for item in items:
         uses_spark = "spark" in getattr(item, "fixturenames", ())
@@ -90,7 +91,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if item.get_closest_marker("spark"):
             item.add_marker(_TRIED_AGAIN)
-        if uses_spark or _has_module_fixture(item):
+        if uses_spark:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        elif _has_module_fixture(item):
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
 
 

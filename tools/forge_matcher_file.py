@@ -7,12 +7,12 @@ nothing but the checks of ``soundness.hpp`` stands between the forged words and 
 forgery is loaded in a process of its own, and if it loads, everything that a matcher can do is done
 with it.  Whoever writes a file can write any subscriptions, so wrong answers are no failure; a
 signal, a hang, memory without bound, or an error that does not belong to the operation is one.
-Programs of patterns are read when first asked; that one of them is damaged is told then.
+Programs of patterns are read when first asked; that one of them is damaged is reported then.
 
 A forgery depends on nothing but the seed and its number.  For that, matchers are made with a hash
 secret that is always the same, where usually each has its own.
 
-    file ──draw──► changed words ──checksum──► forged file ──fork──► refused, told, harmless
+    file ──draw──► changed words ──checksum──► forged file ──fork──► refused, reported, harmless
 
 Words drawn at random seldom are numbers that lead somewhere.  So ``--sweep`` puts every small
 number in place of every word of a small file.  What fails is printed with its number, which as
@@ -289,7 +289,7 @@ class Use:
         """Raises MatcherFileError if the file is refused; that it is never refused later."""
         matcher = Matcher.load(path)
         self._again = path.with_suffix(".again")
-        self.told = False
+        self.reported = False
         """Whether a pattern was found to be damaged when a document was matched."""
         try:
             self._live(matcher)
@@ -328,21 +328,21 @@ class Use:
 
     def _match(self, matcher: Matcher) -> None:
         for document in DOCUMENTS[:-1]:
-            with self._being_told():
+            with self._being_reported():
                 matcher.match(document)
-        with self._being_told():
+        with self._being_reported():
             batch = matcher.match_batch(DOCUMENTS)
             assert list(batch.errors) == [len(DOCUMENTS) - 1]
             assert len(batch.ids) == sum(map(len, batch)) == batch.offsets[-1]
 
     @contextmanager
-    def _being_told(self) -> Iterator[None]:
+    def _being_reported(self) -> Iterator[None]:
         try:
             yield
         except RuntimeError as error:
             if str(error) != "the matcher holds a pattern that is damaged":
                 raise
-            self.told = True
+            self.reported = True
 
 
 # --- trials -------------------------------------------------------------------------------------
@@ -355,8 +355,8 @@ MEMORY = 2**30
 SCRATCH = Path("/dev/shm")
 """Where a save does not wait for a disk."""
 
-REFUSED, TOLD, HARMLESS, FAILING = "refused", "told", "harmless", "failing"
-FINE = (REFUSED, TOLD, HARMLESS)
+REFUSED, REPORTED, HARMLESS, FAILING = "refused", "reported", "harmless", "failing"
+FINE = (REFUSED, REPORTED, HARMLESS)
 
 
 def attempt(data: bytes, folder: Path, bounded: bool = True) -> str:
@@ -388,7 +388,7 @@ def _outcome(path: Path, bounded: bool) -> str:
     signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
-        return TOLD if Use(path).told else HARMLESS
+        return REPORTED if Use(path).reported else HARMLESS
     except MatcherFileError:
         return REFUSED
     except BaseException:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from live_brokers import one_broker, take, until
+from live_brokers import PATIENCE, one_broker, take, until
 
 from twigcast.broker import BrokerConfig
 from twigcast.broker.config import LimitsConfig, StoreConfig
@@ -130,6 +130,35 @@ def test_catching_up_by_sequence_and_by_time(tmp_path: Path) -> None:
             assert read == [b"<a>1</a>", b"<a>2</a>"]
 
     asyncio.run(scenario())
+
+
+def test_closing_waits_until_acknowledgements_are_stored(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with one_broker(tmp_path) as running, connect(running.address) as client:
+            store = running.broker.store
+            assert store is not None
+            desk = client.subscribe("/a", durable="d")
+            await desk.ready()
+            await client.publish("<a/>")
+            (event,) = await take(desk, 1)
+            stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heard: list[int] = []
+
+            def acknowledge(name: str, upto: int, beyond: list[int]) -> asyncio.Future[None]:
+                heard.append(upto)
+                return stored
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(store, "acknowledge", acknowledge)
+                await event.ack()
+                closing = asyncio.create_task(desk.close())
+                await until(lambda: heard)
+                await asyncio.sleep(0.2)
+                assert not closing.done()
+                stored.set_result(None)
+                await asyncio.wait_for(closing, PATIENCE)
+
+    asyncio.run(main())
 
 
 def test_other_expressions_replace_those_of_a_durable_subscription(tmp_path: Path) -> None:

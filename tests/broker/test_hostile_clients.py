@@ -118,7 +118,7 @@ def test_nothing_is_left_of_clients_that_have_vanished(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_a_thousand_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
+def test_hundreds_of_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with (
             overlay_of([("a", "b")], tmp_path, heartbeat=HeartbeatConfig()) as brokers,
@@ -126,7 +126,7 @@ def test_a_thousand_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
             connect(brokers["a"].address) as other,
         ):
             deep = "".join(f"[.//x{each}='{'y' * 60}']" for each in range(40))
-            many = greedy.subscribe({str(each): f"//a{each}{deep}" for each in range(1000)})
+            many = greedy.subscribe({str(each): f"//a{each}{deep}" for each in range(400)})
             asking = asyncio.create_task(many.ready())
             answered = [time.perf_counter()]
             while not asking.done():
@@ -137,7 +137,7 @@ def test_a_thousand_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
             slowest = max(after - before for before, after in pairwise(answered))
             assert slowest < (answered[-1] - answered[0]) / 4
             assert set(brokers["a"].broker.links.up) == {"b"}
-            await until(lambda: brokers["b"].broker.router.table_size == 1000, 120)
+            await until(lambda: brokers["b"].broker.router.table_size == 400, 120)
 
     asyncio.run(scenario())
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
+import threading
+import time
 from pathlib import Path
 
+import pytest
 from live_commands import command, run_command
+
+from twigcast.cli.interruptible import run_interruptible
 
 
 def test_a_lost_connection_is_told_once_and_so_is_the_next(tmp_path: Path) -> None:
@@ -39,3 +45,20 @@ def test_a_network_with_advertisements_names_the_option(tmp_path: Path) -> None:
         assert refused.returncode == 1
         assert b"--advertise DTD or --advertise anything" in refused.stderr
         assert run_command(*publish, address, "--advertise", "anything").returncode == 0
+
+
+def test_an_interrupt_is_noticed_while_nothing_else_happens() -> None:
+    """The signal goes to another thread: as if the loop had looked for signals just before."""
+
+    def interrupt() -> None:
+        time.sleep(0.2)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    async def wait() -> None:
+        threading.Thread(target=interrupt, daemon=True).start()
+        await asyncio.sleep(40)
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptible(wait())
+    assert time.monotonic() - began < 30

@@ -15,7 +15,7 @@ import cluster_driver
 from pipeline_oracle import expected_result, read_result, totals_of
 from spark_cluster import DEADLINE, SparkCluster, kill_tree, spark_cluster, wait_until
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 DRIVER = Path(cluster_driver.__file__)
 

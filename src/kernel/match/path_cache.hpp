@@ -22,8 +22,8 @@
 #include <array>
 
 #include "base/number_table.hpp"
+#include "match/effects.hpp"
 #include "match/labels.hpp"
-#include "match/outcomes.hpp"
 
 namespace twigcast::match {
 
@@ -68,7 +68,7 @@ public:
     enum List { ACCEPTED, PROBES, WATCHES, TRIGGERS };
 
     Labels labels;
-    Outcomes outcomes{lists_};
+    Effects effects{lists_};
 
     // Be ready for the index as it is now; called before each document.
     void follow(const Index& index) {
@@ -102,7 +102,7 @@ public:
         below_table_.clear();
         lists_ = {};
         nodes_ = {};
-        outcomes.clear();
+        effects.clear();
         changed_ = false;
         paths_.emplace_back();
         origins_.push_back({NONE, NONE, 0});
@@ -168,7 +168,7 @@ public:
         return paths_.size() * (sizeof(CachedPath) + sizeof(PathOrigin)) +
                (lists_.size() + nodes_.size()) * sizeof(uint32_t) +
                below_steps_.size() * sizeof(BelowStep) + slots_.size() * sizeof(ChildSlot) +
-               below_table_.byte_size() + labels.byte_size() + outcomes.byte_size() - empty_size_;
+               below_table_.byte_size() + labels.byte_size() + effects.byte_size() - empty_size_;
     }
 
 private:
@@ -224,7 +224,7 @@ private:
         groups_.clear();
         uint32_t edges = 0;
         for (const uint32_t node : reached_) sort_in(node, edges);
-        const uint32_t values = groups_.empty() ? NONE : outcomes.copy(*index_, groups_);
+        const uint32_t values = groups_.empty() ? NONE : effects.copy(*index_, groups_);
         CachedPath& path = paths_[number];
         path.edges = static_cast<uint16_t>(edges | (below_.empty() ? 0 : CARRIES));
         path.values = values;
@@ -257,7 +257,7 @@ private:
             const Extra& extra = index_->extra(node.extra);
             if (extra.probe != NONE) {
                 parts_[PROBES].push_back(extra.probe);
-                Outcomes::copy_triggers(*index_, extra.probe, parts_[TRIGGERS]);
+                Effects::copy_triggers(*index_, extra.probe, parts_[TRIGGERS]);
             }
             if (extra.group != NONE) groups_.push_back(extra.group);
             if (extra.watch != NONE) parts_[WATCHES].push_back(extra.watch);

@@ -170,17 +170,17 @@ private:
     void test_block(size_t begin, size_t end, std::string_view text) {
         for (size_t at = begin; at < end; ++at) {
             const char* const values =
-                reinterpret_cast<const char*>(&paths_.outcomes.values(tests_[at].values));
+                reinterpret_cast<const char*>(&paths_.effects.values(tests_[at].values));
             prefetch(values);
             prefetch(values + sizeof(CachedValues) - 1);
         }
         values_.clear();
         for (size_t at = begin; at < end; ++at) {
-            const CachedValues& values = paths_.outcomes.values(tests_[at].values);
+            const CachedValues& values = paths_.effects.values(tests_[at].values);
             Value& value = values_.emplace_back(value_of(tests_[at], text));
             if (is_asked_for(values, value)) prefetch(equality_at(values, value));
             if (values.intervals != values.intervals_end)
-                prefetch(&paths_.outcomes.intervals()[values.intervals]);
+                prefetch(&paths_.effects.intervals()[values.intervals]);
         }
         for (int stage = 0; stage < 3; ++stage) {
             each_group(begin, end, [&](uint32_t group, size_t at) {
@@ -216,7 +216,7 @@ private:
     template <class Visit>
     void each_group(size_t begin, size_t end, Visit visit) const {
         for (size_t at = begin; at < end; ++at) {
-            const CachedValues& values = paths_.outcomes.values(tests_[at].values);
+            const CachedValues& values = paths_.effects.values(tests_[at].values);
             for (uint32_t group = values.groups; group < values.groups_end; ++group) {
                 visit(*paths_.list(group, 1).begin(), at);
             }
@@ -229,11 +229,11 @@ private:
     }
     const CachedEquality* equality_at(const CachedValues& values, Value& value) const {
         const size_t slot = value.hash(index_->secret) & values.equality_mask;
-        return &paths_.outcomes.equalities()[values.equalities + slot];
+        return &paths_.effects.equalities()[values.equalities + slot];
     }
 
     void test(const Test& test, Value& value) {
-        const CachedValues& values = paths_.outcomes.values(test.values);
+        const CachedValues& values = paths_.effects.values(test.values);
         if (is_asked_for(values, value)) test_equalities(values, test.element, value);
         if (values.intervals != values.intervals_end) test_intervals(values, test.element, value);
         for (uint32_t at = values.groups; at < values.groups_end; ++at) {
@@ -242,12 +242,12 @@ private:
     }
 
     void queue(const CachedProbe& cached, uint32_t element) {
-        prefetch(paths_.list(cached.outcome, 2).begin());
+        prefetch(paths_.list(cached.effect, 2).begin());
         queued_.push_back({cached, element});
     }
 
     void test_equalities(const CachedValues& values, uint32_t element, Value& value) {
-        const CachedEquality* const table = paths_.outcomes.equalities().data() + values.equalities;
+        const CachedEquality* const table = paths_.effects.equalities().data() + values.equalities;
         const uint64_t hash = value.hash(index_->secret);
         for (size_t slot = hash & values.equality_mask; table[slot].probe.probe != NONE;
              slot = (slot + 1) & values.equality_mask) {
@@ -257,8 +257,8 @@ private:
     }
 
     bool equals(const CachedProbe& cached, Value& value) const {
-        const uint32_t* const outcome = paths_.list(cached.outcome, 2).begin();
-        const uint32_t* const length = outcome + 2 + outcome[0] + outcome[1];
+        const uint32_t* const effect = paths_.list(cached.effect, 2).begin();
+        const uint32_t* const length = effect + 2 + effect[0] + effect[1];
         if (*length == NONE) return passes(cached.probe, value);
         return value.text == std::string_view(reinterpret_cast<const char*>(length + 1), *length);
     }
@@ -267,7 +267,7 @@ private:
         const double number = value.number();
         if (number != number) return;
         for (uint32_t at = values.intervals; at < values.intervals_end; ++at) {
-            const CachedInterval& interval = paths_.outcomes.intervals()[at];
+            const CachedInterval& interval = paths_.effects.intervals()[at];
             if (number < interval.low) return;
             if (number > interval.high) continue;
             if (interval.complete || passes(interval.probe.probe, value))
@@ -279,7 +279,7 @@ private:
         if (index_->values.group(group).blocks == NONE) return;
         const double number = value.number();
         if (number != number) return;
-        const CopiedGroup copied = paths_.outcomes.intervals_of(*index_, group);
+        const CopiedGroup copied = paths_.effects.intervals_of(*index_, group);
         if (copied.count != 0) {
             below_.push_back({group, element, copied.begin_below(number), &value});
         } else {
@@ -290,7 +290,7 @@ private:
     }
 
     void search_below(const Below& below) {
-        const CopiedGroup copied = paths_.outcomes.intervals_of(*index_, below.group);
+        const CopiedGroup copied = paths_.effects.intervals_of(*index_, below.group);
         copied.search(below.value->number(), below.count, [&](const CachedInterval& interval) {
             if (interval.complete || passes(interval.probe.probe, *below.value)) {
                 queue(interval.probe, below.element);
@@ -304,10 +304,10 @@ private:
 
     void hold(const CachedProbe& cached, uint32_t element) {
         if (!hits_.hold(cached.probe, element, true, cached.joined)) return;
-        const Span counts = paths_.list(cached.outcome, 2);
+        const Span counts = paths_.list(cached.effect, 2);
         const uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
         hits_.accept_all(counts.end(), counts.end() + patterns);
-        const uint32_t begin = cached.outcome + 2 + patterns;
+        const uint32_t begin = cached.effect + 2 + patterns;
         if (triggers != 0) pending_.push_back({begin, begin + triggers});
     }
 

@@ -186,12 +186,14 @@ class ClientStream:
             raise RefusedError(f"there is no subscription {request.subscription!r}", "unknown")
         durable = request.durable
         if subscription is not None:
+            # Not cancelled: gRPC does not forgive a write that was given up.
+            ending: list[Future[None]] = [self._pumps.pop(request.subscription)]
             if isinstance(subscription, Attachment):
                 durable = subscription.durable.name
-            task = self._pumps.pop(request.subscription)
+                if subscription.durable.storing is not None:
+                    ending.append(subscription.durable.storing)
             self._session.leave(subscription)
-            # Not cancelled: gRPC does not forgive a write that was given up.
-            await asyncio.wait([task])
+            await asyncio.wait(ending)
         if request.forget and durable:
             keeper = self._broker.keeper
             await keeper.forget(keeper.of(self._session.principal, durable).name)

@@ -172,7 +172,8 @@ class Durables:
         news = durable.acknowledge(upto, sequences)
         if news is None or self._store is None:
             return None
-        return self._store.acknowledge(durable.name, *news)
+        durable.storing = self._store.acknowledge(durable.name, *news)
+        return durable.storing
 
     def of(self, principal: Principal, name: str) -> DurableSubscription:
         """A durable subscription that somebody may use.

@@ -123,6 +123,8 @@ class DurableSubscription:
         self.committed_last = kept.last
         """The last sequence whose document is safe."""
         self.acknowledged = kept.acknowledged
+        self.storing: asyncio.Future[None] | None = None
+        """Done when the last acknowledgement is stored."""
         self._beyond = set(kept.acknowledged_beyond)
         self._gap = kept.gap
         self.first = kept.first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from twigcast.cli.broker_options import (
 )
 from twigcast.cli.console import leaving_early, note, print_json
 from twigcast.cli.documents_shown import shown
+from twigcast.cli.interruptible import run_interruptible
 
 
 def ask(
@@ -64,7 +64,7 @@ def ask(
             return matched, asked.examined
 
     with leaving_early():
-        matched, examined = asyncio.run(follow())
+        matched, examined = run_interruptible(follow())
         if count and json:
             print_json({"documents": matched, "examined": examined})
         elif count:

@@ -26,6 +26,7 @@ from twigcast.cli.console import (
     showing_work,
     xml_files,
 )
+from twigcast.cli.interruptible import run_interruptible
 from twigcast.schema import Schema
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def publish(
     with showing_work(printing=True) as show:
         reports = _Reports(show, total, json=json)
         with reporting_connection():
-            asyncio.run(_publish(options.connect(), promised, batches, reports))
+            run_interruptible(_publish(options.connect(), promised, batches, reports))
     if reports.failed:
         raise typer.Exit(1)
 

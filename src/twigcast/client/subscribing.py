@@ -134,7 +134,8 @@ class Subscription:
     async def close(self) -> None:
         """End it here; a durable one stays at the broker and goes on queueing documents.
 
-        Acknowledgements are sent first if there is a connection.  Does nothing a second time.
+        If there is a connection, the broker has stored all acknowledgements when this returns.
+        Does nothing a second time.
         """
         if not self._is_closed and self._failure is None:
             await self._registry.leave(self)

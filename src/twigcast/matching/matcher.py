@@ -176,9 +176,9 @@ class Matcher(Mapping[str, Pattern]):
         return _is_done(self._engine.add_path(key, subscription, rule))
 
     def _put_compound(self, key: bytes, text: bytes, pattern: Pattern, rule: int) -> bool:
-        outcome = self._engine.add_known(key, text, rule)
-        if outcome != "unknown pattern":
-            return _is_done(outcome)
+        update = self._engine.add_known(key, text, rule)
+        if update != "unknown pattern":
+            return _is_done(update)
         units = make_units(pattern)
         if len(units) == 1 and units[0].is_path:
             return _is_done(self._engine.add_path(key, units[0].branches[0].path, rule))
@@ -474,9 +474,9 @@ def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[str, str | Pattern]]:
         yield key, subscription
 
 
-def _is_done(outcome: str) -> bool:
-    assert outcome in ("done", "duplicate key", "unknown key"), outcome
-    return outcome == "done"
+def _is_done(update: str) -> bool:
+    assert update in ("done", "duplicate key", "unknown key"), update
+    return update == "done"
 
 
 def _key_bytes(key: str) -> bytes:

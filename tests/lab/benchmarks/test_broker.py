@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from folders import EXAMPLES
-from typer.testing import CliRunner
 from workloads import example
 
 from lab.benchmarks.broker.bench import (
@@ -27,12 +23,9 @@ from lab.benchmarks.broker.speed import broker_speed
 from lab.benchmarks.broker.throughput import require_all
 from lab.benchmarks.matching.bench import fill
 from lab.benchmarks.plots import draw_goals
-from lab.benchmarks.results import Goal, Result
-from lab.cli.commands import app
+from lab.benchmarks.results import Result
 from twigcast.errors import NetworkError
 from twigcast.schema import Schema
-
-COMMAND = sys.modules["lab.cli.bench"]
 
 TINY = BrokerSizes(
     name="tiny",
@@ -221,70 +214,3 @@ def test_a_subscription_is_not_effective_before_it_is_made(results: dict[str, Re
 def test_goals_of_brokers_are_drawn(results: dict[str, Result], tmp_path: Path) -> None:
     draw_goals(list(results.values()), tmp_path, "a note", "broker-goals")
     assert "an ephemeral subscriber" in (tmp_path / "broker-goals.svg").read_text()
-
-
-# The command
-
-
-RESULTS = [
-    Result("broker-ephemeral", "good work", 6_000.0, "documents a second", goal=Goal(5_000, True)),
-    Result("hop-99", "poor work", 9.0, "ms", goal=Goal(8)),
-]
-ARGUMENTS = ("bench", "broker", "--quick", "--dtd", str(EXAMPLES / "news.dtd"))
-
-
-@pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[BrokerBench]:
-    made: list[BrokerBench] = []
-
-    def speed(run: BrokerBench) -> list[Result]:
-        made.append(run)
-        return RESULTS
-
-    monkeypatch.setattr(COMMAND, "broker_speed", speed)
-    return made
-
-
-def test_the_command_prints_json_and_stores_results(
-    runs: list[BrokerBench], tmp_path: Path
-) -> None:
-    result = CliRunner().invoke(app, [*ARGUMENTS, "--json", "--output", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    (run,) = runs
-    assert (run.sizes, run.seed, run.rounds) == (QUICK_BROKER, 1, 3)
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(line["benchmark"], line["sizes"]) for line in lines] == [("broker", "quick")] * 2
-    assert [(line["name"], line["verdict"]) for line in lines] == [
-        ("broker-ephemeral", "met"),
-        ("hop-99", "missed"),
-    ]
-    names = ["broker-goals.png", "broker-goals.svg", "results.json"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    stored = json.loads((tmp_path / "results.json").read_text())
-    assert [row["name"] for row in stored["broker"]] == ["broker-ephemeral", "hop-99"]
-    assert stored["workload"]["broker sizes"]["clients"] == QUICK_BROKER.clients
-    assert stored["machine"]["grpc"].count(".") == 2
-
-
-def test_the_command_prints_a_table(runs: list[BrokerBench]) -> None:
-    result = CliRunner().invoke(app, [*ARGUMENTS, "--rounds", "2"])
-    assert runs[0].rounds == 2
-    assert "1 goals met, 1 missed" in result.stdout
-    assert "quick run: smaller sizes" in result.stdout
-    assert ", gRPC " in result.stdout
-
-
-def test_without_a_name_brokers_are_not_run(
-    runs: list[BrokerBench], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for what in ("foundation_speed", "matching_speed", "matching_growth"):
-        monkeypatch.setattr(COMMAND, what, lambda *some, **others: [])
-    monkeypatch.setattr(COMMAND, "covering_speed", lambda run: ([], []))
-    assert CliRunner().invoke(app, ["bench", *ARGUMENTS[3:]]).exit_code == 0
-    assert not runs
-
-
-def test_the_command_can_be_imported_without_grpc() -> None:
-    script = "import sys, lab.cli.bench; sys.exit('grpc' in sys.modules)"
-    environment = {**os.environ, "PYTHONWARNINGS": "error"}
-    assert subprocess.run([sys.executable, "-c", script], env=environment).returncode == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from folders import EXAMPLES
 from lxml import etree
-from typer.testing import CliRunner
 from workloads import example
 
 from lab.benchmarks.matching.bench import fill
@@ -33,8 +30,7 @@ from lab.benchmarks.pipeline import (
 from lab.benchmarks.pipeline.bench import ARCHIVED, Readings, take_turns
 from lab.benchmarks.pipeline.memory import MemoryWatch
 from lab.benchmarks.plots import draw_goals
-from lab.benchmarks.results import Goal, Result
-from lab.cli.commands import app
+from lab.benchmarks.results import Result
 from twigcast.errors import PipelineError, WorkloadError
 from twigcast.language import parse
 from twigcast.workload import DocumentParameters, PathParameters, TreeParameters
@@ -42,7 +38,6 @@ from twigcast.workload import DocumentParameters, PathParameters, TreeParameters
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-COMMAND = sys.modules["lab.cli.bench"]
 
 TINY = PipelineSizes(
     name="tiny",
@@ -370,76 +365,3 @@ def test_covering_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert figures.run.seconds > 0
     # Python and Java take more than this whatever they do.
     assert figures.bytes is None or figures.bytes > 100_000_000
-
-
-# The command
-
-
-RESULTS = [
-    Result("route", "good work", 1.75, "×", 0.1, Goal(1.5, least=True), 20.4),
-    Result("cover-memory", "poor work", 9.0, "GB", goal=Goal(8)),
-]
-ARGUMENTS = ("bench", "pipeline", "--quick", "--dtd", str(EXAMPLES / "news.dtd"))
-
-
-@pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> list[PipelineBench]:
-    made: list[PipelineBench] = []
-
-    def speed(run: PipelineBench) -> list[Result]:
-        made.append(run)
-        return RESULTS
-
-    monkeypatch.setattr(COMMAND, "pipeline_speed", speed)
-    monkeypatch.chdir(EXAMPLES.parent)
-    return made
-
-
-def test_the_command_prints_json_and_stores_results(
-    runs: list[PipelineBench], tmp_path: Path
-) -> None:
-    result = CliRunner().invoke(app, [*ARGUMENTS, "--json", "--output", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    (run,) = runs
-    assert (run.sizes, run.seed, run.rounds, run.session) == (QUICK_PIPELINE, 1, 3, None)
-    assert [schema.root for schema in run.schemas] == ["news", "proteins"]
-    lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [(line["benchmark"], line["sizes"]) for line in lines] == [("pipeline", "quick")] * 2
-    assert [(line["name"], line["verdict"]) for line in lines] == [
-        ("route", "met"),
-        ("cover-memory", "missed"),
-    ]
-    names = ["pipeline-goals.png", "pipeline-goals.svg", "results.json"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    stored = json.loads((tmp_path / "results.json").read_text())
-    assert [row["name"] for row in stored["pipeline"]] == ["route", "cover-memory"]
-    assert stored["workload"]["pipeline sizes"]["documents"] == QUICK_PIPELINE.documents
-    assert stored["workload"]["roots in the archive"] == ["news", "proteins"]
-    assert stored["machine"]["spark"].count(".") == 2
-
-
-def test_the_command_prints_a_table(runs: list[PipelineBench]) -> None:
-    result = CliRunner().invoke(app, [*ARGUMENTS, "--rounds", "2"])
-    assert runs[0].rounds == 2
-    assert "1 goals met, 1 missed" in result.stdout
-    assert "quick run: smaller sizes" in result.stdout
-    assert ", Spark 4." in result.stdout
-
-
-def test_without_a_name_the_pipeline_is_not_run(
-    runs: list[PipelineBench], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for what in ("foundation_speed", "matching_speed", "matching_growth"):
-        monkeypatch.setattr(COMMAND, what, lambda *some, **others: [])
-    monkeypatch.setattr(COMMAND, "covering_speed", lambda run: ([], []))
-    assert CliRunner().invoke(app, ["bench", *ARGUMENTS[3:]]).exit_code == 0
-    assert not runs
-
-
-def test_the_benchmark_can_be_imported_without_spark() -> None:
-    script = (
-        "import sys, lab.cli.bench; "
-        "sys.exit(any(name in sys.modules for name in ('pyspark', 'pyarrow', 'twigcast.pipeline')))"
-    )
-    environment = {**os.environ, "PYTHONWARNINGS": "error"}
-    assert subprocess.run([sys.executable, "-c", script], env=environment).returncode == 0

@@ -133,9 +133,7 @@ def only(*names: str, repeated: str = "", namespaces: bool = False) -> Any:
         given = Counter(name for name, _ in request.query_params.multi_items())
         for name, times in given.items():
             if times > 1 and name != repeated:
-                raise RefusedError(
-                    f"the parameter {name!r} is there twice; give one", "invalid"
-                )
+                raise RefusedError(f"the parameter {name!r} is there twice; give one", "invalid")
             if name not in names and not (namespaces and name.startswith(NAMESPACE)):
                 raise RefusedError(
                     f"there is no parameter {name!r} here; there are {', '.join(names)}"

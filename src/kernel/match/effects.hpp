@@ -44,7 +44,7 @@ static_assert(sizeof(CachedTrigger) == 4 * sizeof(uint32_t));
 // the bytes of its text, if that is all there is to ask; else the length is NONE.
 struct CachedProbe {
     uint32_t probe;
-    uint32_t outcome;
+    uint32_t effect;
     bool joined;  // it matters where it holds
 };
 struct CachedEquality {
@@ -108,9 +108,9 @@ struct CopiedGroup {
     }
 };
 
-class Outcomes {
+class Effects {
 public:
-    explicit Outcomes(Lists& lists) : lists_(lists) {}
+    explicit Effects(Lists& lists) : lists_(lists) {}
 
     void clear() {
         values_ = {};
@@ -139,7 +139,7 @@ public:
             }
             index.values.each_interval(
                 group, [&](double low, double high, uint32_t probe, bool complete) {
-                    intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
+                    intervals_.push_back({low, high, high, copy_effect(index, probe), complete});
                 });
             index.values.each_equality(group, [&](uint32_t probe) { wanted_.push_back(probe); });
         }
@@ -219,7 +219,7 @@ private:
         copy.begin = count_of(intervals_);
         index.values.each_interval(index.values.group(number), [&](double low, double high,
                                                                    uint32_t probe, bool complete) {
-            intervals_.push_back({low, high, high, copy_outcome(index, probe), complete});
+            intervals_.push_back({low, high, high, copy_effect(index, probe), complete});
         });
         copy.end = count_of(intervals_);
         copy.built = index.version();
@@ -256,7 +256,7 @@ private:
             values.expect(hash);
             size_t slot = hash & values.equality_mask;
             while (table[slot].probe.probe != NONE) slot = (slot + 1) & values.equality_mask;
-            table[slot] = {hash, copy_outcome(index, probe)};
+            table[slot] = {hash, copy_effect(index, probe)};
             copy_text(reader.at_end() && is_first ? view.text : std::string_view{nullptr, 0});
         }
     }
@@ -268,7 +268,7 @@ private:
         if (!text.empty()) std::memcpy(lists_.data() + begin + 1, text.data(), text.size());
     }
 
-    CachedProbe copy_outcome(const Index& index, uint32_t probe) {
+    CachedProbe copy_effect(const Index& index, uint32_t probe) {
         const uint32_t begin = count_of(lists_);
         lists_.insert(lists_.end(), 2, 0);
         for (uint32_t at = index.probe(probe).accept; at != NONE; at = index.link(at).next) {
@@ -281,7 +281,7 @@ private:
         return {probe, begin, index.probe(probe).joined != 0};
     }
 
-    Lists& lists_;  // of the paths, where outcomes stand too
+    Lists& lists_;  // of the paths, where effects stand too
     std::vector<CachedValues> values_;
     std::vector<CachedEquality> equalities_;
     std::vector<CachedInterval> intervals_;
