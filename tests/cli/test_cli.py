@@ -403,6 +403,12 @@ def test_match_binds_the_prefixes_of_an_expression(tmp_path: Path) -> None:
     with_file = run("match", str(tmp_path / "s.txt"), str(document), "--namespace", "x=urn:a")
     assert with_file.returncode == 2
     assert b"--namespace goes with" in with_file.stderr
+    twice = run("match", "//x:b", "a.xml", "--namespace", "x=urn:a", "--namespace", "x=urn:b")
+    assert twice.returncode == 2
+    assert b"binds the prefix 'x' twice" in twice.stderr
+    broken = run("match", "//x:a[", "a.xml", "--namespace", "x=urn:a")
+    assert b"warning" not in broken.stderr
+    assert b"//x:a[: there is no such file" in broken.stderr
 
 
 def test_what_is_neither_file_nor_expression_names_both_readings(tmp_path: Path) -> None:

@@ -50,13 +50,15 @@ def test_a_copy_has_subscriptions_of_its_own(duplicate: object) -> None:
 class Tagged(Matcher):
     """A class of a user's own; at the top, so that it can be pickled."""
 
+    name = ""
 
-def test_a_copy_is_of_the_same_class() -> None:
-    for copied in (
-        copy.copy(Tagged({"a": "//a"})),
-        pickle.loads(pickle.dumps(Tagged({"a": "//a"}))),
-    ):
+
+def test_a_copy_is_of_the_same_class_with_its_attributes() -> None:
+    tagged = Tagged({"a": "//a"})
+    tagged.name = "mine"
+    for copied in (copy.copy(tagged), pickle.loads(pickle.dumps(tagged))):
         assert type(copied) is Tagged
+        assert copied.name == "mine"
         assert copied.match("<a/>") == ["a"]
 
 

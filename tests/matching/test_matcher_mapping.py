@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -162,3 +163,30 @@ def test_a_binding_that_none_of_its_subscriptions_uses_is_reported() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         matcher.update({"other": "//b"})
+
+
+def test_a_key_may_be_replaced_again_and_again() -> None:
+    """What the key had before is not walked through: the last replacements cost as the first."""
+    matcher = Matcher({f"k{number}": f"/a/b{number}" for number in range(30_000)})
+    matcher.add("hot", "/a/x")
+
+    def seconds(expression: str) -> float:
+        began = time.perf_counter()
+        for _ in range(250):
+            matcher.replace("hot", expression)
+            matcher.replace("hot", "/a/x")
+        return time.perf_counter() - began
+
+    taken = [seconds("/a/y") for _ in range(50)]
+    assert min(taken[-10:]) < 8 * min(taken[:10])
+    assert matcher.match("<a><x/></a>") == ["hot"]
+
+
+def test_the_same_pattern_again_changes_nothing() -> None:
+    matcher = Matcher({"a": "//a[b]", "c": "//c"})
+    before = matcher.stats()
+    for _ in range(100):
+        matcher.replace("a", "//a[b]")
+        matcher.update({"a": "//a[b]", "c": "//c"})
+    assert matcher.stats() == before
+    assert matcher.match("<a><b/></a>") == ["a"]

@@ -124,6 +124,8 @@ def test_a_file_and_the_file_that_it_names(tmp_path: Path) -> None:
         ("<!ELEMENT a (b", "line 1:"),
         ("<!ELEMENT a EMPTY>\n<!ELEMENT b (#PCDATA, c)>", "line 2:"),
         ("<!ELEMENT a EMPTY>\n\n<!ELEMENT b %unknown;>", "line 3: Entity 'unknown' not defined"),
+        ("<!ELEMENT a (b %more;)><!ELEMENT b EMPTY>", "line 1: Entity 'more' not defined"),
+        ('<!ENTITY % p SYSTEM "p.mod">\n%p;<!ELEMENT a EMPTY>', r"DTD: line 2: .*p\.mod"),
         ("<!-- nothing -->", "no element is declared"),
         ("<!ELEMENT \ud800 EMPTY>", "surrogates"),
     ],

@@ -112,7 +112,10 @@ def test_what_a_file_may_not_say_is_refused_with_the_remedy(
     ("values", "reason"),
     [
         ({"loss": 1.0}, "`loss` is 1.0; give a number from 0 to 0.9"),
-        ({"latency_ms": float("inf")}, "`latency_ms` is inf; give a number of 0 or more"),
+        (
+            {"latency_ms": float("inf")},
+            "`latency_ms` is inf; give a number of 0 or more, not an infinite one",
+        ),
         ({"documents": 0}, "`documents` is 0; give a number of 1 or more"),
         ({"files": ("a.xml",), "documents": 3}, "leave it out, or the files"),
         ({"network": "a.toml", "shape": Shape.TREE}, "`shape` is for clients that are made"),

@@ -1,8 +1,8 @@
 // A hash table and linked lists of numbers, without pointers in them.
 //
 // Slots is an open-addressing table of numbers: what a number stands for, and its hash, are the
-// owner's business.  Nothing is ever taken out of Slots: owners leave the dead in and are rebuilt
-// when there are too many.
+// owner's business.  Nothing is ever taken out of Slots: owners leave the dead in, put others in
+// their place where they can, and are rebuilt when there are too many.
 #pragma once
 
 #include "base/common.hpp"
@@ -42,6 +42,20 @@ public:
         if (table_.size() * 2 < (used_ + 1) * 3) widen(hash_of_number);
         put(hash, number);
         ++used_;
+    }
+
+    // Put a number in the place of one with this hash for which `is_it` holds; false without one.
+    template <class IsIt>
+    bool replace(uint64_t hash, uint32_t number, IsIt is_it) {
+        if (table_.empty()) return false;
+        const size_t mask = table_.size() - 1;
+        for (size_t slot = hash & mask; table_[slot].number != NONE; slot = (slot + 1) & mask) {
+            if (table_[slot].tag == tag_of(hash) && is_it(table_[slot].number)) {
+                table_.edit(slot).number = number;
+                return true;
+            }
+        }
+        return false;
     }
 
     template <class Visit>

@@ -48,8 +48,15 @@ public:
         const uint64_t begin = keys_.append(key.data(), key.size());
         const uint32_t number =
             entries_.add({begin, version, NEVER_REMOVED, count_of(key), pattern, next});
-        slots_.add(hash_of(key, secret), number,
-                   [&](uint32_t other) { return hash_of(key_of(other), secret); });
+        const uint64_t hash = hash_of(key, secret);
+        // A dead one of the same key is not looked for any more.
+        const auto is_former = [&](uint32_t other) {
+            return entries_[other].removed != NEVER_REMOVED && key_of(other) == key;
+        };
+        if (!slots_.replace(hash, number, is_former)) {
+            slots_.add(hash, number,
+                       [&](uint32_t other) { return hash_of(key_of(other), secret); });
+        }
         return number;
     }
 

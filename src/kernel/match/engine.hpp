@@ -277,7 +277,13 @@ private:
     }
 
     Update subscribe(std::string_view key, uint32_t pattern, KeyRule rule) {
-        if (rule != KeyRule::free) index_->unsubscribe(key);
+        if (rule != KeyRule::free) {
+            const uint32_t former = index_->subscribers.find(key, secret_);
+            if (former != NONE && index_->subscribers[former].pattern == pattern) {
+                return Update::done;
+            }
+            index_->unsubscribe(key);
+        }
         index_->subscribe(key, pattern);
         rebuild_if_worth();
         return Update::done;

@@ -55,6 +55,11 @@ def run(load: Callable[[], typer.Typer]) -> None:
         _run(load)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+    except RuntimeError as error:
+        # So Python 3.11 reports Ctrl-C while it makes a dataclass.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            sys.exit(_INTERRUPTED)
+        raise
 
 
 def _commands() -> typer.Typer:

@@ -133,14 +133,17 @@ def bound_namespaces(given: list[str] | None) -> dict[str, str]:
                 f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, or =URI for names without "
                 f"a prefix, not {binding!r}"
             )
+        if prefix in bound:
+            raise typer.BadParameter(f"--namespace binds the prefix {prefix!r} twice; bind it once")
         bound[prefix] = uri
     return bound
 
 
 def parse_expressions(texts: list[str], namespaces: dict[str, str]) -> list[Pattern]:
     """Expressions that share bindings; errors name the option that mends them."""
+    patterns = [_parse_expression(text, namespaces) for text in texts]
     warn_of(texts, namespaces)
-    return [_parse_expression(text, namespaces) for text in texts]
+    return patterns
 
 
 def _parse_expression(text: str, namespaces: dict[str, str]) -> Pattern:

@@ -45,7 +45,7 @@ def wide_output() -> Console:
 
 def error_output() -> Console:
     """The console for messages, on standard error."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def complain(message: str) -> None:

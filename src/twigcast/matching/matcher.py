@@ -372,7 +372,8 @@ class Matcher(Mapping[str, Pattern]):
         pieces: list[bytes] = []
         self._engine.write(lambda piece: pieces.append(bytes(piece)))
         state = (b"".join(pieces), self._limits, self._cache_bytes, self._namespaces)
-        return _restored, (type(self), *state)
+        own = getattr(self, "__dict__", None)  # of a class that extends this one
+        return _restored, (type(self), *state), own or None
 
     # --- reports --------------------------------------------------------------------------------
 

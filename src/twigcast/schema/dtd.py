@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from lxml import etree
@@ -120,9 +121,9 @@ def read_dtd(path_or_text: str | os.PathLike[str]) -> dict[str, ElementDeclarati
 
 
 def _require_all_parts(source: str, dtd: Any) -> None:
-    """Refuse a DTD of which libxml2 left out a part, and only noted it."""
+    """Refuse a DTD of which libxml2 left out a part, and only logged it."""
     for entry in dtd.error_log:
-        if entry.type_name.startswith("IO_"):
+        if entry.type_name.startswith("IO_") or entry.type_name == "WAR_UNDECLARED_ENTITY":
             raise SchemaError(
                 f"{source}: line {entry.line}: {entry.message}; put that part there, or take the "
                 "reference out"
@@ -135,7 +136,14 @@ def _parse_text(text: str) -> Any:
     if declaration is not None:
         text = "\n" * declaration.group().count("\n") + text[declaration.end() :]
     try:
-        return etree.DTD(io.BytesIO(text.encode("utf-8")))
+        data = text.encode("utf-8")
+        if "%" not in text:
+            return etree.DTD(io.BytesIO(data))
+        # Of a DTD in memory libxml2 does not log which parts it left out.
+        with NamedTemporaryFile(suffix=".dtd") as file:
+            file.write(data)
+            file.flush()
+            return etree.DTD(file.name)
     except (etree.LxmlError, UnicodeEncodeError) as error:
         raise SchemaError(f"DTD: {_reason(error)}") from None
 

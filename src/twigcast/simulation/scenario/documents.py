@@ -82,7 +82,8 @@ def read_documents(clients: Iterable[ClientPlan], names: Sequence[str]) -> list[
 def _files(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if Path(name).is_dir():
-            yield from (str(file) for file in sorted(Path(name).rglob("*.xml")))
+            files = (file for file in Path(name).rglob("*.xml") if file.is_file())
+            yield from map(str, sorted(files))
         elif Path(name).is_file():
             yield name
         else:

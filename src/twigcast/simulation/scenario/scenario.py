@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -122,8 +122,9 @@ class Scenario:
     def __post_init__(self) -> None:
         for name, (least, most) in _BOUNDS.items():
             value = getattr(self, name)
-            if value is not None and not (least <= value <= most and isfinite(value)):
+            if value is not None and not (least <= value <= most and value < inf):
                 bound = f"from {least} to {most}" if most < inf else f"of {least} or more"
+                bound += ", not an infinite one" if value == inf else ""
                 raise ScenarioError(f"`{name}` is {value}; give a number {bound}", name)
         if self.files and self.documents is not None:
             raise ScenarioError("`documents` says how many to make; leave it out, or the files")
