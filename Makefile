@@ -3,7 +3,7 @@
 VENV := .venv/bin
 KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp lab/published/*.hpp)
 KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS) \
-	$(wildcard src/twigcast/language/operators.py lab/published/*.pyx)
+	$(wildcard $(foreach name,operators functions expression_codes,src/twigcast/language/$(name).py) lab/published/*.pyx)
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 SPARK_CLASSES := .venv/spark-classes.jsa

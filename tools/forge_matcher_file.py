@@ -60,7 +60,8 @@ NONE = 2**32 - 1
 SECTIONS = tuple(
     "tests words name_bytes partial word_slots nodes edge_slots places heads value_links blocks "
     "intervals head_slots subscribers keys subscriber_slots patterns compounds texts extras probes "
-    "links triggers units branches segments segment_slots compound_slots probe_slots".split()
+    "links triggers units branches segments denials segment_slots compound_slots "
+    "probe_slots".split()
 )
 """The arrays of an index, in the order of ``Index::each_array``."""
 

@@ -39,6 +39,11 @@ _NAMES = ("a", "a", "b", "b", "c", "*", "*", "p:a", "*:b", "p:*")
 _LEAVES = ("@x", "@x", "@y", "@*", "@*:x", "text()")
 _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 _CONSTANTS = ("1", "2", "2.5", "15", "-3", "'1'", "' 1'", "'ab'", "'b'", "''", "'é'", "'1e1'")
+_CONDITIONS = (
+    *("not(c)", "not(c/b)", "not(.//b)", "not(. = 1)", "not(. < 2)", "not(@x = 'ab')", "a or c"),
+    *("contains(b, 'a')", "not(contains(b, 'a'))", "string(b) = 'ab'", "number(b) > 1"),
+    *("count(b) > 1", "not(count(b) > 1)", "count(c/b) = 2", "b = c", "b/following-sibling::a"),
+)
 _TOKENS = re.compile(r"[\w*:@.]+(?:\(\))?|//|\[[^\[\]]*\]|.", re.DOTALL)
 
 
@@ -68,7 +73,10 @@ Operation: TypeAlias = Add | Remove | Ask
 
 def draw_expression(random: Random) -> str:
     """A subscription with the prefixes of NAMESPACES."""
-    kind = random.randrange(12)
+    kind = random.randrange(14)
+    if kind >= 12:
+        parts = [_whole(random) for _ in range(random.choice((1, 2, 2, 3)))]
+        return random.choice((" and ", " and ", " or ")).join(parts)
     if kind <= 2:
         return _linear(random, random.choice((2, 4, 7, 12)), random.choice((2, 4, len(_NAMES))))
     if kind <= 5:
@@ -80,6 +88,13 @@ def draw_expression(random: Random) -> str:
     if kind == 8 and random.random() < 0.1:
         return "/a" + "".join(f"[{_branch(random, 4)}]" for _ in range(random.choice((8, 30))))
     return fuzz_matcher_lives.draw_expression(random)
+
+
+def _whole(random: Random) -> str:
+    """A condition of the whole document."""
+    path = random.choice(("/", "//")) + _branch(random, random.choice((1, 2, 4)))
+    form = random.choice(("{}", "{}", "not({})", "{}[{}]", "{}[{}]", "{}[not({})]", "count({})>1"))
+    return form.format(path, random.choice(_CONDITIONS))
 
 
 def _linear(random: Random, longest: int, variety: int) -> str:
@@ -107,8 +122,8 @@ def _branch(random: Random, size: int) -> str:
         text += random.choice(("[1]", "[2]", "[position()>1]", "[position()<3]"))
     if random.random() < 0.15:
         text += f"[{_comparison(random)}]"
-    if random.random() < 0.03:
-        text += random.choice(("[not(c)]", "[contains(b, 'a')]", "[a or c]", "[not(. = 1)]"))
+    if random.random() < 0.06:
+        text += f"[{random.choice(_CONDITIONS)}]"
     size -= 1
     while size > 0:
         part = random.randint(1, size)
@@ -265,7 +280,7 @@ class Life:
 @lru_cache(maxsize=1024)
 def never_matches(pattern: Pattern) -> bool:
     """Whether its own comparisons contradict each other."""
-    return all(known.impossible for known in Prepared(pattern).given)
+    return not Prepared(pattern).possible
 
 
 @lru_cache(maxsize=1024)
@@ -328,7 +343,10 @@ def _with_shorter(
     def is_wrong_with(characters: Sequence[str]) -> bool:
         return understood("".join(characters)) is not None and is_wrong(replaced(characters))
 
-    shortest = fuzz_matcher.shrink(list(expression), is_wrong_with)
+    shortest = list(expression)
+    for _ in range(2):  # a predicate as a whole, then what is in it and around it
+        tokens = fuzz_matcher.shrink(_TOKENS.findall("".join(shortest)), is_wrong_with)
+        shortest = fuzz_matcher.shrink(list("".join(tokens)), is_wrong_with)
     # Brackets go two at a time, which shrinking does not try and the normal form does.
     normal = list(str(understood("".join(shortest))))
     if len(normal) < len(shortest) and is_wrong_with(normal):

@@ -2,15 +2,24 @@
 
 A life is a list of operations and depends on nothing but a seed and a number.  Expressions and
 documents have few names and values, so that they meet often; documents are damaged in a few bytes,
-so that many are refused and many are still well-formed.
+so that many are refused and many are still well-formed.  Some expressions are of the whole grammar,
+drawn from the strategies of the tests.
 """
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from random import Random
 from typing import NamedTuple, TypeAlias
 
+from hypothesis.internal.conjecture.data import ConjectureData
+
 from twigcast.language.operators import FUNCTIONS
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
+from expression_strategies import expressions_1
 
 CACHES = (256 * 2**20, 20_000, 2_000, 0)
 NAMESPACES = {"p": "urn:p"}
@@ -59,6 +68,8 @@ Operation: TypeAlias = Add | Remove | Match | Reload
 
 def draw_expression(random: Random, depth: int = 2) -> str:
     """A subscription with the prefixes of NAMESPACES."""
+    if random.random() < 0.3:
+        return ConjectureData(random=random).draw(expressions_1(depth)).text
     text = random.choice(("/", "//", "//", "")) + _path(random, depth)
     return text if random.random() < 0.9 else f"{text} | //{_path(random, depth)}"
 

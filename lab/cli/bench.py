@@ -41,6 +41,7 @@ from twigcast.cli import print_json, read_schema, showing_work, wide_output
 from twigcast.schema import Schema
 
 _SHARED_DOCUMENTS: Final = Path("../shared/data/documents")
+_SHARED_RULES: Final = Path("../shared/data/expressions/schematron-business.tsv")
 _FURTHER_DTDS: Final = (Path("examples/news.dtd"), Path("examples/protein.dtd"))
 """Where they are near, the archive has documents of these too."""
 _ROUNDS: Final = 7
@@ -105,7 +106,10 @@ def bench(
         ),
     ] = None,
     dtd: Annotated[
-        str, typer.Option(help="The DTD that subscriptions and documents are made from.")
+        str,
+        typer.Option(
+            "--dtd", "--xsd", help="The DTD or XSD that subscriptions and documents are made from."
+        ),
     ] = "examples/news.dtd",
     root: Annotated[
         str | None, typer.Option(help="The root element, where the DTD leaves it open.")
@@ -127,6 +131,15 @@ def bench(
         typer.Option(
             help="A folder of real documents to match as well; can be given several times.  By "
             f"default those in {_SHARED_DOCUMENTS}, if there are any."
+        ),
+    ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of real expressions for these documents: one a line, a tab, its "
+            f"namespaces as JSON.  By default {_SHARED_RULES}, if it is there.",
+            exists=True,
+            dir_okay=False,
         ),
     ] = None,
     folder: Annotated[
@@ -168,7 +181,8 @@ def bench(
             )
         if name in (None, _Name.MATCHING):
             run = MatchingBench(schema, sizes, seed=seed, rounds=rounds, progress=progress)
-            report.matching += matching_speed(run, folders)
+            near = _SHARED_RULES if documents is None and _SHARED_RULES.is_file() else None
+            report.matching += matching_speed(run, folders, rules or near)
             report.growth += matching_growth(run)
         if name in (None, _Name.COVERING):
             report.covering, report.covering_growth = covering_speed(

@@ -38,7 +38,7 @@ cdef class PublishedKernel(_Encoder):
         """Encode a tree, or refuse it where the published algorithm would ignore a part of it."""
         cdef bint is_possible = self.step(step, 0, 1, False, twig)
         for node in twig.nodes:
-            if node.others:
+            if node.is_choosing or node.other_count:
                 raise ValueError(f"the published algorithm takes no not() and the like: {step.text}")
         if not is_possible:
             raise ValueError(f"the published algorithm takes no pattern that never matches: {step.text}")

@@ -77,7 +77,8 @@ class PublishedSearch:
 
 
 def _only_twig(pattern: Pattern) -> Step:
-    twigs = Prepared(pattern).twigs
-    if len(twigs) != 1:
-        raise ValueError(f"the published algorithm takes one tree, not {pattern}")
-    return twigs[0]
+    match Prepared(pattern).twigs:
+        case ((Step() as tree,),):
+            return tree
+        case _:
+            raise ValueError(f"the published algorithm takes one tree, not {pattern}")

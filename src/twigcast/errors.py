@@ -29,7 +29,7 @@ class _ExpressionError(TwigcastError, ValueError):
 
 
 class SubscriptionError(_ExpressionError):
-    """An expression that is not a subscription: bad syntax, or XPath outside the subset."""
+    """An expression that is not a subscription: bad syntax, or names that stand for nothing."""
 
 
 class AdvertisementError(_ExpressionError):
@@ -95,6 +95,27 @@ class DocumentError(TwigcastError, ValueError):
         return f"line {self.line}, column {self.column}: {self.reason}"
 
 
+class EvaluationBudgetError(DocumentError):
+    """Whether a document matches was not found out: an expression takes too much work on it.
+
+    ``keys`` are those of the subscriptions concerned, and ``matched`` those of all others that the
+    document matches; both are empty where a pattern was asked alone.
+    """
+
+    def __init__(self, keys: tuple[str, ...] = (), matched: tuple[str, ...] = ()) -> None:
+        self.keys = keys
+        self.matched = matched
+        which = ", ".join(map(repr, keys[:3])) + (" and others" if keys[3:] else "")
+        of = f" of the subscription {which}" if keys else ""
+        super().__init__(
+            f"whether the document matches was not decided: an expression{of} takes too much work"
+            " on it; ask for less, such as paths instead of following:: and preceding::"
+        )
+
+    def __reduce__(self) -> tuple[type[EvaluationBudgetError], tuple[tuple[str, ...], ...]]:
+        return type(self), (self.keys, self.matched)
+
+
 class DuplicateKeyError(TwigcastError, ValueError):
     """A subscription under a ``key`` that another one has."""
 
@@ -130,7 +151,22 @@ class MatcherFileError(TwigcastError, ValueError):
 
 
 class SchemaError(TwigcastError, ValueError):
-    """A DTD that cannot be read, or whose root element is not known."""
+    """A DTD, an XSD or samples that cannot be read, or whose root element is not known."""
+
+
+class ExplanationBudgetError(TwigcastError):
+    """Explaining ``subscription`` on a document takes more than ``budget`` steps of evaluation."""
+
+    def __init__(self, subscription: str, budget: int) -> None:
+        self.subscription = subscription
+        self.budget = budget
+        super().__init__(subscription, budget)
+
+    def __str__(self) -> str:
+        return (
+            f"the explanation takes more than {self.budget:,} steps; "
+            "try a smaller document, or a part of the subscription"
+        )
 
 
 class CoveringBudgetError(TwigcastError):

@@ -97,6 +97,17 @@ def test_the_example_of_the_page_is_read_as_it_says(tmp_path: Path) -> None:
     )
 
 
+def test_a_rule_may_name_an_xsd(tmp_path: Path) -> None:
+    text = (
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">'
+        '<xs:element name="a" type="xs:int"/><xs:element name="b"/></xs:schema>'
+    )
+    (tmp_path / "a.xsd").write_text(text)
+    rule = "allow = ['publish']\nschemas = [{xsd = 'a.xsd', root = 'b'}]"
+    config = read(tmp_path, f"{PRINCIPAL}[[rules]]\nwho = 'a'\n{rule}")
+    assert config.rules[0].schemas == (Schema.from_xsd(text, "b"),)
+
+
 def test_the_example_tells_every_key_and_the_defaults(tmp_path: Path) -> None:
     told = tomllib.loads(documented())
     assert set(told) == {field.name for field in fields(BrokerConfig)}
@@ -247,8 +258,12 @@ def test_a_mistake_is_named_with_its_place_and_its_remedy(
         ("allow = ['publish']\nroots = ['']", "roots, entry 1", "an empty text"),
         ("allow = ['publish']\nroots = ['a']\nschemas = ['news.dtd']", "roots", "two rules"),
         ("allow = ['publish']\nschemas = 'news.dtd'", "schemas", "write a list"),
-        ("allow = ['publish']\nschemas = [1]", "schemas, entry 1", "write a table with dtd, root"),
-        ("allow = ['publish']\nschemas = [{}]", "schemas, entry 1, dtd", "missing"),
+        (
+            "allow = ['publish']\nschemas = [1]",
+            "schemas, entry 1",
+            "write a table with dtd, xsd, root",
+        ),
+        ("allow = ['publish']\nschemas = [{}]", "schemas, entry 1", "either a dtd or an xsd"),
         ("allow = ['publish']\nschemas = ['no.dtd']", "schemas, entry 1", "No such file"),
         ("allow = ['publish']\nschemas = ['roots.dtd']", "schemas, entry 1", "root = one of: ni"),
         ("allow = ['publish']\nschemas = ['broker.toml']", "schemas, entry 1", "broker.toml: "),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -18,6 +20,7 @@ from twigcast.broker.store import Store
 from twigcast.broker.tokens import new_token
 from twigcast.client import connect
 from twigcast.errors import RefusedError, StoreError, TwigcastError
+from twigcast.language import NO_BINDINGS, parse_all
 from twigcast.wire import PROTOCOL, messages, method
 
 
@@ -126,7 +129,9 @@ def test_hundreds_of_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
             connect(brokers["a"].address) as other,
         ):
             deep = "".join(f"[.//x{each}='{'y' * 60}']" for each in range(40))
-            many = greedy.subscribe({str(each): f"//a{each}{deep}" for each in range(400)})
+            texts = {str(each): f"//a{each}{deep}" for each in range(400)}
+            patterns = await asyncio.to_thread(parse_all, texts, NO_BINDINGS)
+            many = greedy.subscribe(patterns)
             asking = asyncio.create_task(many.ready())
             answered = [time.perf_counter()]
             while not asking.done():
@@ -138,6 +143,54 @@ def test_hundreds_of_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
             assert slowest < (answered[-1] - answered[0]) / 4
             assert set(brokers["a"].broker.links.up) == {"b"}
             await until(lambda: brokers["b"].broker.router.table_size == 400, 120)
+
+    asyncio.run(scenario())
+
+
+def test_programs_of_other_languages_send_bindings() -> None:
+    async def answer(raw: RawClient, **expression: Any) -> messages.Answer:
+        said = messages.Expression(xpath="Stock[Price > $limit]", **expression)
+        await raw.say(
+            subscribe=messages.Subscribe(
+                request=2, subscription="s", window=1, expressions={"k": said}
+            )
+        )
+        return (await raw.hear()).answer
+
+    async def scenario() -> None:
+        async with one_broker() as running:
+            raw = RawClient(running)
+            await raw.begin()
+            for bindings, code, reason in (
+                ({}, "bad-expression", "$limit is not bound"),
+                ({"variables": {"limit": "five"}}, "invalid", "'five' is no value of $limit"),
+                ({"variables": {"$limit": "5"}}, "invalid", "without the $"),
+                ({"variables": {"limit": "5"}, "version": "3.1"}, "invalid", "'1.0' or '2.0'"),
+                ({"variables": {"limit": "5"}, "relative_to": "root"}, "invalid", "'document'"),
+                ({"namespaces": {"xml": "urn:x"}}, "invalid", "belong together"),
+                (
+                    {"variables": {"limit": json.dumps(list(range(100_000)))}},
+                    "invalid",
+                    "more than 4000 characters together",
+                ),
+                (
+                    {"variables": {"limit": json.dumps(list(range(500)))}},
+                    "bad-expression",
+                    "more than 200 steps",
+                ),
+            ):
+                (problem,) = (await answer(raw, **bindings)).problems
+                assert problem.code == code
+                assert reason in problem.reason
+            said = await answer(
+                raw, variables={"limit": "5"}, relative_to="document", version="2.0"
+            )
+            assert not said.problems
+            wanted = running.broker.router.patterns_by_source().values()
+            assert [str(each) for patterns in wanted for each in patterns] == [
+                "/Stock[xpath-2.0(Price>5)]"
+            ]
+            await raw.vanish()
 
     asyncio.run(scenario())
 

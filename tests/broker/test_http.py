@@ -70,6 +70,39 @@ def test_namespaces_are_bound_by_parameters(tmp_path: Path) -> None:
     run(main)
 
 
+def test_variables_and_choices_are_parameters(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path, ALL) as (_, client):
+            parameters: dict[str, Any] = {
+                "xpath": "Stock[Price > $limit][Kind = $kinds]",
+                "variable.limit": "5",
+                "variable.kinds": '["A", "B"]',
+                "relative-to": "document",
+                "version": "2.0",
+            }
+            good = "<Stock><Price>7</Price><Kind>B</Kind></Stock>"
+            async with subscribed(client, **parameters) as events:
+                await publish(client, good.replace("B", "C"), f"<x>{good}</x>", good)
+                event = await events.document()
+                assert event.data["content"] == good
+                assert event.data["keys"] == [parameters["xpath"]]
+            asked = await client.get("/v1/ask", params=parameters)
+            assert [json.loads(each)["content"] for each in asked.text.splitlines()] == [good]
+            for path in ("/v1/ask", "/v1/subscribe"):
+                for given, code, reason in (
+                    ({}, "bad-expression", "$limit is not bound"),
+                    ({"variable.limit": "GHI"}, "invalid", "a text in double quotes"),
+                    ({"variable.": "5"}, "invalid", "is no name of a variable"),
+                    ({"version": "3.1"}, "invalid", "version"),
+                    ({"relative-to": "root"}, "invalid", "relative-to"),
+                    ({"relative_to": "document"}, "invalid", "relative-to, version, ns.PREFIX"),
+                ):
+                    refused = await client.get(path, params={"xpath": "//a[b > $limit]", **given})
+                    assert reason in refusal(refused, 400, code)
+
+    run(main)
+
+
 def test_a_broker_without_a_store_keeps_nothing() -> None:
     async def main() -> None:
         async with serving() as (_, client):

@@ -43,7 +43,20 @@ def updates(items: list[bytes]) -> list[Update]:
     return [decode_update(messages.LinkItem.FromString(item).update) for item in items]
 
 
-@pytest.mark.parametrize("promise", [ANYTHING, NEWS, Advertisement.parse("/a(/b)+/c")])
+ALERT = Schema.from_xsd(
+    '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:a">'
+    '<xs:element name="alert" nillable="true"><xs:complexType><xs:sequence>'
+    '<xs:element name="level"><xs:simpleType><xs:restriction base="xs:int">'
+    '<xs:maxInclusive value="9"/></xs:restriction></xs:simpleType></xs:element>'
+    '<xs:any processContents="lax" namespace="##other"/></xs:sequence></xs:complexType>'
+    "</xs:element></xs:schema>"
+)
+LEARNED = Schema.from_documents(["<a x='1'><b/></a>", "<c>text</c>"])
+
+
+@pytest.mark.parametrize(
+    "promise", [ANYTHING, NEWS, ALERT, LEARNED, Advertisement.parse("/a(/b)+/c")]
+)
 def test_an_update_arrives_as_it_was(promise: Promise) -> None:
     key = AdvertisementKey("rome", "client/1", "news")
     update = Update(

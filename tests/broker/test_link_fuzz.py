@@ -196,7 +196,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         broker.link_down(link)
         link.documents.close()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
-        patterns = await broker.parse_expressions({"": Expression("/own", {})})
+        patterns = await broker.parse_expressions({"": Expression("/own")})
         wanted = await broker.subscribe("client/1/s", "s", patterns, 8)
         broker.flow.publish(b"<own/>", "client/1", "")
         assert len(wanted.queue) == 1

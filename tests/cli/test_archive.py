@@ -116,6 +116,9 @@ def test_prefixes_and_times(place: str) -> None:
     rows = lines(call("query", "//n:a", "--namespace", "n=urn:n", "--archive", place, "--json"))
     assert {row["id"] for row in rows} == answer(kept, "//Q{urn:n}a")
     assert {row["root"] for row in rows} <= {"Q{urn:n}r", "Q{urn:n}s"}
+    bound = ("--variable", 'name="a"', "--relative-to", "document", "--archive", place, "--json")
+    rows = lines(call("query", "*//*[name() = $name]", *bound))
+    assert {row["id"] for row in rows} == answer(kept, '/*//*[name()="a"]')
     shapes = len({skeletons_of([one.content]).skeletons[0] for one in kept})
     none = call("query", "/*", "--archive", place, "--until", "2025-01-01")
     assert none.stdout == ""

@@ -421,6 +421,8 @@ def test_expressions_are_checked_before_anything_else() -> None:
         error = failure(name, "//p:a", "--broker", "127.0.0.1:1")
         assert isinstance(error, SubscriptionError)
         assert "--namespace" in str(error)
+        error = failure(name, "//a[b = $x]", "--broker", "127.0.0.1:1")
+        assert "bind it (--variable NAME=VALUE)" in str(error)
 
 
 @pytest.mark.parametrize(

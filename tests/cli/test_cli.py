@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from folders import ROOT
+from lxml import etree
 from typer.testing import CliRunner
 
 import twigcast
@@ -191,6 +192,36 @@ def test_explain_prints_json(tmp_path: Path) -> None:
     assert alternatives[1]["witnesses"][0]["location"] == "/Stock[1]"
 
 
+def test_explain_shows_the_values_of_expressions(tmp_path: Path) -> None:
+    (tmp_path / "stock.xml").write_text(STOCK)
+    (tmp_path / "s.txt").write_text(
+        "two\t//Stock[count(Price)>1]\nlong\tcount(1 to 1000000000) > 5\n"
+    )
+    arguments = ["match", str(tmp_path / "s.txt"), str(tmp_path / "stock.xml"), "--explain"]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    refusal = (
+        "the explanation takes more than 2,000,000 steps; "
+        "try a smaller document, or a part of the subscription"
+    )
+    assert result.stdout.splitlines() == [
+        str(tmp_path / "stock.xml"),
+        "├── ✗ two does not match: //Stock[count(Price)>1]",
+        (
+            "│   └── ✗ //Stock[count(Price)>1] fails: "
+            "1 Stock found at /Stock[1], which does not pass"
+        ),
+        "│       └── ✗ count(Price)>1 fails",
+        "│           └── = count(Price) is 1",
+        '│               └── = Price is "12" at /Stock[1]/Price[1]',
+        "└── long: count(1 to 1000000000) > 5",
+        f"    └── {refusal}",
+    ]
+    first, second = lines(*arguments, "--json")
+    assert first["reasons"] == ["count(Price)>1 fails: count(Price) is 1"]
+    assert (second["key"], second["error"]) == ("long", refusal)
+
+
 def test_explain_takes_the_subscriptions_named(tmp_path: Path) -> None:
     assert [line["key"] for line in lines(*explained(tmp_path, "--json", "--key", "bond"))] == [
         "bond"
@@ -280,7 +311,7 @@ def test_match_reads_standard_input(tmp_path: Path) -> None:
         ("match - -".split(), "can be read once only"),
         ("match s.txt a.xml --key k".split(), "--key goes with --explain"),
         (["advertise", "examples/news.dtd", "--root", "nonsense"], "nonsense"),
-        (["advertise", "examples/news.dtd", "--overlaps", "a[count(b)]"], "count()"),
+        (["advertise", "examples/news.dtd", "--overlaps", "a[amount(b)]"], "amount()"),
     ],
 )
 def test_errors_are_told_in_a_few_words(
@@ -299,7 +330,7 @@ def test_a_bad_subscription_names_its_line(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_text("<a/>")
     result = run("match", str(tmp_path / "s.txt"), str(tmp_path / "a.xml"))
     assert result.returncode == 2
-    assert "s.txt, line 2: a step" in result.stderr.decode()
+    assert "s.txt, line 2: an expression" in result.stderr.decode()
 
 
 def test_advertise() -> None:
@@ -315,6 +346,34 @@ def test_advertise() -> None:
     assert lines("advertise", news, "--overlaps", "//nonsense", "--json") == []
     table = CliRunner().invoke(app, ["advertise", str(EXAMPLES / "protein.dtd")])
     assert "root proteins" in table.stdout
+
+
+def test_commands_take_an_xsd(tmp_path: Path) -> None:
+    orders = str(EXAMPLES / "orders.xsd")
+    shown = lines("advertise", orders, "--limit", "0", "--json", "--overlaps", "//*:author")
+    name = "/Q{urn:example:orders}"
+    assert f"{name}order{name}book{name}author" in [line["advertisement"] for line in shown]
+    arguments = ["generate", "documents", "--xsd", orders, "--count", "9", "--seed", "1"]
+    made = CliRunner().invoke(app, [*arguments, "--output", str(tmp_path / "made")])
+    assert made.exit_code == 0
+    validator = etree.XMLSchema(file=orders)
+    written = sorted((tmp_path / "made").iterdir())
+    assert len(written) == 9
+    assert all(validator.validate(etree.parse(str(path))) for path in written)
+    subscriptions = tmp_path / "s.txt"
+    arguments = ["generate", "subscriptions", "--xsd", orders, "--count", "30", "--shape", "path"]
+    made = CliRunner().invoke(app, [*arguments, "--output", str(subscriptions)])
+    assert made.exit_code == 0
+    assert "Q{urn:example:orders}" in subscriptions.read_text()
+    merged = CliRunner().invoke(
+        app, ["cover", str(subscriptions), "--xsd", orders, "--merge", "0.1"]
+    )
+    assert merged.exit_code == 0, merged.output
+    arguments = ["simulate", "--xsd", orders, "--subscriptions", "5", "--documents", "3"]
+    simulated = CliRunner().invoke(app, [*arguments, "--strategy", "imperfect-merging", "--json"])
+    assert simulated.exit_code == 0, simulated.output
+    refused = CliRunner().invoke(app, ["advertise", orders, "--root", "article"])
+    assert refused.exit_code != 0
 
 
 @pytest.mark.parametrize("shape", ["tree", "path"])
@@ -402,13 +461,38 @@ def test_match_binds_the_prefixes_of_an_expression(tmp_path: Path) -> None:
     assert b"bind it (--namespace PREFIX=URI)" in unbound.stderr
     with_file = run("match", str(tmp_path / "s.txt"), str(document), "--namespace", "x=urn:a")
     assert with_file.returncode == 2
-    assert b"--namespace goes with" in with_file.stderr
+    assert b"--namespace, --variable, --relative-to" in with_file.stderr
     twice = run("match", "//x:b", "a.xml", "--namespace", "x=urn:a", "--namespace", "x=urn:b")
     assert twice.returncode == 2
-    assert b"binds the prefix 'x' twice" in twice.stderr
+    assert b"--namespace binds 'x' twice" in twice.stderr
     broken = run("match", "//x:a[", "a.xml", "--namespace", "x=urn:a")
     assert b"warning" not in broken.stderr
     assert b"//x:a[: there is no such file" in broken.stderr
+
+
+def test_match_binds_variables_and_takes_choices(tmp_path: Path) -> None:
+    document = tmp_path / "a.xml"
+    document.write_text("<a><b>7</b><c>GHI</c></a>", encoding="utf-8")
+    options = ["--variable", "limit=5", "--variable", 'names=["ABC", "GHI"]']
+    options += ["--relative-to", "document", "--xpath-version", "2.0"]
+    xpath = "a[b > $limit][c = $names]"
+    (answer,) = lines("match", "--json", xpath, str(document), *options)
+    assert answer["matches"] == [xpath]
+    (answer,) = lines("match", "--json", "b", str(document), "--relative-to", "document")
+    assert answer["matches"] == []
+    for arguments, said in (
+        ((xpath,), "bind it (--variable NAME=VALUE)"),
+        ((xpath, "--variable", "limit"), "--variable takes NAME=VALUE, such as limit=5"),
+        (("//a[b = $x]", "--variable", "x=GHI"), "'GHI' is no value of $x"),
+        (("//a[b = $x]", "--variable", "x=1", "--variable", "x=2"), "--variable binds 'x' twice"),
+        (("//a", "--xpath-version", "3.1"), "'1.0', '2.0'"),
+        ((str(document), "--variable", "x=1"), "go with an XPath"),
+    ):
+        result = CliRunner().invoke(
+            app, ["match", arguments[0], str(document), *arguments[1:]], env={"COLUMNS": "200"}
+        )
+        assert result.exit_code, said
+        assert said in f"{result.output}{result.exception}"
 
 
 def test_what_is_neither_file_nor_expression_names_both_readings(tmp_path: Path) -> None:
@@ -416,7 +500,7 @@ def test_what_is_neither_file_nor_expression_names_both_readings(tmp_path: Path)
     document.write_text("<a/>", encoding="utf-8")
     neither = run("match", "lists/of[", str(document))
     assert neither.returncode == 2
-    assert b"lists/of[: there is no such file, and as an XPath: a step" in neither.stderr
+    assert b"lists/of[: there is no such file, and as an XPath: an expression" in neither.stderr
     missing = run("match", str(tmp_path / "desk.txt"), str(document))
     assert missing.returncode == 2
     assert b"desk.txt: No such file" in missing.stderr

@@ -43,7 +43,7 @@ def test_a_network_with_advertisements_names_the_option(tmp_path: Path) -> None:
         address = running.json_lines()[0]["address"]
         refused = run_command(*publish, address)
         assert refused.returncode == 1
-        assert b"--advertise DTD or --advertise anything" in refused.stderr
+        assert b"--advertise SCHEMA or --advertise anything" in refused.stderr
         assert run_command(*publish, address, "--advertise", "anything").returncode == 0
 
 

@@ -231,6 +231,7 @@ def test_the_json_says_what_was_run(offices: Path) -> None:
     assert options == {
         "topology": "tree:levels=3,fanout=2",
         "dtd": PROTEIN,
+        "xsd": None,
         "root": None,
         "strategy": ["xnet"],
         "subscriptions": 12,
@@ -293,7 +294,7 @@ def test_every_option_of_the_command_is_a_field() -> None:
     ("options", "remedy"),
     [
         ([], "name one with --dtd"),
-        (["--dtd", "nowhere.dtd"], "name another DTD with --dtd"),
+        (["--dtd", "nowhere.dtd"], "name another file with --dtd or --xsd"),
         ([*SMALL, "--topology", "tree:levels=3"], "as in 'tree:levels=3,fanout=2'"),
         ([*SMALL, "--topology", "ring:count=3"], "allowed are: tree:levels=3,fanout=2, chain"),
         ([*SMALL, "--strategy", "merging"], "choose one of: flooding, covering, advertisements"),

@@ -38,6 +38,18 @@ def test_a_schema_travels_as_a_dtd_that_needs_no_files(name: str, tmp_path: Path
     assert Schema.from_dtd(question.dtd.text, question.dtd.root) == schema
 
 
+def test_an_xsd_travels_as_declarations(tmp_path: Path) -> None:
+    text = (
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">'
+        '<xs:element name="a" type="xs:int"/><xs:element name="b"/></xs:schema>'
+    )
+    path = tmp_path / "a.xsd"
+    path.write_text(text)
+    for promised in (text, path, str(path), Schema.from_xsd(path, "a")):
+        question = to_question(promised, "a")
+        assert Schema.from_json(question.schema) == Schema.from_xsd(text, "a")
+
+
 def test_another_root_can_be_chosen() -> None:
     for given in (STOCK, Schema.from_dtd(STOCK)):
         question = to_question(given, "Note")

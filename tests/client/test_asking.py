@@ -37,7 +37,7 @@ def test_documents_are_asked_for() -> None:
             asked = client.ask("//x:a", namespaces={"x": "urn:x"}, limit=3, since=since)
             found = [document async for document in asked]
             assert [document.id for document in found] == ["b:1:1", "b:1:2", "b:1:3"]
-            assert json.loads(found[0].content) == ["//x:a", {"x": "urn:x"}, 1000]
+            assert json.loads(found[0].content) == ["//Q{urn:x}a", {}, 1000]
             assert found[0].published == datetime(1970, 1, 1, 0, 0, 0, 5000, tzinfo=UTC)
             assert asked.examined == 40
             assert [document async for document in client.ask("//a", since=timedelta(1))]

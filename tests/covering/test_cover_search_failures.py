@@ -9,7 +9,8 @@ import pytest
 
 import twigcast.covering.search
 from twigcast.covering import PatternSearch
-from twigcast.language import Pattern, Step, parse
+from twigcast.covering.splitting import Twig
+from twigcast.language import Pattern, parse
 
 _RUNS_OUT = """
 import resource, sys
@@ -63,7 +64,7 @@ def test_a_set_survives_when_building_anew_is_interrupted(monkeypatch: pytest.Mo
     real = twigcast.covering.search._twigs
     turns = iter(range(150))
 
-    def interrupted(pattern: Pattern) -> tuple[Step, ...] | str:
+    def interrupted(pattern: Pattern) -> tuple[Twig, ...] | str:
         if next(turns, None) is None:
             raise KeyboardInterrupt
         return real(pattern)

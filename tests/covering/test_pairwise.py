@@ -25,7 +25,7 @@ from strategies import NAMESPACES, documents, expressions
 from workloads import example
 
 from twigcast.covering.pairwise import Prepared, covers, equivalent, overlaps
-from twigcast.language import Pattern, parse
+from twigcast.language import Pattern, Step, parse
 from twigcast.workload import (
     DocumentParameters,
     PathParameters,
@@ -402,6 +402,8 @@ def test_paths_overlap_exactly_where_the_roots_agree() -> None:
     patterns = [parse(random_path(rng, ("a", "b", "*", "Q{u}*", "*:a"), 3)) for _ in range(60)]
     for p, q in itertools.product(patterns, repeat=2):
         first, second = p.alternatives[0], q.alternatives[0]
+        assert isinstance(first, Step)
+        assert isinstance(second, Step)
         anchored = first.text[:2] != "//" and second.text[:2] != "//"
         names = [("", "a"), ("", "b"), ("u", "a"), ("u", "b"), ("v", "a"), ("v", "z"), ("", "z")]
         agree = any(first.test.accepts(*name) and second.test.accepts(*name) for name in names)
@@ -430,7 +432,7 @@ ROW = re.compile(r"^\| (`.*?) \| (`.*?) \| (yes|no|with `exact=True`) \|", re.MU
 
 def test_the_examples_of_the_page() -> None:
     rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(rows) == 13
+    assert len(rows) == 18
     for cells in rows:
         p, q = (parse(cell.replace("`", "").replace("&#124;", "|")) for cell in cells[:2])
         assert covers(p, q) is (cells[2] == "yes"), (p, q)

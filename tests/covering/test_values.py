@@ -8,12 +8,14 @@ from math import inf, nextafter
 
 import pytest
 
+from twigcast.covering.conditions import OtherImplied, contradict
 from twigcast.covering.regions import representatives
-from twigcast.covering.values import OtherImplied, contradict, with_consequences
+from twigcast.covering.values import with_consequences
 from twigcast.language import (
     Condition,
     Either,
     Negation,
+    Step,
     ValueTest,
     parse,
     passes,
@@ -43,14 +45,20 @@ TEXTS = [
 ]
 
 
+def root_of(text: str) -> Step:
+    (alternative,) = parse(text).alternatives
+    assert isinstance(alternative, Step)
+    return alternative
+
+
 def comparisons(text: str) -> list[ValueTest]:
-    conditions = parse(f"/a{text}").alternatives[0].conditions
+    conditions = root_of(f"/a{text}").conditions
     assert all(isinstance(condition, ValueTest) for condition in conditions)
     return [condition for condition in conditions if isinstance(condition, ValueTest)]
 
 
 def condition_of(text: str) -> Condition:
-    (condition,) = parse(f"/a[{text}]").alternatives[0].conditions
+    (condition,) = root_of(f"/a[{text}]").conditions
     return condition
 
 

@@ -7,7 +7,7 @@ import pytest
 from bounds import bounded
 from document_trees import read_rows
 
-from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, decompose, read_document
+from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Element, decompose, read_document
 from twigcast.errors import DocumentError
 
 
@@ -169,7 +169,7 @@ def test_long_tags_within_the_limits_are_read() -> None:
     text = f"<a><b xmlns:p='urn:p'{tag} p:y='>'/>{'t' * 20_000}<c/></a>"
     root = read_document(text).root
     (element, content, _) = root.children
-    assert not isinstance(element, str)
+    assert isinstance(element, Element)
     assert element.attributes == {("", name): value for name, value in values.items()} | {
         ("urn:p", "y"): ">"
     }

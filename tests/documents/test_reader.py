@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from twigcast.documents import DocumentLimits, Element, read_document, reader
+from twigcast.documents import (
+    Comment,
+    DocumentLimits,
+    Element,
+    Instruction,
+    read_document,
+    reader,
+)
 from twigcast.errors import DocumentError
 from twigcast.language import parse
 
@@ -77,7 +84,39 @@ def test_elements_of_entities_are_in_the_default_namespace_of_the_reference() ->
 
 def test_text_nodes_split_at_comments_only() -> None:
     root = read_document("<a>x<!--c-->y<![CDATA[z]]>&amp;<?p?></a>").root
-    assert root.children == ["x", "yz&"]
+    assert root.children == ["x", Comment("c"), "yz&", Instruction("p", "")]
+
+
+def test_the_top_of_a_document() -> None:
+    document = read_document("<!--1--><!DOCTYPE a [<!--2--><?p in?>]><?p 3?><a/><!--4-->")
+    assert document.children == [
+        Comment("1"),
+        Instruction("p", "3"),
+        document.root,
+        Comment("4"),
+    ]
+
+
+def test_prefixes_and_namespaces_are_kept_as_written() -> None:
+    root = read_document(
+        "<p:a xmlns:p='urn:p' xmlns:q='urn:p' xmlns='urn:d' q:x='1' y='2'><b xmlns=''/></p:a>"
+    ).root
+    (inner,) = root.children
+    assert isinstance(inner, Element)
+    assert (root.prefix, inner.prefix) == ("p", "")
+    assert root.prefixes == {("urn:p", "x"): "q"}
+    assert root.namespaces == {"p": "urn:p", "q": "urn:p", "": "urn:d"}
+    assert inner.namespaces == {"": ""}
+
+
+def test_identifiers_are_those_that_the_document_declares() -> None:
+    document = read_document(
+        "<!DOCTYPE r [<!ATTLIST b i ID #IMPLIED><!ATTLIST p:b p:i ID #IMPLIED>]>"
+        "<r xmlns:p='urn:p'><b i=' k1 '/><p:b p:i='k2'/><c i='k3' xml:id='k4'/><b i='k1'/></r>"
+    )
+    children = document.root.children
+    assert list(document.identified) == ["k1", "k2", "k4"]
+    assert list(document.identified.values()) == children[:3]
 
 
 def test_long_text_is_one_node() -> None:
@@ -96,7 +135,7 @@ def test_parents_lead_to_the_root() -> None:
     assert document.root.parent is None
     for element in document.elements():
         for child in element.children:
-            assert isinstance(child, str) or child.parent is element
+            assert not isinstance(child, Element) or child.parent is element
     assert [element.name[1] for element in document.elements()] == ["a", "b", "c", "d"]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracle import parse_tree, xpath_matches
 from strategies import NAMESPACES, documents, expressions
 
-from twigcast.language import Condition, ValueTest, implies, parse, passes, value_implies
+from twigcast.language import Condition, Step, ValueTest, implies, parse, passes, value_implies
 from twigcast.language.normal import both
 
 STRINGS = ("", "1", "2", "2.0", " 2 ", "3", "-1", "a", "ab", "b", "ba", "1e1", "10", "x2")
@@ -91,7 +91,8 @@ def test_plain_cases_are_found(given_text: str, asked_text: str) -> None:
 
 
 def condition(text: str) -> Condition:
-    step = parse(f"/a[{text}]").alternatives[0]
+    (step,) = parse(f"/a[{text}]").alternatives
+    assert isinstance(step, Step)
     return both(step.conditions)
 
 

@@ -13,14 +13,15 @@ from strategies import NAMESPACES, expressions, linear_expressions
 
 from twigcast.errors import SubscriptionError
 from twigcast.language import DEFAULT_LIMITS, LanguageLimits, Pattern, linear_normal_form, parse
-from twigcast.language.parser import read_by_descent
+from twigcast.language.bindings import Bindings
+from twigcast.language.parser import read_by_grammar
 
 Answer = tuple[object, ...]
 
 
 def descend(text: str, limits: LanguageLimits = DEFAULT_LIMITS) -> Pattern:
     """What the parser says when it does not look for a quick way."""
-    return read_by_descent(text, NAMESPACES, limits).pattern
+    return read_by_grammar(text, Bindings(NAMESPACES), limits).pattern
 
 
 def answer(text: str, limits: LanguageLimits, *, quick: bool) -> Answer:

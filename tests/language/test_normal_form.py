@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from twigcast.language import parse
+from twigcast.language import Step, parse
 
 SAME = [
     ["a/b", "//a/b", ".//a/b", "./a/b", "//a/./b", "//a[b]", "//a[./b]", "//a/b | a[b]"],
@@ -76,7 +76,8 @@ def test_patterns_are_values() -> None:
     pattern = parse("/a[b][c>5]")
     assert repr(pattern) == "twigcast.parse('/a[b][c>5]')"
     assert pattern != "/a[b][c>5]"
-    step = pattern.alternatives[0]
+    (step,) = pattern.alternatives
+    assert isinstance(step, Step)
     for part, name in ((pattern, "alternatives"), (step, "conditions"), (step.test, "local")):
         with pytest.raises(AttributeError):
             setattr(part, name, None)

@@ -20,7 +20,7 @@ from twigcast.language import (
 )
 from twigcast.language.visiting import _KINDS
 
-ALL_KINDS = "//a[b or c and d][not(e)][. > 1][contains(.//f/g, 'x')]"
+ALL_KINDS = "//a[b or c and d][not(e)][. > 1][contains(.//f/g, 'x')][count(h) > 2]"
 
 
 def kinds() -> set[type[Condition]]:

@@ -9,7 +9,13 @@ import pytest
 
 import twigcast
 from twigcast.errors import SubscriptionWarning
-from twigcast.language import Notices, parse, read_expression, read_subscriptions
+from twigcast.language import (
+    NO_BINDINGS,
+    Notices,
+    parse,
+    read_expression,
+    read_subscriptions,
+)
 
 
 def warned(*expressions: str, namespaces: dict[str, str] | None = None) -> list[str]:
@@ -29,8 +35,11 @@ def warned(*expressions: str, namespaces: dict[str, str] | None = None) -> list[
         ("//a[not(b > 'x')]", 12),
         ("//a | //b[c <= '']", 15),
         ("//a[0]", 3),
-        ("//a[position() < 1]/b", 3),
+        ("//a[position() < 1]/b", 17),
         ("//a[1.5]", 3),
+        ("//a[xs:date(@d) > xs:date('2024-01-01')]", 18),
+        ("//a[not(@d > current-date())]", 13),
+        ("//a[@d gt xs:date('2024-01-01')]", 10),
     ],
 )
 def test_what_never_holds_is_marked(expression: str, position: int) -> None:
@@ -99,7 +108,7 @@ def test_a_column_of_namespaces_serves_all_rows(tmp_path: Path) -> None:
 def test_a_long_file_is_not_a_flood_of_warnings() -> None:
     notices = Notices()
     for number in range(1_000):
-        notices.add(read_expression("//a[b > 'x']"), {}, f"line {number}")
+        notices.add(read_expression("//a[b > 'x']"), NO_BINDINGS, f"line {number}")
     with pytest.warns(SubscriptionWarning) as caught:
         notices.issue("all.txt")
     assert len(caught) == 11

@@ -21,7 +21,8 @@ from twigcast.documents import DocumentLimits
 from twigcast.language import NUMBER_OPERATORS, number_text, parse, to_number
 from twigcast.language.operators import OPERATORS
 from twigcast.matching import CompactDocument, CompiledPattern, compile_pattern
-from twigcast.matching.program import Instruction, KindAndName, Operation, Program, make_program
+from twigcast.matching.expression_program import KindAndName
+from twigcast.matching.program import Instruction, Operation, Program, make_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,6 +222,7 @@ STEP = Instruction(Operation.STEP)
         Program((KindAndName(1, b"", b"a"),), (STEP,), (1,)),
         Program((KindAndName(1, b"", b"a"),), (STEP._replace(children=(0,)),), (0,)),
         Program((KindAndName(0, b"", b"a"),), (STEP,), (0,)),
+        Program((KindAndName(99, b"", b"a"),), (STEP,), (0,)),
         Program((KindAndName(1, b"", b"a"),), (STEP._replace(position=1, comparison=6),), (0,)),
         Program((), (Instruction(Operation.VALUE, comparison=len(OPERATORS)),), (0,)),
         Program((), (Instruction(Operation.NEGATION),), (0,)),

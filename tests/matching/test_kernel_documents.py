@@ -43,7 +43,7 @@ def kernel_rows(document: CompactDocument) -> list[Row]:
         elif kind == "text":
             assert value
             children.append(value)
-        else:
+        elif kind == "element":
             children.append((namespace, local))
     return list(rows.values())
 

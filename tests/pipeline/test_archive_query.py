@@ -216,11 +216,13 @@ def test_namespaces_and_patterns(spark: SparkSession, place: str, kept: list[Kep
     assert expected
     assert set(query(spark, place, "//n:a/n:b", namespaces={"n": "urn:n"}).ids()) == expected
     assert set(query(spark, place, parse("//Q{urn:n}a/Q{urn:n}b")).ids()) == expected
+    bound = query(spark, place, "//*[name() = $x]", variables={"x": "a"}, relative_to="document")
+    assert set(bound.ids()) == answer(kept, '//*[name()="a"]')
 
 
 def test_what_cannot_be_asked_is_refused(spark: SparkSession, place: str) -> None:
     with pytest.raises(SubscriptionError):
-        query(spark, place, "count(//a)")
+        query(spark, place, "amount(//a)")
     with pytest.raises(PipelineError, match="at least 1"):
         query(spark, place, "//a", limit=0)
     with pytest.raises(PipelineError, match="until: 'yesterday' is no time"):

@@ -437,6 +437,25 @@ def test_what_is_missing_is_named_together() -> None:
         publish_options({"durable": "desk"})
 
 
+def test_options_bind_variables_and_choose() -> None:
+    options = {
+        **MINIMUM,
+        "xpath.one": "Stock[Price > $Limit]",
+        "variables.limit": "5",
+        "relativeTo": "document",
+        "version": "2.0",
+    }
+    (pattern,) = stream_options(options).expressions.values()
+    assert str(pattern) == "/Stock[xpath-2.0(Price>5)]"
+    with pytest.raises(PipelineError, match=r"'five' is no value of \$"):
+        stream_options({**options, "variables.limit": "five"})
+    with pytest.raises(PipelineError, match="relative_to is"):
+        stream_options({**options, "relativeTo": "root"})
+    for name in ("variables.limit", "relativeTo", "version"):
+        with pytest.raises(PipelineError, match=f"{name} is for readStream"):
+            batch_options({**MINIMUM, name: options[name]})
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

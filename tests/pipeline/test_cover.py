@@ -32,7 +32,9 @@ pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 import pyarrow as pa
 
 from twigcast.pipeline import cover
+from twigcast.pipeline.cover.expressions import read_expressions
 from twigcast.pipeline.cover.groups import GONE, HIDDEN, STAYS, Cells, Homes, take_first_look
+from twigcast.pipeline.subscriptions import load_subscriptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -194,6 +196,41 @@ def test_prefixes_hold_for_the_lines_below_and_results_are_written_whole(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["out", "prefixes.txt"]
 
 
+def test_lines_that_bind_are_read_as_everywhere(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "desk.txt"
+    path.write_text(
+        "\ufeff$limit = 5\r\nrelative-to = document\none\ta[b > $limit]\n$limit = 7\n"
+        "two\tc[b > $limit]\nversion = 2.0\nthree\td[b > $limit]\nversion\tversion = 2.0\n",
+        encoding="utf-8",
+    )
+    expected = {each.key: str(each.pattern) for each in read_subscriptions(path)}
+    assert expected["one"] == "/a[b>5]"
+    read = read_expressions(spark, str(path)).frame.collect()
+    assert {row.key: row.text for row in read} == expected
+    path.write_text("one\t//a\n$limit = five\n", encoding="utf-8")
+    with pytest.raises(SubscriptionFileError, match=r"line 2: 'five' is no value of \$limit"):
+        cover(spark, str(path), skip_bad=True)
+
+
+def test_columns_of_a_table_bind(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "key,xpath,variables,relative_to,version\n"
+        'one,a[b > $limit],"{""limit"": 5}",document,\ntwo,c[b > 5],,,2.0\n',
+        encoding="utf-8",
+    )
+    expected = {"one": "/a[b>5]", "two": "//c[xpath-2.0(b>5)]"}
+    read = read_expressions(spark, str(path)).frame.collect()
+    assert {row.key: row.text for row in read} == expected
+    frame = spark.createDataFrame(
+        [("one", "a[b > $limit]", {"limit": 5.0}), ("two", "//a", None)],
+        "key string, xpath string, variables map<string, double>",
+    )
+    loaded = {each.key: str(each.pattern) for each in load_subscriptions(spark, frame)}
+    assert loaded == {"one": "//a[b>5]", "two": "//a"}
+    assert {row.key: row.text for row in read_expressions(spark, frame).frame.collect()} == loaded
+
+
 def test_tables_are_read_like_texts(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text(
@@ -211,7 +248,7 @@ def test_what_cannot_be_read_is_refused_with_its_place_or_skipped(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     path = tmp_path / "bad.txt"
-    path.write_bytes(b"a\t//a\nb\t//b[\nc\t//c/ancestor::d\n\t//e\na\t//f\ng\t\xff\n")
+    path.write_bytes(b"a\t//a\nb\t//b[\nc\t//c[amount(d)]\n\t//e\na\t//f\ng\t\xff\n")
     with pytest.raises(SubscriptionFileError) as raised:
         cover(spark, str(path))
     with pytest.raises(SubscriptionFileError) as expected:

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "keywords": set(),
     "language": set(),
     "documents": {"language"},
-    "schema": {"language"},
+    "schema": {"language", "documents"},
     "drawing": {"language"},
     "workload": {"language", "schema"},
     "matching": {"language", "documents"},
@@ -89,6 +89,8 @@ OUTSIDE = {
     "uvicorn": {"broker"},
     "prometheus_client": {"broker"},
     "lxml": {"schema"},
+    "xmlschema": {"schema"},
+    "elementpath": {"workload"},
     "typer": {"cli"},
     "rich": {"cli"},
 }

@@ -37,6 +37,9 @@ def door_functions() -> Iterator[Callable[..., Any]]:
     yield from CONSTRUCTED
     yield from (workload.generate_documents, workload.generate_subscriptions)
     yield twigcast.Schema.from_dtd
+    yield twigcast.Schema.from_xsd
+    yield twigcast.Schema.from_documents
+    yield twigcast.Schema.of
     for name in ("archive", "compact", "cover", "query", "read_documents", "start_session"):
         yield getattr(pipeline, name)
 

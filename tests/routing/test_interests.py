@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from random import Random
 
@@ -89,3 +90,16 @@ def test_sets_of_channels_do_not_pile_up() -> None:
         else:
             interests.add(source, PATTERNS[0])
     assert len(interests._sets) < 1100
+
+
+def test_a_pattern_that_takes_too_much_work_does_no_harm(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, logger="twigcast")
+    interests = Interests()
+    client = interests.open(is_client=True)
+    interests.add(client, parse("//b[count((1 to 100000000)[. > 5]) > 3]"))
+    interests.add(client, parse("/a/b"))
+    wanting = interests.match("<a><b/></a>")
+    assert [str(pattern) for pattern in wanting.clients[client]] == ["/a/b"]
+    assert "takes too much work" in caplog.text

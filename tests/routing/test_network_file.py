@@ -115,6 +115,24 @@ def test_a_dtd_is_read_once_and_shared(tmp_path: Path, monkeypatch: pytest.Monke
     assert other.root == "item"
 
 
+def test_an_xsd_is_read_once_for_each_root(tmp_path: Path) -> None:
+    (tmp_path / "a.xsd").write_text(
+        '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">'
+        '<xs:element name="a"/><xs:element name="b" type="xs:int"/></xs:schema>'
+    )
+    promises = only_client(
+        tmp_path,
+        """advertises = [
+            { id = "one", xsd = "a.xsd", root = "a" },
+            { id = "two", xsd = "a.xsd", root = "b" },
+            { id = "again", xsd = "a.xsd", root = "b" },
+        ]""",
+    ).advertisements
+    assert promises["two"] is promises["again"]
+    roots = [each.root for each in promises.values() if isinstance(each, Schema)]
+    assert roots == ["a", "b", "b"]
+
+
 def test_the_files_of_a_network_are_found_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,12 +249,20 @@ WISH_MISTAKES = {
     'subscriptions_file = "a\\u0000"': "write the path of a file",
     'subscriptions_file = "bad.txt"\nsubscriptions = {}': "do not go together",
     'subscriptions_file = "bad.txt"\nnamespaces = {}': "do not go together",
+    'subscriptions_file = "bad.txt"\nvariables = {}': "do not go together",
+    'subscriptions_file = "bad.txt"\nversion = "2.0"': "do not go together",
+    'subscriptions = { k = "//a[b = $x]" }': r"subscriptions, k: the variable \$x is not bound",
+    'subscriptions = { k = "a" }\nvariables = 5': "write a table, as in variables = { limit = 5 }",
+    'subscriptions = { k = "a" }\nvariables = { x = { y = 1 } }': r"\$x is a text, a number",
+    'subscriptions = { k = "a" }\nversion = 2.0': 'write a text in quotes, as in version = "2.0"',
+    'subscriptions = { k = "a" }\nversion = "3.1"': "'1.0' or '2.0'",
+    'subscriptions = { k = "a" }\nrelative_to = "root"': "'anywhere' or 'document'",
     "advertises = true": r"advertises: this is true; write a list .* as in advertises = \[",
     "advertises = [{ anything = true }]": "advertises, entry 1, id: this is missing",
     'advertises = [{ id = "x" }]': r"entry 1 \('x'\): this promises nothing; choose one of",
     'advertises = [{ id = "x", anything = false }]': "this promises nothing",
     'advertises = [{ id = "x", path = "/a", anything = true }]': "this promises path and anything",
-    'advertises = [{ id = "x", path = "/a", root = "a" }]': "root is the root element of a DTD",
+    'advertises = [{ id = "x", path = "/a", root = "a" }]': "root is the root element of a schema",
     'advertises = [{ id = "x", path = "/a(" }]': r"entry 1 \('x'\): .*\n.*/a\(",
     'advertises = [{ id = "x", dtd = "none.dtd" }]': r"none\.dtd: No such file",
     'advertises = [{ id = "x", dtd = "bad.txt" }]': r"bad\.txt: ",
@@ -304,3 +330,15 @@ def test_a_binding_of_a_client_serves_all_its_subscriptions(tmp_path: Path) -> N
     never, unused = [str(each.message) for each in caught]
     assert "subscriptions, two: this comparison never holds" in never
     assert unused.endswith("the prefix q is bound to urn:q and not used")
+
+
+def test_variables_and_choices_of_a_client(tmp_path: Path) -> None:
+    text = (
+        'variables = { limit = 0.5, day = 2026-01-31, kinds = ["A", "B"], other = true }\n'
+        'relative_to = "document"\nversion = "2.0"\n'
+        "subscriptions = { one = 'a[b > $limit]', two = 'a[b = $kinds][xs:date(c) < $day]' }\n"
+    )
+    with pytest.warns(SubscriptionWarning, match=r"\$other is bound and not used"):
+        client = only_client(tmp_path, text)
+    assert str(client.subscriptions["one"]) == "/a[xpath-2.0(b>0.5)]"
+    assert 'xs:date("2026-01-31")' in str(client.subscriptions["two"])

@@ -37,17 +37,17 @@ A, B, C, D = map(Name, "abcd")
         ("(#PCDATA)*", Text()),
         ("(#PCDATA|b|c)*", Mixed(("b", "c"))),
         ("(b)", B),
-        ("(b?)", Repeat(B, 0, False)),
-        ("(b)*", Repeat(B, 0, True)),
+        ("(b?)", Repeat(B, 0, 1)),
+        ("(b)*", Repeat(B, 0, None)),
         ("(b,c,d,a)", Sequence((B, C, D, A))),
-        ("(b|c|d)+", Repeat(Choice((B, C, D)), 1, True)),
+        ("(b|c|d)+", Repeat(Choice((B, C, D)), 1, None)),
         (
             "(b,(c|d)*,a?)",
-            Sequence((B, Repeat(Choice((C, D)), 0, True), Repeat(A, 0, False))),
+            Sequence((B, Repeat(Choice((C, D)), 0, None), Repeat(A, 0, 1))),
         ),
         ("((b,c)|d)", Choice((Sequence((B, C)), D))),
-        ("((b,c)+,d)", Sequence((Repeat(Sequence((B, C)), 1, True), D))),
-        ("(d,(b,c)+)", Sequence((D, Repeat(Sequence((B, C)), 1, True)))),
+        ("((b,c)+,d)", Sequence((Repeat(Sequence((B, C)), 1, None), D))),
+        ("(d,(b,c)+)", Sequence((D, Repeat(Sequence((B, C)), 1, None)))),
     ],
 )
 def test_content_models(spelling: str, content: object) -> None:
@@ -94,7 +94,7 @@ def test_attributes() -> None:
 
 def test_prefixes_are_found_again_in_content_models() -> None:
     elements = read_dtd("<!ELEMENT p:a (p:b, c?)><!ELEMENT p:b EMPTY><!ELEMENT c EMPTY>")
-    assert elements["p:a"].content == Sequence((Name("p:b"), Repeat(C, 0, False)))
+    assert elements["p:a"].content == Sequence((Name("p:b"), Repeat(C, 0, 1)))
 
 
 def test_where_prefixes_alone_differ_all_are_allowed() -> None:
@@ -165,7 +165,7 @@ def test_questions_about_one_model() -> None:
     assert useful_children(Sequence((B, C)), {"b"}) is None
     beside = companions(model, {"a", "b", "c", "d"})
     assert beside == {"b": {"a", "b", "c"}, "c": {"b", "c"}, "d": {"d"}, "a": {"a", "b"}}
-    repeated = companions(Repeat(Choice((A, B)), 1, True), {"a", "b"})
+    repeated = companions(Repeat(Choice((A, B)), 1, None), {"a", "b"})
     assert repeated == {"a": {"a", "b"}, "b": {"a", "b"}}
     assert companions(Mixed(("a", "b")), {"a", "b"}) is None
 

@@ -17,10 +17,11 @@ from strategies import ATTRIBUTES, COMPARISONS, LITERALS, NAMES, NAMESPACES, NUM
 
 from twigcast.covering.canonical import Canonical, Variant
 from twigcast.covering.models import DOCUMENT, Model
+from twigcast.covering.splitting import split
 from twigcast.covering.survey import Survey
-from twigcast.covering.twigs import split
 from twigcast.language import (
     Axis,
+    Both,
     Condition,
     Either,
     Kind,
@@ -30,7 +31,7 @@ from twigcast.language import (
     ValueTest,
     node_test,
 )
-from twigcast.language.normal import branch, either, value_test
+from twigcast.language.normal import both, branch, either, value_test
 from twigcast.language.operators import FUNCTIONS
 
 # --- Paths -------------------------------------------------------------------------------------
@@ -88,6 +89,7 @@ def tree_covers(p: Pattern, q: Pattern, more: int = 0) -> bool:
     return all(
         expression(etree.fromstring(written).getroottree())
         for alternative in q.alternatives
+        if isinstance(alternative, Step)
         for written in _written(alternative, longest, at_root=True)
     )
 
@@ -206,6 +208,41 @@ def random_expression(rng: random.Random) -> str:
     return " | ".join(rng.choice(("/", "//", "")) + path for path in paths)
 
 
+def random_wide_expression(rng: random.Random) -> str:
+    """Anything that XPath 1.0 has: conditions of the whole document and expressions, too."""
+    parts = [_random_whole(rng) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
+    return rng.choice((" and ", " and ", " or ")).join(parts)
+
+
+def _random_whole(rng: random.Random) -> str:
+    kind = rng.random()
+    path = rng.choice(("/", "//")) + _random_relative(rng, 2)
+    if kind < 0.4:
+        return path
+    if kind < 0.6:
+        return f"{path}[{random_residual(rng)}]"
+    if kind < 0.75:
+        return f"not({path})"
+    if kind < 0.9:
+        return f"{path}[not({random_residual(rng)})]"
+    return rng.choice((f"count({path}) > 1", f"string({path}) = 'u'", f"number({path}) > 1"))
+
+
+def random_residual(rng: random.Random) -> str:
+    """A condition that no pattern says, or the first node of a path."""
+    path = rng.choice(("a", "b", ".//b", "b/c", "@x", "*", "c[b]", "b[@x]"))
+    return rng.choice(
+        (
+            f"count({path}) {rng.choice(COMPARISONS)} {rng.choice((1, 2))}",
+            f"string({path}) = {rng.choice(LITERALS)}",
+            f"number({path}) > {rng.choice(NUMBERS)}",
+            f"{path} = c",
+            f"{path}/following-sibling::a",
+            f"string-length({path}) > 1",
+        )
+    )
+
+
 def _random_relative(rng: random.Random, depth: int) -> str:
     steps = [_random_step(rng, depth) for _ in range(rng.choice((1, 1, 2, 2, 3)))]
     if rng.random() < 0.2:
@@ -271,13 +308,41 @@ def _random_element(rng: random.Random, depth: int) -> str:
     return f"<{name}{attributes}>{inside}</{name}>"
 
 
+# --- Stronger patterns -------------------------------------------------------------------------
+
+
+def with_one_more(rng: random.Random, pattern: Pattern, more: Condition) -> Pattern:
+    """The pattern with one more condition at one of its steps, or at the document node."""
+    alternatives = list(pattern.alternatives)
+    index = rng.randrange(len(alternatives))
+    alternatives[index] = _stronger(rng, alternatives[index], more)
+    return Pattern(alternatives)
+
+
+def _stronger(rng: random.Random, condition: Condition, more: Condition) -> Condition:
+    if isinstance(condition, Either | Both):
+        members = list(condition.members)
+        index = rng.randrange(len(members))
+        members[index] = _stronger(rng, members[index], more)
+        return either(members) if isinstance(condition, Either) else both(members)
+    if not isinstance(condition, Step) or condition.test.kind is not Kind.ELEMENT:
+        return condition
+    inner = [c for c in condition.conditions if isinstance(c, Step | Either | Both)]
+    conditions = list(condition.conditions)
+    if inner and rng.random() < 0.6:
+        index = conditions.index(rng.choice(inner))
+        conditions[index] = _stronger(rng, conditions[index], more)
+    else:
+        conditions.append(more)
+    return branch(condition.axis, condition.test, condition.position, conditions)
+
+
 # --- Weaker patterns ---------------------------------------------------------------------------
 
 
 def weakened(rng: random.Random, pattern: Pattern, chance: float = 0.3) -> Pattern:
     """A pattern that surely covers another one: less is asked for, in some of its corners."""
-    steps = tuple(_weaker_step(rng, step, chance) for step in pattern.alternatives)
-    return Pattern(tuple(step for step in steps if isinstance(step, Step)))
+    return Pattern([_weaker_condition(rng, each, chance) for each in pattern.alternatives])
 
 
 def _weaker_step(rng: random.Random, step: Step, chance: float) -> Condition:
@@ -313,6 +378,8 @@ def _weaker_condition(rng: random.Random, condition: Condition, chance: float) -
         return _weaker_test_of_value(rng, condition)
     if isinstance(condition, Either):
         return either(_weaker_condition(rng, member, chance) for member in condition.members)
+    if isinstance(condition, Both):
+        return both(_weaker_condition(rng, member, chance) for member in condition.members)
     return condition
 
 

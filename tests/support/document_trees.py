@@ -6,7 +6,14 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from twigcast.documents import DEFAULT_LIMITS, Document, DocumentLimits, Source, read_document
+from twigcast.documents import (
+    DEFAULT_LIMITS,
+    Document,
+    DocumentLimits,
+    Element,
+    Source,
+    read_document,
+)
 
 Child: TypeAlias = str | tuple[str, str]
 Row: TypeAlias = tuple[tuple[str, str], dict[tuple[str, str], str], list[Child], str]
@@ -19,7 +26,11 @@ def rows(document: Document) -> list[Row]:
         (
             element.name,
             element.attributes,
-            [child if isinstance(child, str) else child.name for child in element.children],
+            [
+                child if isinstance(child, str) else child.name
+                for child in element.children
+                if isinstance(child, str | Element)
+            ],
             element.string_value(),
         )
         for element in document.elements()

@@ -39,10 +39,11 @@ def anchored(expression: str) -> str:
 def xpath_matches(
     tree: etree._ElementTree, expression: str, namespaces: Mapping[str, str] | None = None
 ) -> bool:
-    """Whether XPath 1.0 selects at least one node."""
-    selected = tree.xpath(expression, namespaces=dict(namespaces) if namespaces else None)
-    assert isinstance(selected, list)
-    return bool(selected)
+    """Whether the expression is true of the document, by XPath 1.0."""
+    bound = dict(namespaces) if namespaces else None
+    answer = tree.xpath(f"boolean({expression})", namespaces=bound)
+    assert isinstance(answer, bool)
+    return answer
 
 
 def to_xpath_1(expression: str, namespaces: Mapping[str, str]) -> str:

@@ -131,7 +131,7 @@ def brute_force(
 
 def _question(pattern: Pattern) -> etree.XPath:
     expression, namespaces = pattern.to_xpath()
-    return etree.XPath(expression, namespaces=namespaces or None)
+    return etree.XPath(f"boolean({expression})", namespaces=namespaces or None)
 
 
 def expected_result(

@@ -53,7 +53,7 @@ def _sets_of_children(expression: Expression) -> set[frozenset[str]]:
         return {frozenset().union(*word) for word in product(*each)}
     once = _sets_of_children(expression.part)
     found = set(once)
-    if expression.unbounded:
+    if expression.maximum is None:
         for _ in CHILDREN:
             found |= {one | other for one in found for other in once}
     return found | ({frozenset()} if expression.minimum == 0 else set())

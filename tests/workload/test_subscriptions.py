@@ -275,7 +275,9 @@ def test_share_of_branching_nodes(chance: float) -> None:
 
 def test_heights_and_lengths_are_bounded() -> None:
     for pattern in _patterns(example("news.dtd"), TreeParameters(height=6, branching=0.3), 1_000):
-        assert _height(pattern.alternatives[0]) <= 6
+        (alternative,) = pattern.alternatives
+        assert isinstance(alternative, Step)
+        assert _height(alternative) <= 6
     lengths: Counter[int] = Counter()
     parameters = PathParameters(length=7, wildcard=0.1, descendant=0.1, distinct=False)
     for pattern in _patterns(example("news.dtd"), parameters, 1_000):

@@ -9,7 +9,7 @@ from folders import EXAMPLES
 
 from twigcast.errors import WorkloadError
 from twigcast.language import ValueTest, passes
-from twigcast.schema import Attribute, Schema
+from twigcast.schema import Attribute, ElementDeclaration, Schema, Text
 from twigcast.workload import Vocabulary
 from twigcast.workload.chance import below, shuffled, stream, zipf_bounds, zipf_rank
 from twigcast.workload.values import Dates, Domain, Domains, Listed, Prose, Range, Terms
@@ -48,11 +48,15 @@ def test_mean_lengths_are_those_of_what_is_written() -> None:
         assert mean == pytest.approx(domain.mean_length, rel=0.25), name
 
 
+def plain(name: str) -> ElementDeclaration:
+    return ElementDeclaration(name, Text())
+
+
 def test_domains_follow_from_names_and_never_from_a_seed() -> None:
     domains = Domains(Vocabulary())
-    assert isinstance(domains.text("price"), Range)
-    assert isinstance(domains.text("rights-year"), Range)
-    assert isinstance(domains.text("DateId"), Dates)
+    assert isinstance(domains.text(plain("price")), Range)
+    assert isinstance(domains.text(plain("rights-year")), Range)
+    assert isinstance(domains.text(plain("DateId")), Dates)
     assert isinstance(domains.attribute("media", Attribute("width", "nmtoken")), Range)
     assert isinstance(
         domains.attribute("a", Attribute("b", "enumeration", "required", None, ("x",))), Listed
@@ -64,11 +68,15 @@ def test_domains_follow_from_names_and_never_from_a_seed() -> None:
 
 def test_kinds_of_text_are_mixed_as_the_vocabulary_says() -> None:
     schema = Schema.from_dtd(EXAMPLES / "news.dtd")
-    kinds = Counter(type(Domains(Vocabulary()).text(name)) for name in schema.elements)
+    kinds = Counter(type(Domains(Vocabulary()).text(plain(name))) for name in schema.elements)
     assert all(kinds[kind] >= 3 for kind in (Range, Dates, Terms, Prose))
-    without = Counter(type(Domains(Vocabulary(numbers=0)).text(name)) for name in schema.elements)
+    without = Counter(
+        type(Domains(Vocabulary(numbers=0)).text(plain(name))) for name in schema.elements
+    )
     assert without[Range] == 0
-    only = Counter(type(Domains(Vocabulary(numbers=1)).text(name)) for name in schema.elements)
+    only = Counter(
+        type(Domains(Vocabulary(numbers=1)).text(plain(name))) for name in schema.elements
+    )
     assert set(only) == {Range, Dates}
 
 

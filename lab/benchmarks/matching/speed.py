@@ -15,6 +15,7 @@ from lab.benchmarks.matching.documents import (
 )
 from lab.benchmarks.matching.peers import one_by_one
 from lab.benchmarks.matching.real import real_documents
+from lab.benchmarks.matching.rules import real_rules
 from lab.benchmarks.matching.scale import many_against_few, memory
 from lab.benchmarks.matching.storage import building_and_files
 from lab.benchmarks.matching.threads import two_threads
@@ -23,8 +24,13 @@ from lab.benchmarks.matching.values import same_path_values
 from lab.benchmarks.results import Result
 
 
-def matching_speed(bench: MatchingBench, folders: Sequence[Path] = ()) -> Iterator[Result]:
-    """Every row, in the order in which people read them; ``folders`` hold real documents."""
+def matching_speed(
+    bench: MatchingBench, folders: Sequence[Path] = (), rules: Path | None = None
+) -> Iterator[Result]:
+    """Every row, in the order in which people read them.
+
+    ``folders`` hold real documents, ``rules`` is a file of real expressions for them.
+    """
     yield from warm_paths(bench)
     yield from cold_paths(bench)
     yield from many_subscribers(bench)
@@ -34,6 +40,7 @@ def matching_speed(bench: MatchingBench, folders: Sequence[Path] = ()) -> Iterat
     yield from one_by_one(bench)
     yield from two_threads(bench)
     yield from real_documents(bench, folders)
+    yield from real_rules(bench, rules, folders)
     yield from building_and_files(bench)
     yield from decisions(bench)
     yield from updates(bench)

@@ -23,6 +23,7 @@ uint32_t count_of(const Container& elements) {
 // character, not even by reference.
 constexpr char NAMESPACE_SEPARATOR = '\x01';
 
-enum class Kind : uint32_t { document, element, attribute, text };
+// What a node is; only a node test can be of the kind `any`.
+enum class Kind : uint32_t { document, element, attribute, text, comment, instruction, space, any };
 
 }  // namespace twigcast::base

@@ -49,6 +49,28 @@ bool compare_numbers(Number left, NumberComparison comparison, Number right) {
     __builtin_unreachable();
 }
 
+// A text in ASCII with its words in lower case and one blank between them; false for any other.
+inline bool fold(std::string_view text, std::string& folded) {
+    folded.clear();
+    bool pending = false;
+    for (const char byte : text) {
+        if (static_cast<unsigned char>(byte) >= 0x80) return false;
+        if (byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n') {
+            pending = true;
+            continue;
+        }
+        if (pending && !folded.empty()) folded.push_back(' ');
+        pending = false;
+        folded.push_back(byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + 32) : byte);
+    }
+    return true;
+}
+
+inline bool resembles(std::string_view value, std::string_view operand) {
+    std::string one, other;
+    return !fold(value, one) || (fold(operand, other) && one == other);
+}
+
 inline bool compare_text(std::string_view value, TextComparison comparison,
                          std::string_view operand) {
     switch (comparison) {
@@ -60,6 +82,7 @@ inline bool compare_text(std::string_view value, TextComparison comparison,
         case TextComparison::ends_with:
             return value.size() >= operand.size() &&
                    value.substr(value.size() - operand.size()) == operand;
+        case TextComparison::resembles: return resembles(value, operand);
     }
     __builtin_unreachable();
 }

@@ -3,11 +3,15 @@
 // A pattern is covered when each of its twigs is covered by a twig of the other, so searches find
 // twigs and this class counts them.  Linear searches compare with every twig; they are kept for
 // measurement, for tests, and for given twigs with more nodes than a walk takes.
+//
+// Disjunctions that were not split, since there were too many, are not modelled here: patterns with
+// them are only possible, and whoever knows what they mean has to look.
 #pragma once
 
 #include "cover/covered_walk.hpp"
 #include "cover/covering_walk.hpp"
 #include "cover/mapper.hpp"
+#include "cover/other_postings.hpp"
 #include "cover/path_trie.hpp"
 #include "cover/terms.hpp"
 #include "cover/twig.hpp"
@@ -16,8 +20,7 @@ namespace twigcast::cover {
 
 using namespace base;
 
-// The numbers of the patterns that a search reports.  Where conditions that are not modelled here
-// have been asked for as well, a pattern is possible, and whoever knows them has to look.
+// The numbers of the patterns that a search reports.
 struct SearchResult {
     std::vector<uint32_t> certain;
     std::vector<uint32_t> possible;
@@ -25,7 +28,8 @@ struct SearchResult {
 
 class CoverIndex {
 public:
-    CoverIndex() : trie_(terms_, twigs_), covered_walk_(terms_, trie_, twigs_) {}
+    CoverIndex()
+        : trie_(terms_, twigs_), others_(terms_, twigs_), covered_walk_(terms_, trie_, twigs_) {}
     CoverIndex(const CoverIndex&) = delete;
     CoverIndex& operator=(const CoverIndex&) = delete;
 
@@ -41,21 +45,29 @@ public:
         for (Twig& twig : twigs) {
             const uint32_t id = take(free_twigs_, twigs_);
             traits_.resize(twigs_.size());
-            one.others |= twig.others;
-            traits_[id] = {twig.asked_names,  0,          entry, paths_of(twig) == 1,
-                           twigs.size() == 1, twig.others};
+            one.has_choice |= twig.has_choice;
+            one.needed &= twig.asked_names;
+            one.names |= twig.given_names;
+            traits_[id] = {twig.asked_names, 0, entry, is_path(twig), twigs.size() == 1, false};
             twigs_[id].twig = std::move(twig);
             twigs_[id].entry = entry;
+            others_.add(id);
             trie_.add(id);
             one.twigs.push_back(id);
+        }
+        if (one.has_choice) {
+            choosing_.push_back(entry);
+            for (const uint32_t id : one.twigs) traits_[id].has_choice = true;
         }
         return entry;
     }
 
     void remove(uint32_t entry) {
         if (entries_[entry].twigs.empty()) --impossible_;
+        if (entries_[entry].has_choice) take_out(choosing_, entry);
         for (const uint32_t id : entries_[entry].twigs) {
             trie_.remove(id);
+            others_.remove(id);
             twigs_[id] = StoredTwig{};
             free_twigs_.push_back(id);
         }
@@ -68,8 +80,17 @@ public:
         start_asking(asking);
         for (const Twig& twig : asking) {
             candidates_.clear();
-            const bool is_path = covered_walk_.run(
-                twig, [&](uint32_t id, bool has_path) { candidates_.push_back({id, has_path}); });
+            bool is_path = false;
+            const auto compare = [&](uint32_t id) { candidates_.push_back({id, false}); };
+            if (!twig.asks_others || !others_.find_given(twig, compare)) {
+                if (twig.asked.size() == 1) {
+                    compare_covered(twig, result);  // nothing to go by
+                    continue;
+                }
+                is_path = covered_walk_.run(twig, [&](uint32_t id, bool has_path) {
+                    candidates_.push_back({id, has_path});
+                }) && !twig.asks_others;
+            }
             for (const Candidate& candidate : candidates_) {
                 Traits& traits = traits_[candidate.twig];
                 if (traits.seen == round_) continue;
@@ -78,12 +99,15 @@ public:
                 }
             }
         }
+        add_possible(asking, result);
         add_impossible(result);
     }
 
     // The entries that cover all of the twigs.
     void covering(const std::vector<Twig>& giving, SearchResult& result) {
         ++round_;
+        mapper_.forget();
+        if (add_all_possible(giving, result)) return;
         for (uint32_t step = 0; step < giving.size(); ++step) {
             const Twig& twig = giving[step];
             if (twig.nodes.size() > MOST_NODES) {
@@ -95,6 +119,7 @@ public:
                 __builtin_prefetch(&traits_[id]);
                 candidates_.push_back({id, is_end});
             });
+            others_.find_asked(twig, [&](uint32_t id) { candidates_.push_back({id, false}); });
             compared_.clear();
             for (const Candidate& candidate : candidates_) {
                 const Traits& traits = traits_[candidate.twig];
@@ -118,19 +143,15 @@ public:
 
     void linear_covered(const std::vector<Twig>& asking, SearchResult& result) {
         start_asking(asking);
-        for (const Twig& twig : asking) {
-            for (uint32_t id = 0; id < twigs_.size(); ++id) {
-                if (twigs_[id].entry != NONE && traits_[id].seen != round_ &&
-                    mapper_.maps(terms_, twig, twigs_[id].twig)) {
-                    count_covered(traits_[id], result);
-                }
-            }
-        }
+        for (const Twig& twig : asking) compare_covered(twig, result);
+        add_possible(asking, result);
         add_impossible(result);
     }
 
     void linear_covering(const std::vector<Twig>& giving, SearchResult& result) {
         ++round_;
+        mapper_.forget();
+        if (add_all_possible(giving, result)) return;
         for (uint32_t step = 0; step < giving.size(); ++step) {
             compare_covering(giving[step], step, giving.size(), result);
         }
@@ -144,15 +165,17 @@ private:
         uint64_t seen;  // the last search that met the twig
         uint32_t entry;
         bool is_path;
-        bool is_alone;  // the only twig of its pattern
-        bool others;
+        bool is_alone;    // the only twig of its pattern
+        bool has_choice;  // or another twig of its pattern
     };
     struct Entry {
         std::vector<uint32_t> twigs;
         uint64_t seen = 0;
+        uint64_t needed = ~uint64_t{0};  // names that all twigs ask for, folded
+        uint64_t names = 0;              // names that some twig has
         uint32_t count = 0;
         bool is_used = false;
-        bool others = false;
+        bool has_choice = false;
     };
     struct Candidate {
         uint32_t twig;
@@ -170,7 +193,9 @@ private:
         return id;
     }
 
-    static size_t paths_of(const Twig& twig) {
+    // Whether the twig asks for one path and nothing else.
+    static bool is_path(const Twig& twig) {
+        if (twig.asks_others) return false;
         std::vector<uint8_t> inner(twig.asked.size(), 0);
         size_t paths = 0;
         for (size_t at = twig.asked.size() - 1; at > 0; --at) {
@@ -178,7 +203,7 @@ private:
             inner[node.parent] = 1;
             paths += node.atom_count + (inner[at] || node.atom_count ? 0 : 1);
         }
-        return paths;
+        return paths == 1;
     }
 
     bool maps(const Twig& asking, const Twig& giving) {
@@ -188,8 +213,9 @@ private:
 
     void start_asking(const std::vector<Twig>& asking) {
         ++round_;
+        mapper_.forget();
         asks_more_ = false;
-        for (const Twig& twig : asking) asks_more_ |= twig.others;
+        for (const Twig& twig : asking) asks_more_ |= twig.has_choice;
     }
 
     uint32_t progress(uint32_t entry) {
@@ -203,6 +229,7 @@ private:
 
     void count_covered(Traits& traits, SearchResult& result) {
         traits.seen = round_;
+        if (traits.has_choice) return;
         if (!traits.is_alone) {
             progress(traits.entry);
             Entry& entry = entries_[traits.entry];
@@ -216,7 +243,7 @@ private:
         const Traits& traits = traits_[id];
         if (traits.is_alone && steps == 1) {
             // A twig stands as asked at one trie node, so it is reported once.
-            (traits.others ? result.possible : result.certain).push_back(traits.entry);
+            (traits.has_choice ? result.possible : result.certain).push_back(traits.entry);
         } else if (progress(traits.entry) == step) {
             advance(traits.entry, step, steps, result);
         }
@@ -225,7 +252,7 @@ private:
     void advance(uint32_t entry, uint32_t step, size_t steps, SearchResult& result) {
         entries_[entry].count = step + 1;
         if (step + 1 == steps)
-            (entries_[entry].others ? result.possible : result.certain).push_back(entry);
+            (entries_[entry].has_choice ? result.possible : result.certain).push_back(entry);
     }
 
     void compare_covering(const Twig& twig, uint32_t step, size_t steps, SearchResult& result) {
@@ -235,6 +262,39 @@ private:
                 advance(stored.entry, step, steps, result);
             }
         }
+    }
+
+    void compare_covered(const Twig& twig, SearchResult& result) {
+        for (uint32_t id = 0; id < twigs_.size(); ++id) {
+            if (twigs_[id].entry != NONE && traits_[id].seen != round_ &&
+                mapper_.maps(terms_, twig, twigs_[id].twig)) {
+                count_covered(traits_[id], result);
+            }
+        }
+    }
+
+    // Of patterns in which disjunctions were left, those that may be covered.
+    void add_possible(const std::vector<Twig>& asking, SearchResult& result) {
+        uint64_t needed = ~uint64_t{0};
+        for (const Twig& twig : asking) needed &= twig.asked_names;
+        for (const uint32_t entry : choosing_) {
+            if ((needed & ~entries_[entry].names) == 0) result.possible.push_back(entry);
+        }
+    }
+
+    // If disjunctions were left in what is given, all patterns that may cover it.
+    bool add_all_possible(const std::vector<Twig>& giving, SearchResult& result) {
+        uint64_t names = 0;
+        bool has_choice = false;
+        for (const Twig& twig : giving) {
+            names |= twig.given_names;
+            has_choice |= twig.has_choice;
+        }
+        for (uint32_t entry = 0; entry < entries_.size() && has_choice; ++entry) {
+            const Entry& one = entries_[entry];
+            if (one.is_used && (one.needed & ~names) == 0) result.possible.push_back(entry);
+        }
+        return has_choice;
     }
 
     // Patterns that no document matches are covered by all.
@@ -256,10 +316,12 @@ private:
     std::vector<StoredTwig> twigs_;
     std::vector<Traits> traits_;
     PathTrie trie_;
+    OtherPostings others_;
     CoveredWalk covered_walk_;
     Mapper mapper_;
     std::vector<Entry> entries_;
     std::vector<uint32_t> free_twigs_, free_entries_;
+    std::vector<uint32_t> choosing_;  // the entries in which disjunctions were left
     std::vector<Candidate> candidates_;
     std::vector<uint32_t> compared_;
     uint64_t round_ = 0;

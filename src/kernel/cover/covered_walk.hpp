@@ -121,21 +121,30 @@ private:
         hits.clear();
         const std::vector<AskedNode>& asked = asking_->asked;
         path_.clear();
-        for (uint32_t at = leaf; at != 0; at = asked[at].parent) path_.push_back(&asked[at]);
+        for (uint32_t at = leaf; at != 0; at = asked[at].parent) {
+            if (!asked[at].is_fork) {
+                path_.push_back(asked[at]);
+                continue;
+            }
+            // It may be an element that no trie node stands for, so here it is a length.
+            AskedNode& below = path_.back();
+            below.length = static_cast<uint16_t>(below.length + asked[at].length);
+            below.exact = below.exact && asked[at].exact;
+        }
         std::reverse(path_.begin(), path_.end());
         size_t far = 0, names = 0;
-        while (far < path_.size() && path_[far]->exact) ++far;
+        while (far < path_.size() && path_[far].exact) ++far;
         for (size_t at = far; at < path_.size(); ++at) {
-            if (path_[at]->label != ANY_ELEMENT) names = at + 1;
+            if (path_[at].label != ANY_ELEMENT) names = at + 1;
         }
         hits.trie_nodes.push_back(PathTrie::ROOT);
         size_t done = 0;
-        for (; done < far; ++done) go_on(*path_[done], hits);
+        for (; done < far; ++done) go_on(path_[done], hits);
         if (far < names) {
             find_name(far, names - 1, hits);
             done = names;
         }
-        for (; done < path_.size(); ++done) go_on(*path_[done], hits);
+        for (; done < path_.size(); ++done) go_on(path_[done], hits);
     }
 
     // From the trie nodes reached so far to those of the name at `last`, by the edges from `far`
@@ -143,12 +152,12 @@ private:
     void find_name(size_t far, size_t last, Hits& hits) {
         uint64_t names = 0;
         for (size_t at = 0; at <= last; ++at) {
-            if (terms_.is_name(path_[at]->label)) names |= Twig::bit_of(path_[at]->label);
+            if (terms_.is_name(path_[at].label)) names |= Twig::bit_of(path_[at].label);
         }
         ++mark_;
         for (const uint32_t trie_node : hits.trie_nodes) marks_[trie_node] = mark_;
         hits.trie_nodes.clear();
-        const uint32_t asked = path_[last]->label;
+        const uint32_t asked = path_[last].label;
         if (terms_.is_name(asked)) {
             find_label(asked, far, last, names, hits);
             return;
@@ -159,7 +168,7 @@ private:
     }
 
     void find_label(uint32_t label, size_t far, size_t last, uint64_t names, Hits& hits) {
-        const bool is_anywhere = far == 0 && last == 0 && path_[0]->length == 1;
+        const bool is_anywhere = far == 0 && last == 0 && path_[0].length == 1;
         for (const Posting& posting : trie_.nodes_of(label)) {
             if ((names & ~posting.lineage) != 0) continue;
             if (is_anywhere) {
@@ -216,7 +225,7 @@ private:
         }
         Heights heights = 1;
         for (size_t at = last;; --at) {
-            const AskedNode& node = *path_[at];
+            const AskedNode& node = path_[at];
             if (node.exact) {
                 for (uint32_t length = node.length; length > 0; --length) {
                     heights = (heights & exact_) << 1;
@@ -228,7 +237,7 @@ private:
                 return false;
             }
             if (at == far) return (heights & marked_) != 0;
-            const uint32_t wanted = path_[at - 1]->label;
+            const uint32_t wanted = path_[at - 1].label;
             heights &= (Heights{1} << top) - 1;
             for (Heights left = heights; left; left &= left - 1) {
                 const int height = __builtin_ctzll(left);
@@ -346,7 +355,7 @@ private:
     const Twig* asking_ = nullptr;
     Hits best_, other_;
     std::vector<Path> paths_;
-    std::vector<const AskedNode*> path_;
+    std::vector<AskedNode> path_;
     std::vector<uint32_t> labels_, from_;
     Heights exact_ = 0, marked_ = 0;
     bool is_exact_ = true;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "base/common.hpp"
+#include "cover/accepting.hpp"
+#include "cover/gap_mapper.hpp"
 #include "cover/terms.hpp"
 #include "cover/twig.hpp"
 
@@ -9,26 +11,22 @@ namespace twigcast::cover {
 
 using namespace base;
 
-inline bool accepts(const Terms& terms, const Twig& asking, const AskedNode& asked,
-                    const Twig& giving, const GivenNode& given) {
-    if (asked.label != given.label && !terms.accepts(asked.label, given.label)) return false;
-    for (uint32_t want = 0; want < asked.atom_count; ++want) {
-        bool is_implied = false;
-        for (uint32_t have = 0; have < given.atom_count && !is_implied; ++have) {
-            is_implied =
-                terms.implies(giving.atoms[given.atoms + have], asking.atoms[asked.atoms + want]);
-        }
-        if (!is_implied) return false;
-    }
-    return true;
-}
-
 // Whether the asked twig maps into the given one; see homomorphism.py, which this repeats.
 //
 // Sets of given nodes are rows of bits, one row for each node asked for.
 class Mapper {
 public:
+    // To be called before a search.
+    void forget() { gaps_.forget(); }
+
     bool maps(const Terms& terms, const Twig& asking, const Twig& giving) {
+        return has_others(terms, asking, asking.asked[0], giving, 0) &&
+               (maps_nodes(terms, asking, giving) ||
+                (asking.has_forks && giving.has_gaps && gaps_.maps(terms, asking, giving)));
+    }
+
+private:
+    bool maps_nodes(const Terms& terms, const Twig& asking, const Twig& giving) {
         const std::vector<AskedNode>& asked = asking.asked;
         const std::vector<GivenNode>& given = giving.nodes;
         words_ = (given.size() + 63) / 64;
@@ -43,8 +41,7 @@ public:
             } else {
                 const uint64_t* row = &rows_[number * words_];
                 for (uint32_t at = 1; at < given.size(); ++at) {
-                    if (row[at / 64] >> at % 64 & 1 &&
-                        accepts(terms, asking, node, giving, given[at])) {
+                    if (row[at / 64] >> at % 64 & 1 && accepts(terms, asking, node, giving, at)) {
                         mark_above(given, at, node);
                     }
                 }
@@ -57,7 +54,6 @@ public:
         return rows_[0] & 1;
     }
 
-private:
     void set(uint32_t at) { above_[at / 64] |= uint64_t{1} << at % 64; }
 
     void mark_above(const std::vector<GivenNode>& given, uint32_t at, const AskedNode& edge) {
@@ -88,6 +84,7 @@ private:
         }
     }
 
+    GapMapper gaps_;
     size_t words_ = 0;
     bool has_heights_ = false;
     std::vector<uint64_t> rows_, above_;

@@ -86,8 +86,19 @@ struct StoredTwig {
     uint32_t key = NONE;
     uint32_t key_node = 0;
     uint32_t key_atom = NONE;
-    uint32_t entry = NONE;  // the pattern that it is part of; NONE where the number is free
+    uint32_t key_other = NONE;  // where it is kept by a condition of Implications, and not here
+    uint32_t entry = NONE;      // the pattern that it is part of; NONE where the number is free
 };
+
+inline void take_out(std::vector<uint32_t>& ids, uint32_t id) {
+    for (size_t at = 0; at < ids.size(); ++at) {
+        if (ids[at] == id) {
+            ids[at] = ids.back();
+            ids.pop_back();
+            return;
+        }
+    }
+}
 
 class PathTrie {
 public:
@@ -102,21 +113,12 @@ public:
         for (uint32_t node = 1; node < nodes.size(); ++node) {
             if (nodes[node].parent == 0) put(id, node, ROOT);
         }
-        choose_key(id);
+        if (twigs_[id].key_other == NONE) choose_key(id);
     }
 
     void remove(uint32_t id) {
         StoredTwig& stored = twigs_[id];
-        for (uint32_t trie_node = stored.key;; trie_node = above_[trie_node].parent) {
-            --trie_nodes_[trie_node].asking;
-            if (trie_node == ROOT) break;
-        }
-        if (!trie_nodes_[stored.key].is_tail()) {
-            std::vector<uint32_t>& same = asked_[stored.key];
-            take_out(same, id);
-            --trie_nodes_[stored.key].asked_here;
-            trie_nodes_[stored.key].asked_first = same.empty() ? NONE : same.front();
-        }
+        if (stored.key_other == NONE) stop_asking(id);
         for (uint32_t node = 1; node < stored.twig.nodes.size(); ++node) {
             if (stored.twig.nodes[node].parent == 0) take(id, node, ROOT);
         }
@@ -284,13 +286,28 @@ private:
         for_children(nodes, node, [&](uint32_t below) { unhide(id, below); });
     }
 
-    // Let the twig stand as asked at the end of its rarest path and, of several, of the longest.
+    void stop_asking(uint32_t id) {
+        const uint32_t key = twigs_[id].key;
+        for (uint32_t trie_node = key;; trie_node = above_[trie_node].parent) {
+            --trie_nodes_[trie_node].asking;
+            if (trie_node == ROOT) break;
+        }
+        if (trie_nodes_[key].is_tail()) return;
+        std::vector<uint32_t>& same = asked_[key];
+        take_out(same, id);
+        --trie_nodes_[key].asked_here;
+        trie_nodes_[key].asked_first = same.empty() ? NONE : same.front();
+    }
+
+    // Let the twig stand as asked at the end of its rarest path and, of several, of the longest; at
+    // the root where it has none.
     void choose_key(uint32_t id) {
         StoredTwig& stored = twigs_[id];
         const std::vector<GivenNode>& nodes = stored.twig.nodes;
         inner_.assign(nodes.size(), 0);
         uint64_t best = ~uint64_t{0};
         StoredTwig chosen;
+        chosen.key = ROOT;
         for (uint32_t node = count_of(nodes) - 1; node > 0; --node) {
             if (nodes[node].only_given) continue;
             inner_[nodes[node].parent] = 1;
@@ -425,16 +442,6 @@ private:
         given_[trie_node] = {};
         asked_[trie_node] = {};
         free_.push_back(trie_node);
-    }
-
-    static void take_out(std::vector<uint32_t>& ids, uint32_t id) {
-        for (size_t at = 0; at < ids.size(); ++at) {
-            if (ids[at] == id) {
-                ids[at] = ids.back();
-                ids.pop_back();
-                return;
-            }
-        }
     }
 
     const Terms& terms_;

@@ -13,6 +13,7 @@
 
 #include "base/common.hpp"
 #include "base/comparison.hpp"
+#include "cover/implications.hpp"
 
 namespace twigcast::cover {
 
@@ -73,8 +74,61 @@ inline bool text_implies(const Atom& given, const Atom& asked) {
     return may_imply(given.comparison, asked.comparison) && passes(given, asked);
 }
 
+// Whether a text can begin, or end, as both ask for.
+inline bool ends_agree(const Atom& one, const Atom& other) {
+    if (one.comparison != other.comparison) return true;
+    if (one.comparison != Comparison::starts_with && one.comparison != Comparison::ends_with) {
+        return true;
+    }
+    return one.text.size() > other.text.size() ? passes(one, other) : passes(other, one);
+}
+
+inline bool have_common_number(const Atom& one, const Atom& other) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double low = -infinity, high = infinity;
+    for (const Atom* atom : {&one, &other}) {
+        if (atom->comparison == Comparison::unequal) continue;
+        const int side = bounds_of(atom->comparison);
+        const bool is_included = compare(atom->number, atom->comparison, atom->number);
+        const double outermost =
+            is_included ? atom->number : std::nextafter(atom->number, side * infinity);
+        if (side >= 0) low = std::max(low, outermost);
+        if (side <= 0) high = std::min(high, outermost);
+    }
+    for (const Atom* atom : {&one, &other}) {
+        if (atom->comparison != Comparison::unequal) continue;
+        if (low == atom->number) low = std::nextafter(low, infinity);
+        if (high == atom->number) high = std::nextafter(high, -infinity);
+    }
+    return low <= high;
+}
+
+// Whether no text passes both: with_consequences of two tests, in values.py.
+inline bool exclude(const Atom& one, const Atom& other) {
+    if (one.comparison == Comparison::equal_text) return !passes(one, other);
+    if (other.comparison == Comparison::equal_text) return !passes(other, one);
+    if (one.is_text() && other.is_text()) return !ends_agree(one, other);
+    if (one.is_text()) return one.is_no_number && other.comparison != Comparison::unequal;
+    if (other.is_text()) return other.is_no_number && one.comparison != Comparison::unequal;
+    if (one.comparison == Comparison::unequal && other.comparison == Comparison::unequal) {
+        return false;
+    }
+    return !have_common_number(one, other);
+}
+
+// What a negation denies, where a comparison or the name of the root may exclude it; see `Denial`
+// in conditions.py.
+struct Denial {
+    enum class Of : uint8_t { nothing, value, attribute, root };
+    Of of = Of::nothing;
+    uint32_t label = 0;           // of the attribute, or the root
+    std::vector<uint32_t> tests;  // atoms
+};
+
 class Terms {
 public:
+    Implications others;  // the conditions that are neither labels nor atoms
+
     Terms() { label(Kind::element, ANY, ANY); }
 
     uint32_t label(Kind kind, uint32_t space, uint32_t local) {
@@ -93,9 +147,32 @@ public:
     }
 
     const Atom& atom(uint32_t id) const { return atoms_[id]; }
+
+    void deny(uint32_t other, Denial::Of of, uint32_t label, const std::vector<uint32_t>& tests) {
+        denials_.resize(others.size());
+        denials_[other] = {of, label, tests};
+    }
+
+    const Denial& denial(uint32_t other) const {
+        static const Denial nothing;
+        return other < denials_.size() ? denials_[other] : nothing;
+    }
+
+    bool excludes(uint32_t given, const Denial& denial) const {
+        return std::any_of(denial.tests.begin(), denial.tests.end(), [&](uint32_t test) {
+            return !atoms_[given].is_position && exclude(atoms_[given], atoms_[test]);
+        });
+    }
+
+    bool overlap(uint32_t one, uint32_t other) const {
+        const Label &first = labels_[one], &second = labels_[other];
+        return first.kind == second.kind &&
+               (first.space == ANY || second.space == ANY || first.space == second.space) &&
+               (first.local == ANY || second.local == ANY || first.local == second.local);
+    }
     Kind kind(uint32_t label) const { return labels_[label].kind; }
     size_t label_count() const { return labels_.size(); }
-    size_t size() const { return labels_.size() + atoms_.size(); }
+    size_t size() const { return labels_.size() + atoms_.size() + others.size(); }
 
     // Whether only nodes of one name pass the test.
     bool is_name(uint32_t label) const {
@@ -154,6 +231,7 @@ private:
 
     std::vector<Label> labels_;
     std::vector<Atom> atoms_;
+    std::vector<Denial> denials_;
     std::unordered_map<uint64_t, uint32_t> label_ids_;
 };
 

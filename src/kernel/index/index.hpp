@@ -10,8 +10,11 @@
 //   probes of different patterns are one.
 // * A unit of one probe matches with it.  A unit of several is looked at when the rarest of its
 //   probes holds (its trigger), and matches when all hold at branches of the same nodes.
-// * A unit may be a necessary condition only (`needs_check`), where the pattern has `not`, a
-//   position or the like; then the pattern's program is asked of the document.
+// * A unit may be a necessary condition only (`needs_check`), where the pattern has a position or
+//   the like; then the pattern's program is asked of the document.
+// * A unit may have *denials*, where the pattern has `not`: probes of what is denied.  While none
+// of
+//   them holds anywhere in the document, the unit says all; else the program is asked.
 //
 // Cost of an update: proportional to the pattern.  `version` counts updates, and `test_version`
 // keeps for each node test when a trie node of that test was last changed (`group_version` likewise
@@ -156,6 +159,13 @@ public:
     const Unit& unit(uint32_t number) const { return units_[number]; }
     const Branch* branches(const Unit& unit) const { return branches_.data() + unit.begin; }
     const Segment& segment(uint32_t number) const { return segments_[number]; }
+    // A probe of something that the unit denies holds in the document, says `holds`.
+    template <class Holds>
+    bool is_denied(const Unit& unit, Holds holds) const {
+        const uint32_t* const first = denials_.data() + unit.denials;
+        return std::any_of(first, first + unit.denial_count, holds);
+    }
+    const uint32_t* denials(const Unit& unit) const { return denials_.data() + unit.denials; }
     uint32_t watch_at(uint32_t node) const { return extras_[trie[node].extra].watch; }
     uint32_t watch_count() const { return watch_count_; }
 
@@ -199,6 +209,7 @@ public:
         visit(units_);
         visit(branches_);
         visit(segments_);
+        visit(denials_);
         segment_slots_.each_array(visit);
         compound_slots_.each_array(visit);
         probe_slots_.each_array(visit);
@@ -233,8 +244,12 @@ private:
 
     static bool is_path(std::string_view path) {
         PathText steps(path);
-        bool any = false;
-        while (steps.next()) any = true;
+        bool any = false, is_leaf = false;
+        while (steps.next()) {
+            if (is_leaf) return false;  // nothing lies below an attribute or a text node
+            is_leaf = steps.kind != Kind::element;
+            any = true;
+        }
         return any && steps.at_end();
     }
 
@@ -307,19 +322,23 @@ private:
             const BranchPlan& branch = plan.branches[at];
             const bool last = at + 1 == count;
             if (!is_path(branch.path) || !is_predicate(branch.predicate)) return false;
-            if (last ? branch.above != NONE : branch.above <= at || branch.above >= count)
+            if (branch.above != NONE && (last || branch.above <= at || branch.above >= count))
                 return false;
         }
-        return count != 0;
+        return count != 0 &&
+               std::all_of(plan.denials.begin(), plan.denials.end(), [](const BranchPlan& denial) {
+                   return is_path(denial.path) && is_predicate(denial.predicate);
+               });
     }
 
     void add_unit(uint32_t pattern, const UnitPlan& plan) {
         std::vector<Branch> branches;
-        std::vector<uint32_t> probes;
+        std::vector<uint32_t> probes, denials;
+        const bool says_all = !plan.needs_check && plan.denials.empty();
         for (const BranchPlan& branch : plan.branches) {
             const uint32_t node = intern_node(branch.path);
             uint32_t probe = NONE;
-            if (branch.is_probe && plan.branches.size() == 1 && !plan.needs_check &&
+            if (branch.is_probe && plan.branches.size() == 1 && says_all &&
                 branch.predicate.empty()) {
                 accept_at(node, pattern);  // an alternative that is one path
             } else if (branch.is_probe) {
@@ -337,9 +356,15 @@ private:
         }
         const uint32_t begin =
             static_cast<uint32_t>(branches_.append(branches.data(), branches.size()));
-        const uint32_t unit = units_.add({pattern, begin, count_of(branches), plan.needs_check});
+        for (const BranchPlan& denial : plan.denials) {
+            denials.push_back(intern_probe(intern_node(denial.path), denial.predicate));
+        }
+        const uint32_t denials_begin =
+            static_cast<uint32_t>(denials_.append(denials.data(), denials.size()));
+        const uint32_t unit = units_.add({pattern, begin, count_of(branches), plan.needs_check,
+                                          denials_begin, count_of(denials)});
         if (probes.empty()) return;
-        if (probes.size() == 1 && !plan.needs_check) {
+        if (probes.size() == 1 && says_all) {
             Probe& probe = probes_.edit(probes[0]);
             probe.accept = links_.add({pattern, probe.accept});
             return touch_probe(probe);
@@ -410,7 +435,12 @@ private:
         std::vector<UnitPlan> plans;
         for (uint32_t at = 0; at < compound.units_count; ++at) {
             const Unit& unit = other.units_[compound.units_begin + at];
-            UnitPlan plan{unit.needs_check != 0, {}};
+            UnitPlan plan{unit.needs_check != 0, {}, {}};
+            for (uint32_t at = 0; at < unit.denial_count; ++at) {
+                const Probe& denial = other.probes_[other.denials(unit)[at]];
+                plan.denials.push_back({other.trie.spelling(denial.node, other.tests),
+                                        std::string(other.predicate_of(denial)), true, NONE});
+            }
             for (uint32_t number = 0; number < unit.count; ++number) {
                 const Branch& branch = other.branches(unit)[number];
                 const bool alone = unit.count == 1;
@@ -436,6 +466,7 @@ private:
     FlatArray<Unit> units_;
     FlatArray<Branch> branches_;
     FlatArray<Segment> segments_;
+    FlatArray<uint32_t> denials_;
     Slots segment_slots_;
     Slots compound_slots_;
     Slots probe_slots_;

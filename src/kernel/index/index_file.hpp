@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "base/expression_codes.hpp"
 #include "base/operators.hpp"
 #include "index/soundness.hpp"
 
@@ -16,9 +17,11 @@ namespace twigcast::index {
 
 using namespace base;
 
-// To be raised with every change of what the arrays mean.  The codes of operators are part of it.
-constexpr uint32_t FORMAT = 2;
-constexpr uint32_t INDEX_FILE_VERSION = FORMAT << 24 | (OPERATORS_CHECKSUM & 0xFFFFFF);
+// To be raised with every change of what the arrays mean.  The codes of operators, functions and
+// axes are part of it.
+constexpr uint32_t FORMAT = 3;
+constexpr uint32_t INDEX_FILE_VERSION =
+    FORMAT << 24 | ((OPERATORS_CHECKSUM ^ EXPRESSIONS_CHECKSUM) & 0xFFFFFF);
 
 struct FileHeader {
     char magic[8];

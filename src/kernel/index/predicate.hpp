@@ -36,10 +36,19 @@ public:
         return hash_;
     }
 
+    // Whether the text is in ASCII, and what it is when folded.
+    bool folds() {
+        if (!folded_) folds_ = fold(text, folded_text_);
+        folded_ = true;
+        return folds_;
+    }
+    std::string_view folded() const { return folded_text_; }
+
     std::string_view text;
 
 private:
-    bool counted_ = false, hashed_ = false;
+    bool counted_ = false, hashed_ = false, folded_ = false, folds_ = false;
+    std::string folded_text_;
     double number_ = 0;
     uint64_t hash_ = 0;
 };

@@ -42,14 +42,15 @@ struct Trigger {
 
 struct Unit {
     uint32_t pattern;
-    uint32_t begin, count;  // of its branches
-    uint32_t needs_check;   // only the pattern's program can decide
+    uint32_t begin, count;           // of its branches
+    uint32_t needs_check;            // only the pattern's program can decide
+    uint32_t denials, denial_count;  // probes: while none of them holds, nothing else is denied
 };
 
 struct Branch {
     uint32_t node;     // of the trie
     uint32_t probe;    // NONE where branches part
-    uint32_t above;    // the branch it hangs on, counted within the unit; NONE for the last
+    uint32_t above;    // the branch it hangs on, counted within the unit; NONE for the document
     uint32_t segment;  // from there, or NONE
 };
 
@@ -59,7 +60,8 @@ struct Segment {
     uint32_t length;  // in steps, if all are by `/`; else NONE
 };
 
-// A unit as `twigcast.matching.plan` gives it: branches, each before the one it hangs on.
+// A unit as `twigcast.matching.plan` gives it: branches, each before the one it hangs on, and the
+// probes that `not()` denies.
 struct BranchPlan {
     std::string path;
     std::string predicate;
@@ -69,6 +71,7 @@ struct BranchPlan {
 struct UnitPlan {
     bool needs_check;
     std::vector<BranchPlan> branches;
+    std::vector<BranchPlan> denials;
 };
 
 }  // namespace twigcast::index

@@ -140,7 +140,8 @@ inline bool Index::settle(uint64_t version) {
     for (uint32_t at = 0; at < units_.count(); ++at) {
         const Unit& unit = units_[at];
         if (unit.pattern >= patterns_.size() || patterns_[unit.pattern].compound == NONE ||
-            unit.count == 0 || !fits(unit.begin, unit.count, branches_.size())) {
+            unit.count == 0 || !fits(unit.begin, unit.count, branches_.size()) ||
+            !fits(unit.denials, unit.denial_count, denials_.size())) {
             return false;
         }
         for (uint32_t number = 0; number < unit.count; ++number) {
@@ -148,15 +149,14 @@ inline bool Index::settle(uint64_t version) {
             const bool last = number + 1 == unit.count;
             if (branch.node == 0 || branch.node >= trie.count()) return false;
             if (!is_number(branch.probe, probes_.size())) return false;
-            if (last ? branch.above != NONE
-                     : branch.above <= number || branch.above >= unit.count) {
+            const bool hangs = branch.above != NONE;
+            if (hangs && (last || branch.above <= number || branch.above >= unit.count)) {
                 return false;
             }
-            if (last ? branch.segment != NONE : branch.segment >= segments_.size()) return false;
-            if (last ? unit.count > 1 && branch.probe != NONE
-                     : segments_[branch.segment].from != branch.node ||
-                           segments_[branch.segment].to !=
-                               branches_[unit.begin + branch.above].node) {
+            if (hangs ? branch.segment >= segments_.size() : branch.segment != NONE) return false;
+            if (hangs &&
+                (segments_[branch.segment].from != branch.node ||
+                 segments_[branch.segment].to != branches_[unit.begin + branch.above].node)) {
                 return false;
             }
             if (branch.probe == NONE && unit.count > 1 &&
@@ -165,6 +165,9 @@ inline bool Index::settle(uint64_t version) {
                 return false;
             }
         }
+    }
+    for (uint32_t at = 0; at < denials_.count(); ++at) {
+        if (denials_[at] >= probes_.size()) return false;
     }
     for (uint32_t at = 0; at < triggers_.count(); ++at) {
         const Unit& unit = units_[triggers_[at].unit];

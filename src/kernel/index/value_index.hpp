@@ -6,6 +6,7 @@
 //     contains       one look-up at each byte of the text, of the next 4 bytes (or fewer, for
 //                    each shorter length that occurs); what is sought is filed under the 4 bytes
 //                    of it that the fewest others are filed under
+//     resembles      one look-up of the hash of the text, folded
 //     < <= > >= =    search in trees of intervals
 //     !=             asked one by one: nearly all of them pass anyway
 //
@@ -39,11 +40,13 @@ struct PredicateGroup {
     uint32_t others;      // a list of probes in `links_` that are asked one by one
     uint32_t blocks;      // a list of blocks of intervals, or NONE
     uint32_t equalities;  // a list of probes in `links_` that ask for equality
+    uint32_t resembling;  // a list of probes in `links_` that ask for resemblance
     uint32_t count;       // of predicates
 
     // Whether its few equalities and intervals are better copied to where they are met.
     bool is_small() const {
-        return count <= FEW && (prefixes | suffixes | grams) == 0 && others == NONE;
+        return count <= FEW && (prefixes | suffixes | grams) == 0 && others == NONE &&
+               resembling == NONE;
     }
 
 private:
@@ -75,13 +78,13 @@ private:
 class ValueIndex {
 public:
     uint32_t add_group(uint32_t node) {
-        return groups_.add({node, 0, 0, 0, 0, NONE, NONE, NONE, 0});
+        return groups_.add({node, 0, 0, 0, 0, NONE, NONE, NONE, NONE, 0});
     }
     const PredicateGroup& group(uint32_t number) const { return groups_[number]; }
     uint32_t group_count() const { return groups_.count(); }
 
     void add(uint32_t group, uint32_t probe, std::string_view predicate, const HashSecret& secret) {
-        ComparisonView equality{}, prefix{}, suffix{}, part{}, view{};
+        ComparisonView equality{}, prefix{}, suffix{}, part{}, like{}, view{};
         Range range;
         ++groups_.edit(group).count;
         bool complete = true;  // the range says all
@@ -97,6 +100,7 @@ public:
                 case TextComparison::starts_with: prefix = view; break;
                 case TextComparison::ends_with: suffix = view; break;
                 case TextComparison::contains: part = view; break;
+                case TextComparison::resembles: like = view; break;
                 case TextComparison::unequal_text: break;  // nearly all texts pass
             }
         }
@@ -105,6 +109,11 @@ public:
             here.longest = std::max(here.longest, count_of(equality.text));
             here.equalities = links_.add({probe, here.equalities});
             file(hash_of(equality.text, secret), group, EQUAL, probe, secret);
+        } else if (like.text.data() != nullptr) {
+            std::string folded;
+            fold(like.text, folded);
+            groups_.edit(group).resembling = links_.add({probe, groups_[group].resembling});
+            file(hash_of(folded, secret), group, LIKE, probe, secret);
         } else if (range.bounded) {
             add_interval(group, {range.low, range.high, range.high, probe, complete});
         } else if (!prefix.text.empty()) {
@@ -170,6 +179,7 @@ public:
             const uint32_t head = find(hash);
             if (head != NONE) walk(heads_[head].list, visit);
         });
+        if (group.resembling != NONE && !value.folds()) walk(group.resembling, visit);
         for (uint32_t left = group.grams; left != 0; left &= left - 1) {
             const size_t length = static_cast<size_t>(__builtin_ctz(left));
             search_grams(number, text, length, secret, walked, visit);
@@ -195,6 +205,7 @@ public:
                 return false;
             if (group.others != NONE && group.others >= links_.size()) return false;
             if (group.equalities != NONE && group.equalities >= links_.size()) return false;
+            if (group.resembling != NONE && group.resembling >= links_.size()) return false;
             if (group.blocks != NONE && group.blocks >= blocks_.size()) return false;
         }
         for (uint32_t at = 0; at < heads_.count(); ++at) {
@@ -220,7 +231,7 @@ public:
 private:
     static constexpr size_t LONGEST_END = 8;
     static constexpr size_t LONGEST_GRAM = 4;
-    static constexpr uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2, SUFFIX = 3;
+    static constexpr uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2, SUFFIX = 3, LIKE = 4;
 
     struct Head {
         uint64_t hash;
@@ -239,7 +250,7 @@ private:
 
     static uint64_t filed_hash(uint64_t text_hash, uint32_t group, uint64_t sort,
                                const HashSecret& secret) {
-        return hash_of(text_hash, uint64_t{group} << 2 | sort, secret);
+        return hash_of(text_hash, uint64_t{group} << 3 | sort, secret);
     }
 
     uint32_t find(uint64_t hash) const {
@@ -283,6 +294,9 @@ private:
         const std::string_view text = value.text;
         if (group.equalities != NONE && text.size() <= group.longest) {
             visit(filed_hash(value.hash(secret), number, EQUAL, secret));
+        }
+        if (group.resembling != NONE && value.folds()) {
+            visit(filed_hash(hash_of(value.folded(), secret), number, LIKE, secret));
         }
         each_length(group.prefixes, text.size(), [&](size_t length) {
             visit(filed_hash(hash_of(first_bytes(text, length), secret), number, PREFIX, secret));

@@ -8,12 +8,16 @@
 // asks for one; the patterns accepted on each distinct path; the probes that hold and the units
 // they trigger.  What is new to the cache costs the trie nodes reached, once.
 //
+// To be asked exactly, a document is built.  As long as documents keep being asked, that is done
+// while they are read for matching; else a document is read again.
+//
 // A document matcher remembers paths up to a number of bytes.  Where a document alone goes past
 // that, all paths but the open ones are forgotten within it; its branching patterns are then asked
 // exactly, one by one, of the whole document, as they are in one that is too deep for Join.
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -25,6 +29,7 @@
 #include "program/evaluation.hpp"
 #include "program/program_bytes.hpp"
 #include "xml/document_builder.hpp"
+#include "xml/qualifier_collector.hpp"
 
 namespace twigcast::match {
 
@@ -52,17 +57,26 @@ public:
         return failure;
     }
 
+    // The patterns that took too much work on the last document.
+    const std::vector<uint32_t>& undecided() const { return undecided_; }
+
     // The cache after the last document; others may ask while this works.
     size_t path_count() const { return reported_paths_; }
     size_t byte_size() const { return reported_bytes_; }
 
     // --- a sink of the Reader -------------------------------------------------------------------
 
-    bool wants_text() const { return index_->needs_text(); }
+    bool wants_text() const { return index_->needs_text() || builder_.has_value(); }
 
-    Trouble open_document(size_t) { return Trouble::none; }
+    Trouble open_document(size_t size) {
+        build([&](DocumentBuilder& builder) { return builder.open_document(size); });
+        return Trouble::none;
+    }
 
     Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
+        build([&](DocumentBuilder& builder) {
+            return builder.open_element(name, attributes, depth);
+        });
         end_run();
         const uint32_t path = enter(paths_.labels.of(Kind::element, name));
         if (depth >= Join::DEEPEST) resolver_.be_exact();
@@ -83,6 +97,7 @@ public:
     }
 
     Trouble close_element() {
+        build([](DocumentBuilder& builder) { return builder.close_element(); });
         end_run();
         const Open closed = open_.back();
         if (closed.wants_value) {
@@ -97,6 +112,7 @@ public:
     }
 
     Trouble add_text(std::string_view piece) {
+        build([&](DocumentBuilder& builder) { return builder.add_text(piece); });
         const bool wants_run = (open_.back().edges & (CHILD_TEXT | BELOW_TEXT)) != 0;
         if (wants_run && !in_run_) {
             in_run_ = true;
@@ -106,7 +122,14 @@ public:
         return Trouble::none;
     }
 
-    void break_text() { end_run(); }
+    Trouble add_comment(std::string_view text) {
+        build([&](DocumentBuilder& builder) { return builder.add_comment(text); });
+        return break_text();
+    }
+    Trouble add_instruction(std::string_view target, std::string_view text) {
+        build([&](DocumentBuilder& builder) { return builder.add_instruction(target, text); });
+        return break_text();
+    }
 
 private:
     struct Open {
@@ -117,8 +140,18 @@ private:
         size_t text_begin;
     };
 
+    // A program, its tests in terms of the names that documents had so far, and what its regular
+    // expressions have learned.
+    struct KnownProgram {
+        Program program;
+        std::vector<LabelTest> tests;
+        uint64_t names_version = NONE;
+        RegularAutomata automata;
+    };
+
     static constexpr size_t MOST_PROGRAMS = 4096;
     static constexpr size_t LONG_TEXT = size_t{1} << 16;
+    static constexpr uint32_t PATIENCE = 8;
 
     Failure match(const Index& index, size_t cache_limit, const ExpatTable* expat,
                   const Limits& limits, const Input& input) {
@@ -128,12 +161,20 @@ private:
         resolver_.flush(text_);
         const std::vector<uint32_t>& asked = resolver_.find_units();
         if (!asked.empty()) {
-            Document document;
-            DocumentBuilder builder(document);
-            const Failure second = DocumentReader(expat, limits, builder, &arena_).read(input);
-            if (second.trouble != Trouble::none) return second;
-            for (const uint32_t pattern : asked) ask(document, pattern);
+            if (!builder_.has_value()) {
+                document_.clear();
+                DocumentBuilder builder(document_);
+                const Failure second = DocumentReader(expat, limits, builder, &arena_).read(input);
+                if (second.trouble != Trouble::none) return second;
+            }
+            LabelIndex labels(document_);
+            for (const uint32_t pattern : asked) {
+                if (!ask(expat, limits, input, document_, labels, pattern)) {
+                    undecided_.push_back(pattern);
+                }
+            }
         }
+        patience_ = !asked.empty() ? PATIENCE : patience_ - (patience_ != 0);
         if (index.dead_patterns() != 0) hits_.drop_dead(index);
         return failure;
     }
@@ -150,12 +191,24 @@ private:
         if (hits_.epoch() == 1) forget();
         resolver_.start(index);
         text_.clear();
+        undecided_.clear();
+        builder_.reset();
+        if (patience_ != 0) {
+            document_.clear();
+            builder_.emplace(document_);
+        }
         collecting_ = 0;
         in_run_ = false;
         open_.clear();
         open_.push_back({PathCache::ROOT, NONE, paths_[PathCache::ROOT].edges, false, 0});
         paths_.close_all();
         paths_.open(PathCache::ROOT);
+    }
+
+    // Let the builder take an event; a document that it cannot hold is not built.
+    template <class Event>
+    void build(Event event) {
+        if (builder_.has_value() && event(*builder_) != Trouble::none) builder_.reset();
     }
 
     void forget() {
@@ -222,6 +275,11 @@ private:
         if (resolver_.is_full()) resolver_.flush(text_);
     }
 
+    Trouble break_text() {
+        end_run();
+        return Trouble::none;
+    }
+
     void end_run() {
         if (!in_run_) return;
         in_run_ = false;
@@ -237,15 +295,29 @@ private:
         if (unused) text_.clear();
     }
 
-    void ask(const Document& document, uint32_t pattern) {
-        if (hits_.is_accepted(pattern)) return;
+    // False where the pattern needs more work than it may cost.
+    bool ask(const ExpatTable* expat, const Limits& limits, const Input& input, Document& document,
+             LabelIndex& labels, uint32_t pattern) {
+        if (hits_.is_accepted(pattern)) return true;
         if (programs_.size() > MOST_PROGRAMS) programs_.clear();
         const auto [entry, is_new] = programs_.try_emplace(pattern);
-        if (is_new && !ProgramReader::read(index_->program_of(pattern), entry->second)) {
+        if (is_new && !ProgramReader::read(index_->program_of(pattern), entry->second.program)) {
             programs_.erase(entry);
             throw std::runtime_error("the matcher holds a pattern that is damaged");
         }
-        if (Evaluation(document, entry->second).matches()) hits_.accept(pattern);
+        const Program& program = entry->second.program;
+        if (program.expressions.asks_for_qualifiers() && !document.qualifiers.is_read) {
+            read_qualifiers(expat, limits, input, document, &arena_);
+        }
+        KnownProgram& known = entry->second;
+        if (known.names_version != document.names_version()) {
+            known.names_version = document.names_version();
+            known.tests = LabelTest::make_all(program, document);
+        }
+        const Verdict verdict =
+            Evaluation(document, program, known.tests, labels, known.automata, input.now).matches();
+        if (verdict == Verdict::yes) hits_.accept(pattern);
+        return verdict != Verdict::undecided;
     }
 
     const Index* index_ = nullptr;
@@ -256,7 +328,11 @@ private:
     Hits hits_;
     Join join_;
     Resolver resolver_;
-    std::unordered_map<uint32_t, Program> programs_;
+    std::unordered_map<uint32_t, KnownProgram> programs_;
+    std::vector<uint32_t> undecided_;
+    Document document_;
+    std::optional<DocumentBuilder> builder_;  // of the document that is being read, if it is built
+    uint32_t patience_ = 0;                   // for how many more documents that nobody asks
 
     std::vector<Open> open_;
     std::vector<uint32_t> labels_;

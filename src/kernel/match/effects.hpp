@@ -25,19 +25,21 @@ inline uint32_t append(Lists& all, const Lists& some) {
 }
 
 // A unit to look at, as it stands in the cache's lists; behind it come the numbers of the probes
-// that must hold besides `other`, and those of the points where its branches part.
+// that must hold besides `other`, those of the points where its branches part, and its denials.
 struct CachedTrigger {
     uint32_t other;  // a probe to be asked first, or NONE
     uint32_t pattern, unit;
-    uint16_t probes, watches;  // how many follow
+    uint16_t probes, watches, denials;  // how many follow
+    uint16_t needs_check;
 
     const uint32_t* first_probe() const { return reinterpret_cast<const uint32_t*>(this + 1); }
     const uint32_t* first_watch() const { return first_probe() + probes; }
+    const uint32_t* first_denial() const { return first_watch() + watches; }
     const CachedTrigger* next() const {
-        return reinterpret_cast<const CachedTrigger*>(first_watch() + watches);
+        return reinterpret_cast<const CachedTrigger*>(first_denial() + denials);
     }
 };
-static_assert(sizeof(CachedTrigger) == 4 * sizeof(uint32_t));
+static_assert(sizeof(CachedTrigger) == 5 * sizeof(uint32_t));
 
 // What follows from a probe, in the cache's lists: how many patterns and how many numbers of
 // triggers, then the patterns, then the triggers.  Behind that of an equality stand the length and
@@ -162,7 +164,7 @@ public:
             const Unit& unit = index.unit(trigger.unit);
             const Branch* const branches = index.branches(unit);
             const size_t begin = list.size();
-            list.insert(list.end(), {trigger.other, unit.pattern, trigger.unit, 0});
+            list.insert(list.end(), {trigger.other, unit.pattern, trigger.unit, 0, 0});
             CachedTrigger counted{};
             for (uint32_t number = 0; number < unit.count; ++number) {
                 const uint32_t other = branches[number].probe;
@@ -175,9 +177,12 @@ public:
                 list.push_back(index.watch_at(branches[number].node));
                 ++counted.watches;
             }
+            list.insert(list.end(), index.denials(unit), index.denials(unit) + unit.denial_count);
             CachedTrigger* const cached = reinterpret_cast<CachedTrigger*>(list.data() + begin);
             cached->probes = counted.probes;
             cached->watches = counted.watches;
+            cached->denials = static_cast<uint16_t>(unit.denial_count);
+            cached->needs_check = unit.needs_check != 0;
         }
     }
 

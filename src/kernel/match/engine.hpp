@@ -31,6 +31,8 @@ struct Batch {
     NumberBuffer patterns;
     std::vector<uint64_t> versions;  // of the index, when each document met it
     std::vector<std::pair<size_t, Failure>> failures;
+    // Documents and patterns of which it was not found out whether they match.
+    std::vector<std::pair<size_t, uint32_t>> undecided;
 };
 
 enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
@@ -124,15 +126,21 @@ public:
         for (size_t at = begin; at < end; ++at) match(matcher, inputs[at], limits, batch);
     }
 
-    // The numbers of the subscribers that a document of a batch matched.  Their lists lead all over
-    // memory, so several are followed at a time.
+    // The numbers of the subscribers that a document of a batch matched.
     void expand(const Batch& batch, size_t document, std::vector<uint32_t>& numbers) {
+        const uint32_t* const patterns = batch.patterns.data();
+        expand(batch, document, patterns + batch.offsets[document],
+               patterns + batch.offsets[document + 1], numbers);
+    }
+
+    // The numbers of the subscribers of patterns, when a document of a batch was matched.  Their
+    // lists lead all over memory, so several are followed at a time.
+    void expand(const Batch& batch, size_t document, const uint32_t* pattern,
+                const uint32_t* const last, std::vector<uint32_t>& numbers) {
         constexpr size_t MOST = 16;
         const Reading reading(gate_);
         const Index& index = *batch.index;
         const uint64_t version = batch.versions[document];
-        const uint32_t* pattern = batch.patterns.data() + batch.offsets[document];
-        const uint32_t* const last = batch.patterns.data() + batch.offsets[document + 1];
         uint32_t followed[MOST];
         size_t count = 0;
         while (pattern != last || count != 0) {
@@ -312,6 +320,9 @@ private:
             const Reading reading(gate_);
             batch.versions.push_back(index_->version());
             failure = matcher.match(*index_, cache_limit_, expat_, limits, input, batch.patterns);
+            for (const uint32_t pattern : matcher.undecided()) {
+                batch.undecided.emplace_back(number, pattern);
+            }
         } else {
             batch.versions.push_back(0);  // refused before it came here
         }

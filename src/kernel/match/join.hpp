@@ -44,7 +44,8 @@ public:
             const Branch& branch = branches[at];
             std::vector<uint32_t>& elements = sets_[at].elements;
             if (branch.probe != NONE) gather(branch.probe, elements);
-            if (elements.empty() || branch.above == NONE) return !elements.empty();
+            if (elements.empty()) return false;
+            if (branch.above == NONE) continue;  // below the document node all hold together
             lift(index, elements, branch.segment);
             Set& above = sets_[branch.above];
             if (above.started) {
@@ -58,7 +59,7 @@ public:
             }
             if (above.elements.empty()) return false;
         }
-        return false;
+        return true;
     }
 
 private:

@@ -12,7 +12,8 @@
 //   that `//` leads away from.  Each path lists only those that none above it lists (`below`), and
 //   remembers where they lead by each label, so that no set is ever copied downwards.
 //
-// A path leaves out the patterns that a path above it accepts: whoever meets it has met that one.
+// A path leaves out the patterns that a path above it accepts, and what is triggered by a probe
+// that holds on a path above it: whoever meets the path has met that one.
 //
 // Labels are names as far as the subscriptions distinguish them.  Nothing here is shared between
 // threads, and all of it may be forgotten at any time.  `built` is the version of the index that a
@@ -78,6 +79,7 @@ public:
         marked_ = NONE;
         chain_patterns_.resize(index.pattern_count(), 0);
         chain_nodes_.resize(index.trie.count(), 0);
+        chain_probes_.resize(index.probe_count(), 0);
         if (index.generation != generation_) {
             generation_ = index.generation;
             return forget();
@@ -257,7 +259,9 @@ private:
             const Extra& extra = index_->extra(node.extra);
             if (extra.probe != NONE) {
                 parts_[PROBES].push_back(extra.probe);
-                Effects::copy_triggers(*index_, extra.probe, parts_[TRIGGERS]);
+                if (chain_probes_[extra.probe] != chain_) {
+                    Effects::copy_triggers(*index_, extra.probe, parts_[TRIGGERS]);
+                }
             }
             if (extra.group != NONE) groups_.push_back(extra.group);
             if (extra.watch != NONE) parts_[WATCHES].push_back(extra.watch);
@@ -271,7 +275,7 @@ private:
 
     // --- marks --------------------------------------------------------------------------------
 
-    // Mark the patterns and the `below` nodes of a path and of all above it with `chain_`.
+    // Mark the patterns, the probes and the `below` nodes of a path and of all above it.
     void mark_chain(uint32_t path) {
         if (marked_ == path) return;
         const uint32_t parent = origins_[path].parent;
@@ -288,12 +292,14 @@ private:
         if (++chain_ != 0) return;
         std::fill(chain_patterns_.begin(), chain_patterns_.end(), 0);
         std::fill(chain_nodes_.begin(), chain_nodes_.end(), 0);
+        std::fill(chain_probes_.begin(), chain_probes_.end(), 0);
         chain_ = 1;
     }
 
     void mark(uint32_t path) {
         for (const uint32_t pattern : list(paths_[path], ACCEPTED))
             chain_patterns_[pattern] = chain_;
+        for (const uint32_t probe : list(paths_[path], PROBES)) chain_probes_[probe] = chain_;
         for (const uint32_t node : below(path)) chain_nodes_[node] = chain_;
     }
 
@@ -364,6 +370,7 @@ private:
     uint32_t marked_ = NONE;  // the path whose chain is marked
     std::vector<uint32_t> chain_patterns_;
     std::vector<uint32_t> chain_nodes_;
+    std::vector<uint32_t> chain_probes_;
 
     std::vector<uint32_t> carriers_;
     std::vector<Trie::Sought> sought_;

@@ -341,10 +341,14 @@ private:
         for (uint32_t at = 0; at < trigger.probes; ++at) {
             if (!hits_.holds(probes[at])) return;
         }
+        bool single = trigger.needs_check == 0;
         const uint32_t* const watches = trigger.first_watch();
-        bool single = trigger.watches != 0;
         for (uint32_t at = 0; at < trigger.watches; ++at) {
             single = single && hits_.is_single(watches[at]);
+        }
+        const uint32_t* const denials = trigger.first_denial();
+        for (uint32_t at = 0; at < trigger.denials; ++at) {
+            single = single && !hits_.holds(denials[at]);
         }
         if (single) {
             hits_.accept(trigger.pattern);
@@ -357,7 +361,7 @@ private:
         const Unit& unit = index_->unit(number);
         if (hits_.is_accepted(unit.pattern)) return;
         const Branch* const branches = index_->branches(unit);
-        bool single = unit.needs_check == 0;
+        bool single = unit.needs_check == 0 && !is_denied(unit);
         for (uint32_t at = 0; at < unit.count; ++at) {
             const Branch& branch = branches[at];
             if (branch.probe != NONE) {
@@ -373,10 +377,15 @@ private:
         }
     }
 
+    // Something that the unit denies may be in the document.
+    bool is_denied(const Unit& unit) const {
+        return index_->is_denied(unit, [&](uint32_t probe) { return hits_.holds(probe); });
+    }
+
     // All probes of the unit hold, but perhaps not together.
     void decide(const Unit& unit) {
         if (hits_.is_accepted(unit.pattern)) return;
-        if (unit.needs_check != 0 || exact_) {
+        if (unit.needs_check != 0 || exact_ || is_denied(unit)) {
             if (index_->pattern(unit.pattern).living != 0) asked_.push_back(unit.pattern);
         } else if (join_.holds(*index_, unit)) {
             hits_.accept(unit.pattern);

@@ -18,14 +18,23 @@
 // Rejected: bitmaps for the sets that are worked on, which are as simple but pay for the whole
 // document at each step, while most steps lead to few nodes.
 //
+// A residual may have no value at a node (`xs:date('soon')`).  That counts as neither true nor
+// false: the condition does not hold there, and neither does its negation.  So an error counts as
+// false where conditions are asked for, and as true below a `not`, whose result it then cannot make
+// true. The answer does not depend on the order of conditions.
+//
 // The exception to the bound: a number is read anew for each node, so nested elements that all
 // hold one huge number cost its length times their depth.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "base/comparison.hpp"
 #include "base/number_text.hpp"
+#include "program/interpreter_texts.hpp"
+#include "program/label_index.hpp"
+#include "program/label_test.hpp"
 #include "program/node_set.hpp"
 #include "program/occurrences.hpp"
 #include "program/program.hpp"
@@ -36,71 +45,96 @@ namespace twigcast::program {
 using namespace base;
 using namespace xml;
 
+// Whether a pattern is in a document.  A residual may need too much work: it is then undecided.
+enum class Verdict : int { no, yes, undecided };
+
 class Evaluation {
 public:
-    Evaluation(const Document& document, const Program& program)
-        : document_(document), nodes_(document.nodes.data()), program_(program) {
-        tests_.reserve(program.tests.size());
-        for (const NodeTest& test : program.tests) tests_.push_back(resolve(test));
+    // `now` is what the functions of the current time give: nanoseconds since 1970.
+    // `tests` are those of the program in terms of the document's labels.
+    Evaluation(const Document& document, const Program& program,
+               const std::vector<LabelTest>& tests, LabelIndex& labels, RegularAutomata& automata,
+               int64_t now)
+        : document_(document),
+          nodes_(document.nodes.data()),
+          program_(program),
+          tests_(tests),
+          labels_(labels),
+          automata_(automata),
+          now_(now) {}
+
+    Verdict matches() {
+        try {
+            for (const uint32_t alternative : program_.alternatives) {
+                if (exists(alternative, {0})) return Verdict::yes;
+            }
+        } catch (const BudgetExceeded&) {
+            return Verdict::undecided;
+        }
+        return Verdict::no;
     }
 
-    bool matches() {
-        for (const uint32_t alternative : program_.alternatives) {
-            if (exists(alternative, {0})) return true;
-        }
-        return false;
-    }
+    // Why an expression has no value, where the document does not match for that reason.
+    const char* reason() const { return reason_; }
 
 private:
-    // A node test in terms of this document's labels: label & mask == wanted, or, where names of
-    // several numbers pass, by number.
-    struct LabelTest {
-        uint32_t mask;
-        uint32_t wanted;
-        std::vector<bool> names;
-
-        bool accepts(uint32_t label) const {
-            return (label & mask) == wanted && (names.empty() || names[name_of(label)]);
-        }
-    };
-
-    LabelTest resolve(const NodeTest& test) const {
-        const uint32_t kind = make_label(test.kind, 0);
-        if (test.kind == Kind::text || (test.any_namespace && test.any_local)) return {3, kind, {}};
-        if (!test.any_namespace && !test.any_local) {
-            const uint32_t name = document_.names.find(test.name);
-            if (name == NONE) return {0, 1, {}};  // no label passes
-            return {NONE, make_label(test.kind, name), {}};
-        }
-        std::vector<bool> names(document_.names.size());
-        for (uint32_t name = 0; name < document_.names.size(); ++name) {
-            names[name] =
-                (test.any_namespace || document_.names.namespace_of(name) == test.space) &&
-                (test.any_local || document_.names.local_of(name) == test.local);
-        }
-        return {3, kind, std::move(names)};
-    }
-
     // --- conditions -----------------------------------------------------------------------
 
     // Whether the condition holds at any of `asked`.  All conditions of a step but the last are
-    // kept to, the last is asked in turn: no recursion along a path.
-    bool exists(uint32_t number, NodeSet asked) {
+    // kept to, the last is asked in turn: no recursion along a path.  Where a step leads to many
+    // nodes, a few of them are asked first, then more, then all others: most conditions that hold
+    // somewhere hold at one of the first.  That is done at BLOCKED_LEVELS of a path, since what
+    // lies below several blocks is looked at again for each.
+    bool exists(uint32_t number, NodeSet asked, uint32_t levels = BLOCKED_LEVELS) {
         while (true) {
             const Instruction& instruction = program_.instructions[number];
             switch (instruction.operation) {
                 case Operation::step: asked = reach(instruction, asked); break;
                 case Operation::both: break;
                 case Operation::either: return exists_either(instruction, std::move(asked));
+                case Operation::residual: return exists_residual(instruction, asked);
                 case Operation::value:
                 case Operation::first_node:
                 case Operation::negation: keep(number, asked); return !asked.empty();
             }
             if (instruction.children_begin == instruction.children_end) return !asked.empty();
+            if (levels > 0 && asked.size() > size_t{FIRST_BLOCK}) {
+                return exists_by_blocks(instruction, std::move(asked), levels - 1);
+            }
             keep_all(instruction.children_begin, instruction.children_end - 1, asked);
             if (asked.empty()) return false;
             number = program_.children[instruction.children_end - 1];
         }
+    }
+
+    bool exists_by_blocks(const Instruction& instruction, NodeSet&& asked, uint32_t levels) {
+        const uint32_t last = program_.children[instruction.children_end - 1];
+        const auto holds_in = [&](NodeSet&& block) {
+            keep_all(instruction.children_begin, instruction.children_end - 1, block);
+            return !block.empty() && exists(last, std::move(block), levels);
+        };
+        auto begin = asked.begin();
+        for (ptrdiff_t size = FIRST_BLOCK; size < LAST_BLOCK && asked.end() - begin > 2 * size;
+             size *= 8) {
+            if (holds_in(NodeSet(begin, begin + size))) return true;
+            begin += size;
+        }
+        asked.erase(asked.begin(), begin);
+        return holds_in(std::move(asked));
+    }
+
+    bool exists_residual(const Instruction& instruction, const NodeSet& asked) {
+        return std::any_of(asked.begin(), asked.end(),
+                           [&](uint32_t node) { return holds(instruction, node); });
+    }
+
+    Interpreter& interpreter_of(const Instruction& instruction) {
+        std::optional<Interpreter>& known = interpreters_[instruction.is_version_2];
+        if (!known) {
+            known.emplace(document_, program_, tests_, automata_, work_, instruction.is_version_2,
+                          now_);
+        }
+        return *known;
     }
 
     bool exists_either(const Instruction& instruction, NodeSet&& asked) {
@@ -122,20 +156,22 @@ private:
                 return keep_above(instruction, asked, fit);
             }
             case Operation::value: return keep_valued(instruction, asked);
-            case Operation::first_node: return keep_first(instruction, asked);
+            case Operation::first_node: return keep_first_or_none(instruction, asked);
             case Operation::both:
                 return keep_all(instruction.children_begin, instruction.children_end, asked);
             case Operation::either: {
                 ParkedSet parked = park(NodeSet(asked));
                 for (uint32_t at = instruction.children_begin;
                      at < instruction.children_end && !asked.empty(); ++at) {
-                    keep_not(program_.children[at], asked);
+                    keep_other(program_.children[at], asked);
                 }
                 asked = without(parked.take(), asked);
                 return;
             }
             case Operation::negation:
                 return keep_not(program_.children[instruction.children_begin], asked);
+            case Operation::residual:
+                return keep_where(asked, [&](uint32_t node) { return holds(instruction, node); });
         }
     }
 
@@ -145,10 +181,48 @@ private:
         }
     }
 
-    void keep_not(uint32_t number, NodeSet& asked) {
+    // Keep those nodes where the condition does not hold.
+    void keep_other(uint32_t number, NodeSet& asked) {
         ParkedSet parked = park(NodeSet(asked));
         keep(number, asked);
         asked = without(parked.take(), asked);
+    }
+
+    // Keep those nodes where the condition is false.
+    void keep_not(uint32_t number, NodeSet& asked) {
+        errors_hold_ = !errors_hold_;
+        keep_other(number, asked);
+        errors_hold_ = !errors_hold_;
+    }
+
+    // Whether a residual holds at a node.  What the name decides is asked once for each name.
+    bool holds(const Instruction& instruction, uint32_t node) {
+        const uint32_t label = nodes_[node].label;
+        if (!program_.expressions[instruction.expression].is_of_name ||
+            kind_of(label) != Kind::element) {
+            return holds_anew(instruction, node);
+        }
+        by_name_.resize(program_.instructions.size());
+        std::vector<uint8_t>& known =
+            by_name_[static_cast<size_t>(&instruction - program_.instructions.data())];
+        known.resize(document_.names.size());
+        uint8_t& answer = known[name_of(label)];
+        if (answer == 0) answer = holds_anew(instruction, node) ? 1 : 2;
+        return answer == 1;
+    }
+
+    bool holds_anew(const Instruction& instruction, uint32_t node) {
+        const Work::Mark mark = work_.mark();
+        try {
+            return interpreter_of(instruction).holds(instruction.expression, node);
+        } catch (const DynamicError& error) {
+            reason_ = error.reason;
+            work_.release(mark);
+            interpreters_[instruction.is_version_2]
+                .reset();  // it was left in the middle of its work
+            if (is_strict_) throw;
+            return errors_hold_;
+        }
     }
 
     ParkedSet park(NodeSet&& nodes) const { return {std::move(nodes), document_.nodes.size()}; }
@@ -188,7 +262,7 @@ private:
     NodeSet reach(const Instruction& step, const NodeSet& from) {
         const LabelTest& test = tests_[step.test];
         NodeSet reached;
-        if (test.mask == 0) return reached;
+        if (test.is_impossible()) return reached;
         if (step.descendant) {
             reach_descendants(step, test, from, reached);
         } else {
@@ -222,10 +296,18 @@ private:
         for (const uint32_t above : from) {
             if (above < done) continue;  // below one that was searched
             done = nodes_[above].end;
+            const auto take = [&](uint32_t node) {
+                if (!counted || is_asked(step, ++counts_[nodes_[node].parent])) {
+                    reached.push_back(node);
+                }
+            };
+            if (test.mask == NONE && done - above > FEW_NODES) {
+                const auto [first, last] = labels_.find(test.wanted, above + 1, done);
+                std::for_each(first, last, take);
+                continue;
+            }
             for (uint32_t node = above + 1; node < done; ++node) {
-                if (!test.accepts(nodes_[node].label)) continue;
-                if (counted && !is_asked(step, ++counts_[nodes_[node].parent])) continue;
-                reached.push_back(node);
+                if (test.accepts(nodes_[node].label)) take(node);
             }
         }
     }
@@ -254,6 +336,18 @@ private:
     }
 
     // --- the first node of a path -----------------------------------------------------------
+
+    // Which node is the first is not known where an error says nothing about one before it.
+    void keep_first_or_none(const Instruction& instruction, NodeSet& asked) {
+        const NodeSet before = asked;
+        const bool outer = std::exchange(is_strict_, true);
+        try {
+            keep_first(instruction, asked);
+        } catch (const DynamicError&) {
+            asked = errors_hold_ ? before : NodeSet{};
+        }
+        is_strict_ = outer;
+    }
 
     // Forwards along the path, the nodes that each step leads to; then backwards, for each of
     // them the first node that the rest of the path selects from there.
@@ -327,12 +421,43 @@ private:
         return result;
     }
 
+    static constexpr uint32_t BLOCKED_LEVELS = 2;
+    static constexpr ptrdiff_t FIRST_BLOCK = 8, LAST_BLOCK = 512;
+    static constexpr uint32_t FEW_NODES = 32;  // that are sooner walked than looked up
+
     const Document& document_;
     const Node* nodes_;
     const Program& program_;
-    std::vector<LabelTest> tests_;
-    std::vector<uint8_t> marks_;    // all zero between uses
-    std::vector<uint32_t> counts_;  // for each node, set anew at each use
+    const std::vector<LabelTest>& tests_;
+    LabelIndex& labels_;
+    RegularAutomata& automata_;
+    const int64_t now_;
+    const char* reason_ = nullptr;
+    bool errors_hold_ = false;  // what a residual without a value counts as here
+    bool is_strict_ = false;    // such a residual must not be counted as either
+    Work work_;
+    std::optional<Interpreter> interpreters_[2];  // by XPath 1.0 and by version 2
+    std::vector<std::vector<uint8_t>> by_name_;   // of residuals: unknown, yes, no
+    std::vector<uint8_t> marks_;                  // all zero between uses
+    std::vector<uint32_t> counts_;                // for each node, set anew at each use
+};
+
+// One program asked of a document of which nothing else is asked.
+class LoneEvaluation {
+public:
+    LoneEvaluation(const Document& document, const Program& program, int64_t now)
+        : tests_(LabelTest::make_all(program, document)),
+          labels_(document),
+          evaluation_(document, program, tests_, labels_, automata_, now) {}
+
+    Verdict matches() { return evaluation_.matches(); }
+    const char* reason() const { return evaluation_.reason(); }
+
+private:
+    const std::vector<LabelTest> tests_;
+    LabelIndex labels_;
+    RegularAutomata automata_;
+    Evaluation evaluation_;
 };
 
 }  // namespace twigcast::program

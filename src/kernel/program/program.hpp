@@ -2,18 +2,20 @@
 // evaluated on any number of documents, by any number of threads.
 //
 // Instructions stand in post-order, so the children of an instruction have smaller numbers.  A
-// step's children are its conditions; those of a first-node are the steps of its path.
+// step's children are its conditions; those of a first-node are the steps of its path.  A residual
+// is an expression, which has its own arrays.
 #pragma once
 
 #include "base/common.hpp"
 #include "base/comparison.hpp"
+#include "program/expression.hpp"
 
 namespace twigcast::program {
 
 using namespace base;
 
-enum class Operation : int { step, value, first_node, either, both, negation };
-constexpr size_t OPERATION_COUNT = 6;
+enum class Operation : int { step, value, first_node, either, both, negation, residual };
+constexpr size_t OPERATION_COUNT = 7;
 
 // What a node must be: its kind and the parts of its name, where they matter.
 struct NodeTest {
@@ -35,6 +37,8 @@ struct Instruction {
     uint32_t position;  // step: what that index is compared with; 0 where any fits
     double number;
     std::string operand;
+    uint32_t expression;                    // residual
+    bool is_version_2;                      // residual: by the rules of XPath 2.0
     uint32_t children_begin, children_end;  // in Program::children
 };
 
@@ -44,16 +48,16 @@ struct Program {
     std::vector<uint32_t> children;
     std::vector<uint32_t> alternatives;
 
-    // Whether every number in it leads somewhere, so that evaluation need not look again.
-    bool is_sound() const {
+    Expressions expressions;
+
+    // Whether every number in it leads somewhere, so that evaluation need not look again; and work
+    // out what follows from the expressions.
+    bool settle() {
+        if (!expressions.settle(tests.size())) return false;
         const uint32_t count = count_of(instructions);
+        std::vector<uint32_t> depths(count, 1);
         for (uint32_t number = 0; number < count; ++number) {
             const Instruction& instruction = instructions[number];
-            const bool is_step = instruction.operation == Operation::step;
-            if (is_step && instruction.test >= tests.size()) return false;
-            if (is_step && instruction.position != 0 && !is_numeric(instruction.comparison)) {
-                return false;
-            }
             uint32_t arity = 0;
             for (uint32_t at = instruction.children_begin; at < instruction.children_end; ++at) {
                 const uint32_t child = children[at];
@@ -62,13 +66,40 @@ struct Program {
                     instructions[child].operation != Operation::step) {
                     return false;
                 }
+                depths[number] = std::max(depths[number], depths[child] + 1);
                 ++arity;
             }
-            if (instruction.operation == Operation::negation && arity != 1) return false;
-            if (instruction.operation == Operation::first_node && arity == 0) return false;
+            if (depths[number] > MOST_DEPTH || !is_formed(instruction, arity)) return false;
         }
         return std::all_of(alternatives.begin(), alternatives.end(),
                            [count](uint32_t number) { return number < count; });
+    }
+
+private:
+    static constexpr uint32_t MOST_DEPTH =
+        1000;  // the language allows 200, each a few instructions
+
+    // The steps of patterns lead to elements, attributes and texts only.
+    static bool is_of_step(const NodeTest& test) {
+        return test.kind == Kind::element || test.kind == Kind::attribute ||
+               test.kind == Kind::text;
+    }
+
+    bool is_formed(const Instruction& instruction, uint32_t arity) const {
+        switch (instruction.operation) {
+            case Operation::step:
+                if (instruction.test >= tests.size() || !is_of_step(tests[instruction.test])) {
+                    return false;
+                }
+                return instruction.position == 0 || is_numeric(instruction.comparison);
+            case Operation::first_node: return arity != 0;
+            case Operation::negation: return arity == 1;
+            case Operation::residual: return instruction.expression < expressions.all.size();
+            case Operation::value:
+            case Operation::either:
+            case Operation::both: return true;
+        }
+        return false;
     }
 };
 

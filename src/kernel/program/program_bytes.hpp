@@ -29,14 +29,18 @@ public:
             writer.put(instruction.test);
             writer.put(instruction.position);
             writer.put(static_cast<size_t>(instruction.comparison));
-            writer.bytes_.append(reinterpret_cast<const char*>(&instruction.number),
-                                 sizeof(double));
+            writer.put_number(instruction.number);
             writer.put_text(instruction.operand);
+            writer.put(instruction.expression);
+            writer.put(instruction.is_version_2);
             writer.put(instruction.children_begin);
             writer.put(instruction.children_end);
         }
         writer.put_all(program.children);
         writer.put_all(program.alternatives);
+        writer.put(program.expressions.all.size());
+        for (const Expression& expression : program.expressions.all) writer.put(expression);
+        writer.put_all(program.expressions.children);
         return std::move(writer.bytes_);
     }
 
@@ -45,6 +49,19 @@ private:
     void put(size_t number) {
         for (; number >= 128; number >>= 7) bytes_.push_back(static_cast<char>(number | 128));
         bytes_.push_back(static_cast<char>(number));
+    }
+    void put_number(double number) {
+        bytes_.append(reinterpret_cast<const char*>(&number), sizeof(double));
+    }
+    void put(const Expression& expression) {
+        put(static_cast<size_t>(expression.form));
+        put(expression.code);
+        put(static_cast<size_t>(expression.occurrence));
+        put(expression.test);
+        put_number(expression.number);
+        put_text(expression.text);
+        put(expression.children_begin);
+        put(expression.children_end);
     }
     void put_text(const std::string& text) {
         put(text.size());
@@ -70,6 +87,10 @@ public:
         }
         reader.take_all(program.children);
         reader.take_all(program.alternatives);
+        for (size_t left = reader.count(); left > 0; --left) {
+            program.expressions.all.push_back(reader.expression());
+        }
+        reader.take_all(program.expressions.children);
         if (!reader.good_ || !reader.rest_.empty()) return false;
         for (const Instruction& instruction : program.instructions) {
             if (instruction.children_begin > instruction.children_end ||
@@ -77,7 +98,7 @@ public:
                 return false;
             }
         }
-        return program.is_sound();
+        return program.settle();
     }
 
 private:
@@ -116,7 +137,7 @@ private:
 
     NodeTest test() {
         NodeTest test;
-        test.kind = static_cast<Kind>(number(3));
+        test.kind = static_cast<Kind>(number(7));
         test.any_namespace = number(1) != 0;
         test.any_local = number(1) != 0;
         test.space = text();
@@ -132,17 +153,37 @@ private:
         instruction.test = small();
         instruction.position = small();
         instruction.comparison = static_cast<Comparison>(number(COMPARISON_COUNT - 1));
-        instruction.number = 0;
-        if (rest_.size() >= sizeof(double)) {
-            std::memcpy(&instruction.number, rest_.data(), sizeof(double));
-            rest_.remove_prefix(sizeof(double));
-        } else {
-            good_ = false;
-        }
+        instruction.number = real();
         instruction.operand = text();
+        instruction.expression = small();
+        instruction.is_version_2 = number(1) != 0;
         instruction.children_begin = small();
         instruction.children_end = small();
         return instruction;
+    }
+
+    Expression expression() {
+        Expression expression;
+        expression.form = static_cast<Form>(number(FORM_COUNT - 1));
+        expression.code = static_cast<uint8_t>(number(0xFF));
+        expression.occurrence = static_cast<Occurrence>(number(3));
+        expression.test = small();
+        expression.number = real();
+        expression.text = text();
+        expression.children_begin = small();
+        expression.children_end = small();
+        return expression;
+    }
+
+    double real() {
+        double number = 0;
+        if (rest_.size() < sizeof(double)) {
+            good_ = false;
+            return 0;
+        }
+        std::memcpy(&number, rest_.data(), sizeof(double));
+        rest_.remove_prefix(sizeof(double));
+        return number;
     }
 
     void take_all(std::vector<uint32_t>& numbers) {

@@ -16,15 +16,19 @@
 //   element, before its children.  The subtree of n is [n, end of n), its children are reached
 //   by n + 1 and then from each to its own end.
 // * All text is appended to one buffer in document order, so the string-value of an element is a
-//   contiguous range of it.  Attribute values stand in a buffer of their own for that reason.
+//   contiguous range of it.  The values of attributes, comments and processing instructions stand
+//   in a buffer of their own for that reason.
 // * A text node is a maximal run of character data; a comment or an instruction ends a run.
-// * Names are expanded and interned for the document, so equal names have equal numbers.
+// * Names are expanded and interned for the document, so equal names have equal numbers.  The name
+//   of a processing instruction is its target.
+// * Qualifiers, the prefixes as written, are read only where a program asks for them.
 //
 // Cost: 24 bytes a node, the text once, each distinct name once.
 #pragma once
 
 #include "base/common.hpp"
 #include "xml/names.hpp"
+#include "xml/qualifiers.hpp"
 
 namespace twigcast::xml {
 
@@ -32,10 +36,15 @@ using namespace base;
 
 // Kind and name in one word, so that the usual node test is one comparison.
 inline uint32_t make_label(Kind kind, uint32_t name) {
-    return name << 2 | static_cast<uint32_t>(kind);
+    return name << 3 | static_cast<uint32_t>(kind);
 }
-inline Kind kind_of(uint32_t label) { return static_cast<Kind>(label & 3); }
-inline uint32_t name_of(uint32_t label) { return label >> 2; }
+inline Kind kind_of(uint32_t label) { return static_cast<Kind>(label & 7); }
+inline uint32_t name_of(uint32_t label) { return label >> 3; }
+
+// Whether the value of such a node is part of the text of the elements around it.
+inline bool has_shared_text(Kind kind) {
+    return kind == Kind::text || kind == Kind::element || kind == Kind::document;
+}
 
 struct Node {
     uint32_t label;
@@ -51,17 +60,45 @@ struct Document {
     std::string text;
     std::string values;
     Names names;
+    Qualifiers qualifiers;
 
     std::string_view value_of(uint32_t index) const {
         const Node& node = nodes[index];
-        const std::string& buffer = kind_of(node.label) == Kind::attribute ? values : text;
+        const std::string& buffer = has_shared_text(kind_of(node.label)) ? text : values;
         return {buffer.data() + node.text_begin, node.text_end - node.text_begin};
     }
 
+    // Be ready for another document.  Names keep their numbers, unless there are very many.
+    void clear() {
+        if (byte_size() > MOST_KEPT) {
+            const uint64_t before = renewals_;
+            *this = {};
+            renewals_ = before + 1;
+            return;
+        }
+        nodes.clear();
+        text.clear();
+        values.clear();
+        qualifiers = {};
+        if (names.size() > MOST_NAMES) {
+            names = {};
+            ++renewals_;
+        }
+    }
+
+    // As long as this is the same, names have the same numbers and there are no others.
+    uint64_t names_version() const { return renewals_ << 32 | names.size(); }
+
     size_t byte_size() const {
         return nodes.capacity() * sizeof(Node) + text.capacity() + values.capacity() +
-               names.byte_size();
+               names.byte_size() + qualifiers.byte_size();
     }
+
+private:
+    static constexpr size_t MOST_KEPT = size_t{1} << 24;
+    static constexpr uint32_t MOST_NAMES = 4096;
+
+    uint64_t renewals_ = 0;
 };
 
 }  // namespace twigcast::xml

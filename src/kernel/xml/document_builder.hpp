@@ -65,10 +65,14 @@ public:
         return fits(document_.text.size()) ? Trouble::none : Trouble::capacity;
     }
 
-    void break_text() { in_text_ = false; }
+    Trouble add_comment(std::string_view text) { return add_leaf(Kind::comment, 0, text); }
+
+    Trouble add_instruction(std::string_view target, std::string_view text) {
+        return add_leaf(Kind::instruction, document_.names.intern(target), text);
+    }
 
 private:
-    static constexpr size_t MOST = 0x3FFFFFFF;  // of nodes and names: labels have 30 bits
+    static constexpr size_t MOST = 0x1FFFFFFF;  // of nodes and names: labels have 29 bits
     static constexpr size_t MOST_EXPECTED = size_t{1} << 20;
 
     static bool fits(size_t size) { return size < NONE; }
@@ -88,6 +92,19 @@ private:
         document_.nodes.push_back(
             {make_label(kind, number), current_, index + 1, begin, begin, depth_});
         return index;
+    }
+
+    // A comment or a processing instruction.
+    Trouble add_leaf(Kind kind, uint32_t name, std::string_view text) {
+        in_text_ = false;
+        if (document_.nodes.size() >= MOST || name >= MOST) return Trouble::capacity;
+        const uint32_t begin = count_of(document_.values), end = count_of(document_.nodes) + 1;
+        document_.values.append(text);
+        if (!fits(document_.values.size())) return Trouble::capacity;
+        document_.nodes.push_back(
+            {make_label(kind, name), current_, end, begin, count_of(document_.values), depth_ + 1});
+        if (current_ == 0) document_.nodes[0].end = end;
+        return Trouble::none;
     }
 
     Document& document_;

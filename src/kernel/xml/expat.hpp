@@ -24,6 +24,9 @@ typedef void (*EndElementHandler)(void*, const char* name);
 typedef void (*CharacterHandler)(void*, const char* text, int length);
 typedef void (*CommentHandler)(void*, const char* text);
 typedef void (*InstructionHandler)(void*, const char* target, const char* text);
+typedef void (*TypeStartHandler)(void*, const char* name, const char* system, const char* public_,
+                                 int has_subset);
+typedef void (*TypeEndHandler)(void*);
 typedef void (*UnusedFunction)(void);
 
 struct ExpatTable {
@@ -47,7 +50,7 @@ struct ExpatTable {
     void (*set_instruction_handler)(ExpatParser*, InstructionHandler);
     UnusedFunction set_unknown_encoding_handler;
     void (*set_user_data)(ExpatParser*, void*);
-    UnusedFunction set_doctype_handler;
+    void (*set_type_handler)(ExpatParser*, TypeStartHandler, TypeEndHandler);
     UnusedFunction set_encoding;
     UnusedFunction default_unknown_encoding_handler;
     int (*set_hash_salt)(ExpatParser*, unsigned long salt);

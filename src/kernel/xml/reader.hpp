@@ -11,9 +11,12 @@
 //     Trouble open_element(std::string_view name, const char** attributes, uint32_t depth)
 //     Trouble close_element()
 //     Trouble add_text(std::string_view piece)                a run of text comes in pieces
-//     void break_text()                                       a comment or instruction ends a run
+//     Trouble add_comment(std::string_view text)              ends a run, as an instruction does
+//     Trouble add_instruction(std::string_view target, std::string_view text)
 //
-// where names are expanded as expat does it: `local`, or namespace, separator, local.
+// where names are expanded as expat does it: `local`, or namespace, separator, local.  A sink may
+// have names and attributes as they are written, declarations of namespaces among them: it derives
+// from AsWritten.
 //
 // No handler calls Python, so a whole document is read without the interpreter lock.  CPython's
 // table of expat has no function that stops a parser: once something has failed the handlers do
@@ -23,6 +26,7 @@
 
 #include <cstring>
 #include <exception>
+#include <type_traits>
 
 #include "xml/arena.hpp"
 #include "xml/document.hpp"
@@ -63,7 +67,14 @@ struct Input {
     const char* encoding;  // null where the document itself says it
     bool has_type;         // perhaps a document type declaration, whose entities are harmless
     bool has_short_names;  // none can exceed the limit, so none need be measured
+    // The attributes that its document type declares as IDs: names of an element and an attribute
+    // in turn, as written, each with a zero byte behind it.
+    std::string_view ids;
+    int64_t now;  // when it is matched: nanoseconds since 1970
 };
+
+// A sink that gets names as they are written.
+struct AsWritten {};
 
 template <class Sink>
 class Reader {
@@ -81,7 +92,8 @@ public:
 private:
     Failure read(const Input& input, const Arena::Functions* memory) noexcept {
         const char separator[] = {NAMESPACE_SEPARATOR, '\0'};
-        parser_ = expat_->create(input.encoding, memory, separator);
+        const bool as_written = std::is_base_of_v<AsWritten, Sink>;
+        parser_ = expat_->create(input.encoding, memory, as_written ? nullptr : separator);
         if (parser_ == nullptr) {
             failure_.trouble = Trouble::memory;
             return failure_;
@@ -94,6 +106,7 @@ private:
         if (sink_.wants_text()) {
             expat_->set_comment_handler(parser_, on_comment);
             expat_->set_instruction_handler(parser_, on_instruction);
+            if (input.has_type) expat_->set_type_handler(parser_, on_type_start, on_type_end);
         }
         if (input.has_type) expat_->set_default_handler(parser_, on_other);
         measures_names_ = !input.has_short_names;
@@ -154,13 +167,21 @@ private:
             return reader.sink_.add_text({text, static_cast<size_t>(length)});
         });
     }
-    static void on_comment(void* user, const char*) { on_instruction(user, nullptr, nullptr); }
-    static void on_instruction(void* user, const char*, const char*) {
-        guard(user, [](Reader& reader) {
-            reader.sink_.break_text();
-            return Trouble::none;
+    static void on_comment(void* user, const char* text) {
+        guard(user, [&](Reader& reader) {
+            return reader.in_type_ ? Trouble::none : reader.sink_.add_comment(text);
         });
     }
+    static void on_instruction(void* user, const char* target, const char* text) {
+        guard(user, [&](Reader& reader) {
+            return reader.in_type_ ? Trouble::none : reader.sink_.add_instruction(target, text);
+        });
+    }
+    // What a document type declaration holds is no part of the document.
+    static void on_type_start(void* user, const char*, const char*, const char*, int) {
+        static_cast<Reader*>(user)->in_type_ = true;
+    }
+    static void on_type_end(void* user) { static_cast<Reader*>(user)->in_type_ = false; }
     // Of all that no other handler takes, only a reference that was not expanded starts like this.
     static void on_other(void* user, const char* markup, int length) {
         guard(user, [&](Reader&) {
@@ -201,6 +222,7 @@ private:
     Failure failure_;
     uint32_t depth_ = 0;
     bool measures_names_ = true;
+    bool in_type_ = false;
 };
 
 }  // namespace twigcast::xml

@@ -94,7 +94,8 @@ public:
     }
 
     Trouble add_text(std::string_view) { return Trouble::none; }
-    void break_text() {}
+    Trouble add_comment(std::string_view) { return Trouble::none; }
+    Trouble add_instruction(std::string_view, std::string_view) { return Trouble::none; }
 
 private:
     struct Path {

@@ -38,7 +38,14 @@ from twigcast.broker.store import Store, StoredDocument
 from twigcast.broker.subscriptions import DurableSubscription, EphemeralSubscription
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, SubscriptionError
-from twigcast.language import LanguageLimits, Pattern, read_expression
+from twigcast.language import (
+    NO_BINDINGS,
+    Bindings,
+    LanguageLimits,
+    Pattern,
+    bindings_of_texts,
+    read_bound,
+)
 from twigcast.matching import Matcher
 from twigcast.routing import (
     Advertise,
@@ -66,10 +73,10 @@ _ASK_BATCH: Final = 200
 
 
 class Expression(NamedTuple):
-    """An XPath expression and what its prefixes are bound to."""
+    """An XPath expression and what it is read with."""
 
     xpath: str
-    namespaces: Mapping[str, str]
+    bindings: Bindings = NO_BINDINGS
 
 
 class Broker:
@@ -167,6 +174,27 @@ class Broker:
         """End an advertisement; raises RefusedError."""
         self._dispatch(self.router.handle(Unadvertise(advertisement), link), link)
 
+    def bind(
+        self,
+        namespaces: Mapping[str, str],
+        variables: Mapping[str, str],
+        relative_to: str,
+        version: str,
+    ) -> Bindings:
+        """What a client's expressions are read with; raises RefusedError for what cannot be bound.
+
+        The values of variables are JSON, and together no longer than an expression may be.
+        """
+        most = self.language_limits.length
+        if sum(map(len, variables.values())) > most:
+            raise RefusedError(
+                f"the values of the variables have more than {most} characters together", "invalid"
+            )
+        try:
+            return bindings_of_texts(namespaces, variables, relative_to, version)
+        except ValueError as error:
+            raise RefusedError(str(error), "invalid") from None
+
     async def parse_expressions(self, expressions: Mapping[str, Expression]) -> dict[str, Pattern]:
         """The patterns of a subscription; raises RefusedError with the position of a mistake."""
         if len(expressions) <= _PARSED_HERE:
@@ -178,9 +206,9 @@ class Broker:
         patterns = {}
         for key, expression in expressions.items():
             try:
-                reading = read_expression(*expression, limits=self.language_limits)
+                reading = read_bound(*expression, self.language_limits)
                 patterns[key] = reading.pattern
-            except ValueError as error:  # of the expression, or of a namespace
+            except ValueError as error:
                 where = f"{key}: " if len(expressions) > 1 else ""
                 raise RefusedError(f"{where}{error}", "bad-expression") from None
         return patterns

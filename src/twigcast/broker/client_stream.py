@@ -22,7 +22,7 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError
 
 import twigcast
-from twigcast.broker.broker import Expression
+from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.client_session import (
     LONGEST_NAME,
     Batch,
@@ -167,7 +167,10 @@ class ClientStream:
         since = request.WhichOneof("since")
         subscription = await self._session.subscribe(
             request.subscription,
-            {key: read_expression(each) for key, each in request.expressions.items()},
+            {
+                key: read_expression(self._session.broker, each)
+                for key, each in request.expressions.items()
+            },
             window=request.window,
             durable=request.durable,
             since_sequence=request.since_sequence if since == "since_sequence" else None,
@@ -241,9 +244,12 @@ class ClientStream:
 _ANSWERED: Final = ("subscribe", "unsubscribe", "acknowledge", "advertise", "unadvertise")
 
 
-def read_expression(message: messages.Expression) -> Expression:
-    """The expression that a message has."""
-    return Expression(message.xpath, dict(message.namespaces))
+def read_expression(broker: Broker, message: messages.Expression) -> Expression:
+    """The expression that a message has; raises RefusedError for bindings that cannot be."""
+    bindings = broker.bind(
+        dict(message.namespaces), dict(message.variables), message.relative_to, message.version
+    )
+    return Expression(message.xpath, bindings)
 
 
 def _decode(data: bytes) -> messages.ClientFrame:

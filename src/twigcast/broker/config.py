@@ -293,14 +293,26 @@ def _parse_root(text: str) -> ExpandedName:
 
 @dataclass(frozen=True, slots=True)
 class _SchemaEntry:
-    dtd: Path
+    dtd: Path | None = None
+    xsd: Path | None = None
     root: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.dtd is None) == (self.xsd is None):
+            raise ConfigError('a schema is either a dtd or an xsd; write as in dtd = "news.dtd"')
 
 
 def _read_schema(entry: Path | _SchemaEntry) -> Schema:
-    path, root = (entry, "") if isinstance(entry, Path) else (entry.dtd, entry.root)
+    root = None
+    if isinstance(entry, Path):
+        path = entry
+    else:
+        path = entry.dtd or entry.xsd or Path()
+        root = entry.root or None
     try:
-        return Schema.from_dtd(path, root or None)
+        if isinstance(entry, Path):
+            return Schema.of(path)
+        return Schema.from_xsd(path, root) if entry.xsd else Schema.from_dtd(path, root)
     except SchemaError as error:
         reason = str(error).removeprefix(f"{path}: ").replace("pass root= ", "write root = ")
         raise ConfigError(f"{path}: {reason}") from None

@@ -194,8 +194,11 @@ def _encode_advertisement(key: AdvertisementKey, promise: Promise) -> messages.A
     if isinstance(promise, Anything):
         said.anything = True
     elif isinstance(promise, Schema):
-        said.dtd.text = promise.to_dtd()
-        said.dtd.root = promise.root
+        if promise.is_dtd:
+            said.dtd.text = promise.to_dtd()
+            said.dtd.root = promise.root
+        else:
+            said.schema = promise.to_json()
     else:
         said.path = str(promise)
     return said
@@ -218,6 +221,8 @@ def decode_promise(said: messages.AdvertisementOf | messages.Advertise) -> Promi
             # One that is external would have this broker read files, or ask other machines.
             raise SchemaError("a DTD travels with its entities expanded: Schema.to_dtd does that")
         return Schema.from_dtd(said.dtd.text, said.dtd.root or None)
+    if kind == "schema":
+        return Schema.from_json(said.schema)
     if kind == "path":
         return Advertisement.parse(said.path)
     return ANYTHING

@@ -138,7 +138,7 @@ class Service:
         broker = self.broker
         try:
             said = messages.AskRequest.FromString(data)
-            expression = read_expression(said.expression)
+            expression = read_expression(broker, said.expression)
             pattern = (await broker.parse_expressions({"": expression}))[""]
             async for documents, examined in broker.ask(pattern, said.limit, said.since):
                 answer = messages.AskAnswer(examined=examined)

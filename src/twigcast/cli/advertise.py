@@ -15,9 +15,11 @@ from twigcast.schema import Advertisement, Advertisements, Schema
 
 
 def advertise(
-    dtd: Annotated[str, typer.Argument(help="The DTD's file.")],
+    schema_file: Annotated[
+        str, typer.Argument(metavar="SCHEMA", help="The file of a DTD or an XSD, or its URL.")
+    ],
     root: Annotated[
-        str | None, typer.Option(help="The root element, where the DTD leaves it open.")
+        str | None, typer.Option(help="The root element, where the schema leaves it open.")
     ] = None,
     depth: Annotated[
         int | None,
@@ -34,7 +36,7 @@ def advertise(
     ] = False,
 ) -> None:
     """List what documents of a schema promise: their root-to-leaf paths."""
-    schema = read_schema(dtd, root)
+    schema = read_schema(schema_file, root)
     pattern = None if overlaps is None else parse(overlaps)
     advertisements = schema.advertisements(depth)
     shown = list(islice(_overlapping(schema, advertisements, pattern), limit or None))

@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from twigcast.cli import broker_options
-from twigcast.cli.broker_options import (
-    ClientOptions,
-    bound_namespaces,
+from twigcast.cli.binding_options import (
+    NAMESPACE,
+    RELATIVE_TO,
+    VARIABLE,
+    XPATH_VERSION,
+    chosen_bindings,
     parse_expressions,
-    parse_time,
 )
+from twigcast.cli.broker_options import ClientOptions, parse_time
 from twigcast.cli.console import leaving_early, note, print_json
 from twigcast.cli.documents_shown import shown
 from twigcast.cli.interruptible import run_interruptible
@@ -22,7 +25,10 @@ from twigcast.cli.interruptible import run_interruptible
 def ask(
     xpath: Annotated[str, typer.Argument(help="The expression that documents are to match.")],
     broker: broker_options.BROKER = broker_options.DEFAULT_ADDRESS,
-    namespace: broker_options.NAMESPACE = None,
+    namespace: NAMESPACE = None,
+    variable: VARIABLE = None,
+    relative_to: RELATIVE_TO = None,
+    xpath_version: XPATH_VERSION = None,
     limit: Annotated[
         int | None, typer.Option(min=1, max=2**32 - 1, help="At most so many, the newest.")
     ] = None,
@@ -49,7 +55,8 @@ def ask(
     error says how many documents it looked at.
     """
     options = ClientOptions(broker, token, ca, certificate, key)
-    (pattern,) = parse_expressions([xpath], bound_namespaces(namespace))
+    bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
+    (pattern,) = parse_expressions([xpath], bindings)
     start = None if since is None else parse_time(since)
     show = shown(json=json)
 

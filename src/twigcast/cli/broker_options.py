@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from twigcast.cli.console import note, warn
-from twigcast.errors import NetworkError, SubscriptionError
-from twigcast.language import Pattern, read_expression, warn_of
+from twigcast.errors import NetworkError
 
 if TYPE_CHECKING:
     from twigcast.client import Client, SyncClient
@@ -45,15 +44,7 @@ CERTIFICATE = Annotated[
     Path | None, typer.Option(help="Your own certificate (PEM), for a broker that asks for one.")
 ]
 KEY = Annotated[Path | None, typer.Option(help="The key of your certificate (PEM).")]
-NAMESPACE = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PREFIX=URI",
-        help="Bind a prefix, or =URI for names without one; may be given several times.",
-    ),
-]
 
-_BINDING: Final = re.compile(r"bind it \([^)]*\)")
 _SPAN: Final = re.compile(r"(\d{1,9}) *(ms|s|min|m|h|d|w)")
 _SPANS: Final = {
     "ms": timedelta(milliseconds=1),
@@ -121,39 +112,6 @@ def requiring(extra: str) -> Iterator[None]:
 
 def _is_ours(missing: ModuleNotFoundError) -> bool:
     return (missing.name or "").partition(".")[0] == "twigcast"
-
-
-def bound_namespaces(given: list[str] | None) -> dict[str, str]:
-    """The prefixes that ``--namespace`` binds."""
-    bound: dict[str, str] = {}
-    for binding in given or ():
-        prefix, equals, uri = binding.partition("=")
-        if not equals:
-            raise typer.BadParameter(
-                f"--namespace takes PREFIX=URI, such as cap=urn:oasis:…, or =URI for names without "
-                f"a prefix, not {binding!r}"
-            )
-        if prefix in bound:
-            raise typer.BadParameter(f"--namespace binds the prefix {prefix!r} twice; bind it once")
-        bound[prefix] = uri
-    return bound
-
-
-def parse_expressions(texts: list[str], namespaces: dict[str, str]) -> list[Pattern]:
-    """Expressions that share bindings; errors name the option that mends them."""
-    patterns = [_parse_expression(text, namespaces) for text in texts]
-    warn_of(texts, namespaces)
-    return patterns
-
-
-def _parse_expression(text: str, namespaces: dict[str, str]) -> Pattern:
-    try:
-        return read_expression(text, namespaces).pattern
-    except SubscriptionError as error:
-        reason = _BINDING.sub("bind it (--namespace PREFIX=URI)", error.reason)
-        raise SubscriptionError(reason, text, error.position) from None
-    except ValueError as error:  # a binding that cannot be
-        raise typer.BadParameter(str(error), param_hint="--namespace") from None
 
 
 def parse_time(text: str, besides: str = "") -> datetime:

@@ -1,4 +1,4 @@
-"""What the commands share: where they write, progress bars, and how they read a DTD."""
+"""What the commands share: where they write, progress bars, and how they read a schema."""
 
 from __future__ import annotations
 
@@ -164,9 +164,9 @@ def xml_files(names: Iterable[str]) -> Iterator[str]:
 
 
 def read_schema(dtd: str, root: str | None) -> Schema:
-    """The schema of a DTD's file; errors name the file, and the option that mends them."""
+    """The schema of a DTD or an XSD; errors name the file, and the option that mends them."""
     try:
-        return Schema.from_dtd(dtd, root)
+        return Schema.of(dtd, root)
     except SchemaError as error:
         reason = str(error).replace("pass root= one of:", "choose one with --root:")
         raise SchemaError(reason if dtd in reason else f"{dtd}: {reason}") from None

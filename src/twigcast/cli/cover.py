@@ -82,10 +82,15 @@ def cover(
         str, typer.Argument(help="A file of subscriptions: text, .csv or .parquet; - reads text.")
     ],
     dtd: Annotated[
-        str | None, typer.Option(help="The DTD from whose paths the degree of mergers is counted.")
+        str | None,
+        typer.Option(
+            "--dtd",
+            "--xsd",
+            help="The DTD or XSD from whose paths the degree of mergers is counted.",
+        ),
     ] = None,
     root: Annotated[
-        str | None, typer.Option(help="The root element, where the DTD leaves it open.")
+        str | None, typer.Option(help="The root element, where the schema leaves it open.")
     ] = None,
     merge: Annotated[
         float | None,
@@ -94,7 +99,7 @@ def cover(
             max=1,
             help="Merge what is left, up to this degree: the share of a merger's paths, of at most "
             "--depth elements, that none of its members matches.  With 0 there are no false "
-            "positives in documents of up to that many levels.  Needs --dtd.",
+            "positives in documents of up to that many levels.  Needs --dtd or --xsd.",
         ),
     ] = None,
     depth: Annotated[
@@ -151,7 +156,9 @@ def cover(
     there = {"output": output, "skip-bad": skip_bad or None, "master": master, "conf": conf or None}
     _refuse(there, "goes with --spark")
     if merge is not None and dtd is None:
-        raise typer.BadParameter("--merge counts the paths of a DTD; name one with --dtd")
+        raise typer.BadParameter(
+            "--merge counts the paths of a schema; name one with --dtd or --xsd"
+        )
     if dtd is not None and merge is None:
         raise typer.BadParameter("--dtd goes with --merge; for example --merge 0")
     if depth is not None and merge is None:

@@ -13,15 +13,21 @@ from rich.text import Text
 from rich.tree import Tree
 
 from twigcast.cli.console import complain, output, print_json, read_bytes, with_progress
-from twigcast.documents import read_document
-from twigcast.errors import DocumentError
+from twigcast.documents import Document, read_document
+from twigcast.errors import DocumentError, ExplanationBudgetError
 from twigcast.language import Subscription
 from twigcast.matching import Explanation, Finding, Outcome, explain
 
 _MOST_EXPLAINED: Final = 20
 _NARROWEST: Final = 60
 _PLAIN_MARKS: Final = {"✓": "+", "✗": "x", "–": "-"}
-_STYLES: Final = {Outcome.HOLDS: "green", Outcome.FAILS: "red", Outcome.NOT_REACHED: "dim"}
+_STYLES: Final = {
+    Outcome.HOLDS: "green",
+    Outcome.FAILS: "red",
+    Outcome.NO_VALUE: "red",
+    Outcome.IS: "dim",
+    Outcome.NOT_REACHED: "dim",
+}
 
 
 def choose_subscriptions(
@@ -60,15 +66,27 @@ def explain_files(chosen: list[Subscription], names: list[str], *, json: bool) -
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             _print_unreadable(name, reason, json=json)
             continue
-        explained = ((entry, explain(entry.pattern, document)) for entry in chosen)
+        explained = ((entry, _explain_within_budget(entry, document)) for entry in chosen)
         if json:
             for entry, explanation in explained:
                 line = {"document": name, "key": entry.key, "subscription": entry.xpath}
-                print_json(line | asdict(explanation) | {"reasons": explanation.reasons})
+                if isinstance(explanation, ExplanationBudgetError):
+                    print_json(line | {"error": str(explanation)})
+                else:
+                    print_json(line | asdict(explanation) | {"reasons": explanation.reasons})
         else:
             _print_tree(name, explained)
     if failed:
         raise typer.Exit(1)
+
+
+def _explain_within_budget(
+    entry: Subscription, document: Document
+) -> Explanation | ExplanationBudgetError:
+    try:
+        return explain(entry.pattern, document)
+    except ExplanationBudgetError as error:
+        return error
 
 
 def _print_unreadable(name: str, reason: str, *, json: bool) -> None:
@@ -78,11 +96,17 @@ def _print_unreadable(name: str, reason: str, *, json: bool) -> None:
         output().print(Text.assemble((name, "bold"), " ", (reason, "red")))
 
 
-def _print_tree(name: str, explained: Iterator[tuple[Subscription, Explanation]]) -> None:
+def _print_tree(
+    name: str, explained: Iterator[tuple[Subscription, Explanation | ExplanationBudgetError]]
+) -> None:
     console = output()
     tree = Tree(Text(name, style="bold"))
     depth = 0
     for subscription, explanation in explained:
+        if isinstance(explanation, ExplanationBudgetError):
+            label = Text.assemble((subscription.key, "bold"), f": {subscription.xpath}")
+            tree.add(label).add(Text(str(explanation), style="red"))
+            continue
         answer, outcome = ("does not match", Outcome.FAILS)
         if explanation.matches:
             answer, outcome = ("matches", Outcome.HOLDS)
@@ -105,5 +129,5 @@ def _add(console: Console, branch: Tree, finding: Finding) -> int:
 def _marked(console: Console, outcome: Outcome, sentence: str) -> Text:
     mark = outcome.mark
     if console.options.ascii_only:
-        mark = _PLAIN_MARKS[mark]
+        mark = _PLAIN_MARKS.get(mark, mark)
     return Text.assemble((mark, _STYLES[outcome]), f" {sentence}")

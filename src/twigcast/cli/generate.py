@@ -1,4 +1,4 @@
-"""``twigcast generate``: workloads from a DTD."""
+"""``twigcast generate``: workloads from a DTD or an XSD."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ from twigcast.workload import (
 )
 
 generate = typer.Typer(
-    name="generate", help="Make subscriptions or documents from a DTD.", no_args_is_help=True
+    name="generate",
+    help="Make subscriptions or documents from a DTD or an XSD.",
+    no_args_is_help=True,
 )
 
-_Dtd = Annotated[str, typer.Option(help="The DTD's file.")]
+_Dtd = Annotated[str, typer.Option("--dtd", "--xsd", help="The file of the DTD or XSD.")]
 _Count = Annotated[int, typer.Option(min=1, help="How many to make.")]
 _Seed = Annotated[int, typer.Option(help="The same seed gives the same output.")]
 _Lowest = Annotated[int, typer.Option(help="The lowest number in documents and comparisons.")]
@@ -109,7 +111,7 @@ def documents(
         ),
     ] = None,
 ) -> None:
-    """Make documents that are valid against the DTD."""
+    """Make documents that are valid against the schema."""
     schema = read_schema(dtd, root)
     parameters = DocumentParameters(
         levels=levels,

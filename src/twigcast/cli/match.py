@@ -9,7 +9,13 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from twigcast.cli.broker_options import NAMESPACE, bound_namespaces
+from twigcast.cli.binding_options import (
+    NAMESPACE,
+    RELATIVE_TO,
+    VARIABLE,
+    XPATH_VERSION,
+    chosen_bindings,
+)
 from twigcast.cli.console import (
     complain,
     print_json,
@@ -64,13 +70,17 @@ def match(
         typer.Option("--key", help="Explain this subscription only; can be given several times."),
     ] = None,
     namespace: NAMESPACE = None,
+    variable: VARIABLE = None,
+    relative_to: RELATIVE_TO = None,
+    xpath_version: XPATH_VERSION = None,
 ) -> None:
     """Show which subscriptions match which documents."""
     if [subscriptions, *documents].count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read once only")
     if keys and not explaining:
         raise typer.BadParameter("--key goes with --explain")
-    named = named_subscriptions(subscriptions, bound_namespaces(namespace))
+    bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
+    named = named_subscriptions(subscriptions, bindings)
     if explaining:
         chosen = choose_subscriptions(named, subscriptions, keys or [])
         explain_files(chosen, _files_to_match(documents), json=json)

@@ -63,13 +63,13 @@ def publish(
     advertise: Annotated[
         str | None,
         typer.Option(
-            metavar="DTD|anything",
-            help="Advertise first that documents are of this DTD, or may be anything; "
+            metavar="SCHEMA|anything",
+            help="Advertise first that documents are of this DTD or XSD, or may be anything; "
             "networks whose strategy uses advertisements want that.",
         ),
     ] = None,
     root: Annotated[
-        str | None, typer.Option(help="The DTD's root element, where that is not plain.")
+        str | None, typer.Option(help="The root element of the schema, where that is not plain.")
     ] = None,
     token: broker_options.TOKEN = None,
     ca: broker_options.CA = None,
@@ -84,7 +84,7 @@ def publish(
     if files.count("-") > 1:
         raise typer.BadParameter("standard input (-) can be read once only")
     if root is not None and advertise in (None, _ANYTHING):
-        raise typer.BadParameter("--root goes with --advertise, which names the DTD")
+        raise typer.BadParameter("--root goes with --advertise, which names the schema")
     options = ClientOptions(broker, token, ca, certificate, key)
     promised: Schema | bool = advertise == _ANYTHING
     if advertise is not None and not promised:
@@ -170,7 +170,7 @@ async def _publish(
 def _with_option(reason: str) -> str:
     """A reason that names the option, where there is one that mends it."""
     return reason.replace(
-        "advertise first", "say what will come, with --advertise DTD or --advertise anything"
+        "advertise first", "say what will come, with --advertise SCHEMA or --advertise anything"
     )
 
 

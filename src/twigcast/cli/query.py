@@ -11,7 +11,14 @@ import typer
 from rich.text import Text
 
 from twigcast.cli import spark_options
-from twigcast.cli.broker_options import NAMESPACE, bound_namespaces
+from twigcast.cli.binding_options import (
+    NAMESPACE,
+    RELATIVE_TO,
+    VARIABLE,
+    XPATH_VERSION,
+    chosen_bindings,
+    parse_expressions,
+)
 from twigcast.cli.console import error_output, leaving_early, output, print_json, print_table
 from twigcast.cli.documents_shown import as_field
 from twigcast.cli.spark_console import spark_session
@@ -46,6 +53,9 @@ def query(
         typer.Option("--output", "-o", help="Write the documents to files in this folder instead."),
     ] = None,
     namespace: NAMESPACE = None,
+    variable: VARIABLE = None,
+    relative_to: RELATIVE_TO = None,
+    xpath_version: XPATH_VERSION = None,
     master: spark_options.MASTER = None,
     conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
@@ -57,15 +67,15 @@ def query(
     if ids and (documents or folder is not None):
         raise typer.BadParameter("--ids goes with neither --documents nor --output")
     settings = spark_options.spark_settings(conf)
-    namespaces = bound_namespaces(namespace)
+    bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
+    (pattern,) = parse_expressions([xpath], bindings)
     from twigcast.pipeline import query as ask
 
     with spark_session("query", master, settings, quiet=True) as spark:
         result = ask(
             spark,
             archive,
-            xpath,
-            namespaces=namespaces,
+            pattern,
             limit=limit,
             since=since,
             until=until,

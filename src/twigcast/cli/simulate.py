@@ -36,7 +36,7 @@ def simulate(
         list[str] | None,
         typer.Argument(
             help="A scenario file (.toml), whose fields are these options; options given beside "
-            "it win.  XML files and folders to publish, instead of documents of the DTD."
+            "it win.  XML files and folders to publish, instead of documents of the schema."
         ),
     ] = None,
     topology: Annotated[
@@ -50,6 +50,7 @@ def simulate(
         str | None, typer.Option(help="A network file (.toml) with overlay, strategy and clients.")
     ] = None,
     dtd: Annotated[str | None, typer.Option(help="The DTD that producers advertise.")] = None,
+    xsd: Annotated[str | None, typer.Option(help="The XSD that they advertise instead.")] = None,
     root: RootOption = None,
     strategies: Annotated[
         list[str] | None,

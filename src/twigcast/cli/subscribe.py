@@ -11,17 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from twigcast.cli import broker_options
+from twigcast.cli.binding_options import (
+    NAMESPACE,
+    RELATIVE_TO,
+    VARIABLE,
+    XPATH_VERSION,
+    chosen_bindings,
+    parse_expressions,
+)
 from twigcast.cli.broker_options import (
     ClientOptions,
-    bound_namespaces,
     noting_signals,
-    parse_expressions,
     parse_time,
     reporting_connection,
 )
 from twigcast.cli.console import leaving_early, note, warn
 from twigcast.cli.documents_shown import Show, require_reader, shown, wait_for_reader
-from twigcast.language import Pattern, read_subscriptions
+from twigcast.language import Bindings, Pattern, read_subscriptions
 
 if TYPE_CHECKING:
     from twigcast.client import SyncSubscription
@@ -40,7 +46,10 @@ def subscribe(
         ),
     ] = None,
     broker: broker_options.BROKER = broker_options.DEFAULT_ADDRESS,
-    namespace: broker_options.NAMESPACE = None,
+    namespace: NAMESPACE = None,
+    variable: VARIABLE = None,
+    relative_to: RELATIVE_TO = None,
+    xpath_version: XPATH_VERSION = None,
     subscriptions: Annotated[
         str | None,
         typer.Option(
@@ -104,7 +113,8 @@ def subscribe(
             client.forget(durable)
         note(f"{durable} is forgotten")
         return
-    expressions = _expressions(xpaths or [], bound_namespaces(namespace), subscriptions)
+    bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
+    expressions = _expressions(xpaths or [], bindings, subscriptions)
     start = None if since is None else _start(since)
     show = shown(json=json, folder=folder)
     window = _WINDOW if limit is None else min(limit, _WINDOW)
@@ -207,7 +217,7 @@ def _check(
 
 
 def _expressions(
-    xpaths: list[str], namespaces: dict[str, str], subscriptions: str | None
+    xpaths: list[str], bindings: Bindings, subscriptions: str | None
 ) -> dict[str, Pattern]:
     """Expressions by their keys: those of a file, and the texts of those that are arguments."""
     patterns: dict[str, Pattern] = {}
@@ -215,7 +225,7 @@ def _expressions(
         patterns = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
         if not patterns:
             raise typer.BadParameter(f"there is no expression in {subscriptions}")
-    parsed = parse_expressions(xpaths, namespaces)
+    parsed = parse_expressions(xpaths, bindings)
     for text, pattern in zip(xpaths, parsed, strict=True):
         if patterns.get(text, pattern) != pattern:
             raise typer.BadParameter(

@@ -9,16 +9,16 @@ from typing import Final
 
 import typer
 
-from twigcast.cli.broker_options import parse_expressions
+from twigcast.cli.binding_options import parse_expressions
 from twigcast.cli.console import note
 from twigcast.errors import SubscriptionError, SubscriptionFileError
-from twigcast.language import Subscription, read_subscriptions
+from twigcast.language import Bindings, Subscription, read_subscriptions
 
 _ENDINGS: Final = (".txt", ".csv", ".parquet")
 _LIKE_A_FILE: Final = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 
 
-def named_subscriptions(argument: str, namespaces: dict[str, str]) -> Iterator[Subscription]:
+def named_subscriptions(argument: str, bindings: Bindings) -> Iterator[Subscription]:
     """The subscriptions of a file, or the XPath that the argument itself is, as its own key.
 
     ``-`` and the name of an existing file are files; so is a name with the ending of such a file,
@@ -26,13 +26,14 @@ def named_subscriptions(argument: str, namespaces: dict[str, str]) -> Iterator[S
     """
     is_file = argument == "-" or argument.endswith(_ENDINGS)
     if is_file or (argument and Path(argument).exists()):
-        if namespaces:
+        if bindings:
             raise typer.BadParameter(
-                "--namespace goes with an XPath; a file of subscriptions binds its prefixes itself"
+                "--namespace, --variable, --relative-to and --xpath-version go with an XPath; "
+                "a file of subscriptions says these itself"
             )
         return read_subscriptions(argument)
     try:
-        (pattern,) = parse_expressions([argument], namespaces)
+        (pattern,) = parse_expressions([argument], bindings)
     except SubscriptionError as error:
         reason = f"there is no such file, and as an XPath: {error}"
         raise SubscriptionFileError(reason, argument, 0) from None

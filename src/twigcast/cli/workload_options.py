@@ -13,7 +13,7 @@ _DESCENDANT: Final = "The probability of // at a step"
 
 
 RootOption = Annotated[
-    str | None, typer.Option(help="The root element, where the DTD leaves it open.")
+    str | None, typer.Option(help="The root element, where the schema leaves it open.")
 ]
 ShapeOption = Annotated[
     Shape, typer.Option(help="Linear expressions (Li et al.) or tree patterns (XNET).")

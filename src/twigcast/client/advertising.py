@@ -1,7 +1,7 @@
 """Advertisements: promises of what a client publishes, made anew on every stream.
 
-A schema travels as the text of a DTD in which everything is spelled out, so that the broker needs
-none of the files that it came from.
+A schema travels as a text in which everything is spelled out, so that the broker needs none of the
+files that it came from: a DTD, or the declarations of an XSD.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from twigcast.schema import Advertisement, Schema
 
 Promised: TypeAlias = "str | os.PathLike[str] | Schema | Advertisement | None"
-"""A path or the text of a DTD, a schema, an advertisement or its text; None promises anything."""
+"""A DTD or an XSD (its path or text), a schema, an advertisement or its text; None is anything."""
 
 
 class Advertised:
@@ -30,8 +30,10 @@ class Advertised:
         self._is_ended = False
 
     def __repr__(self) -> str:
-        dtd = self._question.dtd.root
-        promised = self._question.path or (f"the DTD of {dtd}" if dtd else "anything")
+        question = self._question
+        promised = question.path or ("a schema" if question.schema else "anything")
+        if question.dtd.root:
+            promised = f"the DTD of {question.dtd.root}"
         return f"<Advertised {promised}{': ended' if self._is_ended else ''}>"
 
     async def end(self) -> None:
@@ -87,30 +89,25 @@ class Advertisements(Speaker):
 def to_question(promised: Promised, root: str | None) -> messages.Advertise:
     """The request to the broker; raises SchemaError or AdvertisementError for what is none.
 
-    A text with ``<!`` is a DTD; one that begins with ``/`` and does not end in ``.dtd`` is an
-    advertisement; every other is the path of a DTD.
+    A text with ``<`` is a DTD or an XSD; one that begins with ``/`` and ends in neither ``.dtd``
+    nor ``.xsd`` is an advertisement; every other says where a DTD or an XSD is.
     """
     if promised is None:
         _refuse_root(root)
         return messages.Advertise(anything=True)
-    from twigcast.schema import Advertisement, Schema
+    from twigcast.schema import Advertisement, Schema, is_path_expression
 
-    if isinstance(promised, str) and _is_path_expression(promised):
+    if isinstance(promised, str) and is_path_expression(promised):
         promised = Advertisement.parse(promised)
     if isinstance(promised, Advertisement):
         _refuse_root(root)
         return messages.Advertise(path=str(promised))
-    if not isinstance(promised, Schema):
-        promised = Schema.from_dtd(promised, root)
-    elif root not in (None, promised.root):
-        promised = Schema(promised.elements, root)
-    return messages.Advertise(dtd=messages.Dtd(text=promised.to_dtd(), root=promised.root))
-
-
-def _is_path_expression(text: str) -> bool:
-    return text.startswith("/") and "<!" not in text and not text.lower().endswith(".dtd")
+    schema = Schema.of(promised, root)
+    if not schema.is_dtd:
+        return messages.Advertise(schema=schema.to_json())
+    return messages.Advertise(dtd=messages.Dtd(text=schema.to_dtd(), root=schema.root))
 
 
 def _refuse_root(root: str | None) -> None:
     if root is not None:
-        raise ValueError("root goes with a DTD; nothing else has one to choose")
+        raise ValueError("root goes with a DTD or an XSD; nothing else has one to choose")

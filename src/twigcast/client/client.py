@@ -23,7 +23,15 @@ from twigcast.client.subscribing import Subscription
 from twigcast.client.subscriptions import Subscriptions
 from twigcast.documents import Source
 from twigcast.errors import ConnectionFailedError, RefusedError
-from twigcast.language import Pattern, warn_of
+from twigcast.language import (
+    NO_BINDINGS,
+    Bindings,
+    Pattern,
+    RelativeTo,
+    Variables,
+    Version,
+    parse_all,
+)
 from twigcast.wire import messages
 
 DEFAULT_WINDOW = 256
@@ -134,6 +142,9 @@ class Client:
         expressions: Expressions | None = None,
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Variables | None = None,
+        relative_to: RelativeTo = "anywhere",
+        version: Version = "1.0",
         durable: str | None = None,
         since: int | datetime | timedelta | None = None,
         window: int = DEFAULT_WINDOW,
@@ -141,10 +152,15 @@ class Client:
         """Subscribe to the documents that match; iterate over the result for its events.
 
         ``expressions`` is one expression or several, whose keys are their own texts, or several
-        under keys; ``namespaces`` binds their prefixes.  A ``durable`` subscription is kept by the
-        broker under that name, with its documents, while the client is away; without expressions it
-        goes on as it is.  It begins with the first document that is not acknowledged, or ``since``
-        a sequence number, a time, or so long ago.  ``window`` bounds how many documents wait here.
+        under keys.  ``namespaces``, ``variables``, ``relative_to`` and ``version`` hold for all of
+        them, as for :func:`twigcast.parse`.  A ``durable`` subscription is kept by the broker under
+        that name, with its documents, while the client is away; without expressions it goes on as
+        it is.  It begins with the first document that is not acknowledged, or ``since`` a sequence
+        number, a time, or so long ago.  ``window`` bounds how many documents wait here.
+
+        Expressions are read here, and the broker gets their normal forms.  Raises SubscriptionError
+        for an expression outside the language.  Reading takes some 10 µs for each, so make patterns
+        of very many beforehand, in a thread.
 
         Returns before the broker has heard of it: documents published from now on may be missed
         until it has.  ``await subscription.ready()`` waits for that, and so does ``async with``;
@@ -160,7 +176,12 @@ class Client:
         if not 0 < window < 2**31:
             raise ValueError(f"a window holds at least one document, not {window}")
         return self._subscriptions.add(
-            _by_key(expressions, namespaces),
+            _by_key(
+                expressions,
+                NO_BINDINGS.beside(
+                    namespaces, variables=variables, relative_to=relative_to, version=version
+                ),
+            ),
             durable=_name(durable) if durable is not None else "",
             since=since,
             window=window,
@@ -177,9 +198,10 @@ class Client:
     async def advertise(self, promised: Promised = None, root: str | None = None) -> Advertised:
         """Advertise what this client publishes; without arguments, that it may be anything.
 
-        ``promised`` is a DTD (its path or text; ``root`` names the root element where that is not
-        plain), a Schema, or an Advertisement or its text.  A text with ``<!`` is a DTD, one that
-        begins with ``/`` and does not end in ``.dtd`` an advertisement, every other a path.
+        ``promised`` is a DTD or an XSD (its path or text; ``root`` names the root element where
+        that is not plain), a Schema, or an Advertisement or its text.  A text with ``<`` is a DTD
+        or an XSD, one that begins with ``/`` and ends in neither ``.dtd`` nor ``.xsd`` an
+        advertisement, every other a path.
         """
         return await self._advertisements.add(promised, root)
 
@@ -188,22 +210,28 @@ class Client:
         expression: str | Pattern,
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Variables | None = None,
+        relative_to: RelativeTo = "anywhere",
+        version: Version = "1.0",
         limit: int = 0,
         since: datetime | timedelta | None = None,
     ) -> Asked:
         """The stored documents that match, newest first; ``async for`` takes them one by one.
 
         ``await`` gives a list of them.  There are at most ``limit``, unless that is 0, and only
-        those stored ``since`` a time or so long ago.
+        those stored ``since`` a time or so long ago.  Bindings are those of :meth:`subscribe`, and
+        so is SubscriptionError.
         """
         if not 0 <= limit < 2**32:
             raise ValueError(f"a limit is a number of documents, 0 for all, not {limit}")
         if isinstance(since, int):
             raise TypeError("since is a time (datetime) or how long ago (timedelta), not a number")
         _check_since(since)
-        warn_of([str(expression)], namespaces)
+        bindings = NO_BINDINGS.beside(
+            namespaces, variables=variables, relative_to=relative_to, version=version
+        )
         question = messages.AskRequest(
-            expression=_expression(expression, namespaces),
+            expression=_as_messages({"": expression}, bindings)[""],
             limit=limit,
             since=0 if since is None else to_milliseconds(since),
         )
@@ -233,27 +261,29 @@ class Client:
             raise ConnectionFailedError(self.address, "the status is no JSON") from None
 
 
-def _by_key(
-    expressions: Expressions | None,
-    namespaces: Mapping[str, str] | None,
-) -> dict[str, messages.Expression]:
+def _by_key(expressions: Expressions | None, bindings: Bindings) -> dict[str, messages.Expression]:
     if expressions is None:
         return {}
     if isinstance(expressions, str | Pattern):
         expressions = (expressions,)
-    if isinstance(expressions, Mapping):
-        by_key = {key: _expression(value, namespaces) for key, value in expressions.items()}
-    elif isinstance(expressions, Sequence):
-        by_key = {str(each): _expression(each, namespaces) for each in expressions}
-    else:
+    if not isinstance(expressions, Mapping | Sequence):
         raise TypeError(
             "expressions are a str, a Pattern, a sequence of them, or a mapping from keys to them, "
             f"not {type(expressions).__name__}"
         )
-    if not by_key:
+    if not expressions:
         raise ValueError("a subscription needs at least one expression")
-    warn_of([each.xpath for each in by_key.values()], namespaces)
-    return by_key
+    if not isinstance(expressions, Mapping):
+        expressions = {str(each): each for each in expressions}
+    return _as_messages(expressions, bindings)
+
+
+def _as_messages(
+    expressions: Mapping[str, str | Pattern], bindings: Bindings
+) -> dict[str, messages.Expression]:
+    """The expressions in normal form, which needs no bindings at the broker."""
+    patterns = parse_all(expressions, bindings)
+    return {key: messages.Expression(xpath=str(each)) for key, each in patterns.items()}
 
 
 def _check_since(since: object) -> None:
@@ -263,16 +293,6 @@ def _check_since(since: object) -> None:
             "since is a sequence number (int), a time (datetime), or how long ago (timedelta), "
             f"not {since!r}"
         )
-
-
-def _expression(
-    expression: str | Pattern, namespaces: Mapping[str, str] | None
-) -> messages.Expression:
-    if not isinstance(expression, str | Pattern):
-        raise TypeError(f"an expression is a str or a Pattern, not {type(expression).__name__}")
-    if isinstance(expression, Pattern):
-        return messages.Expression(xpath=str(expression))
-    return messages.Expression(xpath=expression, namespaces=namespaces or {})
 
 
 def _name(durable: str) -> str:

@@ -34,7 +34,7 @@ from twigcast.client.results import Documents
 from twigcast.client.subscribing import Subscription
 from twigcast.documents import Source
 from twigcast.errors import TwigcastError
-from twigcast.language import Pattern
+from twigcast.language import Pattern, RelativeTo, Variables, Version
 
 _Inner = TypeVar("_Inner")
 _Arguments = ParamSpec("_Arguments")
@@ -318,6 +318,9 @@ class SyncClient(_Sync[Client], _Closing):
         expressions: Expressions | None = None,
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Variables | None = None,
+        relative_to: RelativeTo = "anywhere",
+        version: Version = "1.0",
         durable: str | None = None,
         since: int | datetime | timedelta | None = None,
         window: int = DEFAULT_WINDOW,
@@ -330,7 +333,14 @@ class SyncClient(_Sync[Client], _Closing):
 
         async def subscribe() -> Subscription:
             subscription = self._inner.subscribe(
-                expressions, namespaces=namespaces, durable=durable, since=since, window=window
+                expressions,
+                namespaces=namespaces,
+                variables=variables,
+                relative_to=relative_to,
+                version=version,
+                durable=durable,
+                since=since,
+                window=window,
             )
             return await subscription.__aenter__()  # ready, or closed again
 
@@ -345,11 +355,22 @@ class SyncClient(_Sync[Client], _Closing):
         expression: str | Pattern,
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Variables | None = None,
+        relative_to: RelativeTo = "anywhere",
+        version: Version = "1.0",
         limit: int = 0,
         since: datetime | timedelta | None = None,
     ) -> SyncAsked:
         """The stored documents that match, newest first; see :meth:`Client.ask`."""
-        asked = self._inner.ask(expression, namespaces=namespaces, limit=limit, since=since)
+        asked = self._inner.ask(
+            expression,
+            namespaces=namespaces,
+            variables=variables,
+            relative_to=relative_to,
+            version=version,
+            limit=limit,
+            since=since,
+        )
         return SyncAsked(asked, self._thread)
 
     def read_queue(self, durable: str, first: int, last: int) -> SyncAsked:

@@ -3,7 +3,7 @@
 p *covers* q when every document that matches q matches p.  A router that has sent p upstream need
 not send q: tables stay small, and what is sent is still exactly what is wanted.
 
-    Pattern ──twigs──► what is given, what is asked
+    Pattern ──splitting──► twigs ──► what is given, what is asked
                               │
                               ▼
                    homomorphism: one into the other ──► covers, equivalent ──models──► exact=True
@@ -15,8 +15,10 @@ not send q: tables stay small, and what is sent is still exactly what is wanted.
               SubscriptionTree: the whole order                       MergedSet: mergers instead,
               as a tree, to look at                                   D counted from a Schema
 
-A pattern is taken apart into twigs, trees without ``or`` (:mod:`~twigcast.covering.twigs`).  One
-covers the other where each twig of the latter has one of the former mapped into it.  Runs of
+A pattern is taken apart into twigs, conjunctions of conditions at the document node without ``or``
+(:mod:`~twigcast.covering.splitting`).  One covers the other where each twig of the latter has one
+of the former mapped into it.  What ``not()``, first nodes and residuals imply is said in one file
+(:mod:`~twigcast.covering.conditions`), and the compiled search asks it once for a pair.  Runs of
 ``*`` are lengths of edges there, which makes the answer exact on paths.  On trees it is sound, and
 ``exact=True`` goes on with canonical documents (:mod:`~twigcast.covering.canonical`).
 
@@ -26,10 +28,10 @@ that have several paths.  A :class:`CoveringTable` keeps the maximal patterns of
 (:mod:`~twigcast.covering.merging`).  The minimal patterns of a whole set, however the set is cut
 and searched, are defined in :mod:`~twigcast.covering.minimal`.
 
-Invariants: every covering reported is true; on linear expressions none is missed; searches find
-what ``covers`` finds pair by pair.  Cost: some tens of microseconds for two patterns, a few once
-they are taken apart; a search of 100,000 tree patterns takes a fraction of a millisecond, an
-addition or removal some tens of microseconds.
+Invariants: every covering reported is true; on linear expressions none is missed; a pattern covers
+itself with more predicates; searches find what ``covers`` finds pair by pair.  Cost: some tens of
+microseconds for two patterns, a few once they are taken apart; a search of 100,000 tree patterns
+takes a fraction of a millisecond, an addition or removal some tens of microseconds.
 """
 
 from __future__ import annotations

@@ -18,19 +18,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from twigcast.covering.conditions import implied
 from twigcast.covering.models import DOCUMENT, Model, Name
 from twigcast.covering.regions import UNKNOWN, representatives
+from twigcast.covering.splitting import Twig
 from twigcast.covering.survey import Survey, tests_at
 from twigcast.language import (
     Axis,
     Condition,
-    FirstNode,
     Kind,
     Negation,
     NodeTest,
     Position,
     Step,
     ValueTest,
+    node_test,
     passes,
 )
 
@@ -71,7 +73,7 @@ class Variant:
 class Canonical:
     """The documents of one twig, made so that few twigs of ``asked`` match them."""
 
-    def __init__(self, twig: Step, asked: Survey) -> None:
+    def __init__(self, twig: Twig, asked: Survey) -> None:
         self.asked = asked
         self.own = Survey((twig,))
         names = [step.test for step in (*asked.steps, *self.own.steps)]
@@ -81,7 +83,7 @@ class Canonical:
         self.stranger: Name = (self._namespace, self._local)
         root = NodeTest(Kind.ELEMENT, None, None)
         self.slots = [Slot(-1, root, ("", ""), None, (0,), ("",), is_compared=False)]
-        self._add(twig, DOCUMENT)
+        self._add(_as_branch(twig), DOCUMENT)
         self._choose_values_of_outer_elements()
 
     def _add(self, step: Step, parent: int) -> None:
@@ -106,10 +108,9 @@ class Canonical:
             )
         )
         for condition in step.conditions:
-            if isinstance(condition, Step):
-                self._add(condition, index)
-            elif isinstance(condition, FirstNode):
-                self._add(condition.as_branch(), index)
+            for each in (condition, *implied(condition)):
+                if isinstance(each, Step):
+                    self._add(each, index)
 
     def _name(self, test: NodeTest) -> Name:
         """A name that passes the test and as few others as possible."""
@@ -302,6 +303,19 @@ class _Writing:
         for step in below:
             if step.test.kind is not Kind.ATTRIBUTE:
                 self._graft(step, element)
+
+
+def _as_branch(twig: Twig) -> Step:
+    """One branch that holds what the branches of a twig ask for, all below one root."""
+    known = [each for condition in twig for each in (condition, *implied(condition))]
+    branches = [each for each in known if isinstance(each, Step)]
+    if len(branches) == 1:
+        return branches[0]
+    roots = [each for each in branches if each.axis is Axis.CHILD]
+    test = roots[0].test if roots else node_test(Kind.ELEMENT)
+    below = [each for each in branches if each.axis is Axis.DESCENDANT]
+    conditions = (*(c for root in roots for c in root.conditions), *below)
+    return Step(Axis.CHILD, test, None, conditions)
 
 
 def _may_have(conditions: Sequence[Condition], text: str) -> bool:

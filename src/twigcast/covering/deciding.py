@@ -15,7 +15,9 @@ for a fragment of XPath*, 2004).  It is so with comparisons too (``=``, ``!=``, 
   another, since the value of the outer one holds that of the inner one.
 
 Elsewhere documents only refute, and more of them are tried: with a sibling before each element,
-with what p denies by ``not()``, with more text, with text further down.
+with what p denies by ``not()``, with more text, with text further down.  Expressions (residuals)
+are not evaluated: a document refutes where p cannot match it, whatever its expressions say, and q
+does.
 
 Cost: the number of documents, exponential in the ``//`` and the compared nodes of the twig, times
 that of an evaluation.
@@ -28,16 +30,16 @@ from itertools import product
 from math import prod
 
 from twigcast.covering.canonical import Canonical, Variant
+from twigcast.covering.splitting import Twig, split
 from twigcast.covering.survey import Survey
-from twigcast.covering.twigs import split
 from twigcast.errors import CoveringBudgetError
-from twigcast.language import Either, Pattern, Step
+from twigcast.language import Either, Pattern
 
 DEFAULT_BUDGET = 20_000
 _PLAIN = Variant()
 
 
-def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Step], budget: int) -> bool:
+def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Twig], budget: int) -> bool:
     """Whether p covers the twigs, which are of q, decided by up to ``budget`` documents of theirs.
 
     Raises CoveringBudgetError where they do not decide it.
@@ -58,7 +60,7 @@ def holds_in_documents(p: Pattern, q: Pattern, twigs: Sequence[Step], budget: in
                 model = plan.document(stretches, values, variant)
                 if (
                     model is not None
-                    and not model.has_one_of(asked.twigs)
+                    and not model.may_have_one_of(asked.twigs)
                     and model.has_one_of(plan.own.twigs)
                 ):
                     return False

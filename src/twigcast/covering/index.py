@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import Unpack
 
 from twigcast.covering.search import ItemSearch
 from twigcast.covering.subscribers import SubscriptionSet
 from twigcast.keywords import exact_keywords
-from twigcast.language import Pattern, as_pattern
+from twigcast.language import BindingKeywords, Pattern, as_pattern
 
 _FEW = 4
 _Keys = tuple[str, ...] | dict[str, None]
@@ -54,13 +55,14 @@ class CoverIndex(SubscriptionSet):
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Add a subscription under a key of its own.
+        """Add a subscription under a key of its own, with bindings as for :func:`twigcast.parse`.
 
         Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        pattern = as_pattern(subscription, namespaces)
+        pattern = as_pattern(subscription, namespaces, **bindings)
         if self._subscribers.add(key, pattern):
             with self._subscribers.undone_on_error(key):
                 self._search.put(pattern, self._keys_of(pattern))
@@ -80,17 +82,23 @@ class CoverIndex(SubscriptionSet):
         return tuple(keys) if len(keys) <= _FEW else keys
 
     def covered_by(
-        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+        self,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> list[str]:
         """The keys of the subscriptions that the given one covers, in no order."""
-        pattern = as_pattern(subscription, namespaces)
+        pattern = as_pattern(subscription, namespaces, **bindings)
         return list(chain.from_iterable(self._search.covered_by(pattern)))
 
     def covering(
-        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+        self,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> list[str]:
         """The keys of the subscriptions that cover the given one, in no order."""
-        pattern = as_pattern(subscription, namespaces)
+        pattern = as_pattern(subscription, namespaces, **bindings)
         return list(chain.from_iterable(self._search.covering(pattern)))
 
     def stats(self) -> CoverIndexStats:

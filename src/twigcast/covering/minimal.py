@@ -9,9 +9,9 @@ are forwarded.  Where ``covers`` is not transitive (:mod:`~twigcast.covering.nee
 where), one that is not forwarded may cover another that is; the table forwards it, which is right
 for a router and one too many here::
 
-    /*[.//x][.//y]                    forwarded by both
-      └── /*//b[x][y]                 covered
-            └── //a//b[x][y]          forwarded by the table, replaced here
+    /z/*[.//x][.//y]                  forwarded by both
+      └── /z/*//b[x][y]               covered
+            └── /z//a//b[x][y]        forwarded by the table, replaced here
 
 In theory a few patterns, all of them equivalent, may replace each other in a circle, each shown to
 cover the next only.  Of a circle that nothing outside it replaces the first pattern stays.

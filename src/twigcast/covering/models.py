@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from twigcast.covering.splitting import Twig
 from twigcast.language import (
     Axis,
     Both,
@@ -26,6 +27,7 @@ from twigcast.language import (
     Fold,
     Kind,
     Negation,
+    Residual,
     Step,
     ValueTest,
     passes,
@@ -42,9 +44,10 @@ _NO_NAME = ("", "")
 class Model(Fold[[int], int]):
     """A document that is built in document order and then asked."""
 
-    __slots__ = ("above", "kinds", "names", "parents", "values")
+    __slots__ = ("_is_generous", "above", "kinds", "names", "parents", "values")
 
     def __init__(self) -> None:
+        self._is_generous = False
         self.kinds: list[Kind | None] = [None]
         self.names: list[Name] = [_NO_NAME]
         self.parents: list[int] = [-1]
@@ -82,9 +85,19 @@ class Model(Fold[[int], int]):
         self.values.append(value)
         return len(self.kinds) - 1
 
-    def has_one_of(self, twigs: Iterable[Step]) -> bool:
-        """Whether one of the twigs, each a branch from the document node, is in the document."""
-        return any(self._having(twig) >> DOCUMENT & 1 for twig in twigs)
+    def may_have_one_of(self, twigs: Iterable[Twig]) -> bool:
+        """Whether one of the twigs may hold in the document."""
+        return self._has_one_of(twigs, is_generous=True)
+
+    def has_one_of(self, twigs: Iterable[Twig]) -> bool:
+        """Whether one of the twigs is known to hold in the document."""
+        return self._has_one_of(twigs, is_generous=False)
+
+    def _has_one_of(self, twigs: Iterable[Twig], *, is_generous: bool) -> bool:
+        self._is_generous = is_generous
+        return any(
+            all(self.visit(condition, 1 << DOCUMENT) for condition in twig) for twig in twigs
+        )
 
     def _having(self, step: Step) -> int:
         """The nodes at which the step holds: those with a fitting node below."""
@@ -129,8 +142,15 @@ class Model(Fold[[int], int]):
             among = self.visit(member, among)
         return among
 
+    def residual(self, condition: Residual, among: int) -> int:
+        # Expressions are not evaluated: they may hold wherever what they imply does.
+        return self.visit(condition.implied, among) if self._is_generous else 0
+
     def negation(self, condition: Negation, among: int) -> int:
-        return among & ~self.visit(condition.condition, among)
+        self._is_generous = not self._is_generous
+        denied = self.visit(condition.condition, among)
+        self._is_generous = not self._is_generous
+        return among & ~denied
 
     def value_test(self, test: ValueTest, among: int) -> int:
         nodes = 0

@@ -7,34 +7,42 @@ p covers q by mapping what p asks for into what q gives, so p covers q only wher
 needs is among those that q offers.  A large set is cut along this: p is put where one of its
 names belongs, and q is asked wherever one of its own does.  A pattern with several twigs needs what
 all of them need and offers what all of them offer; the two differ where the first node of a path is
-compared, ``contains(b, "x")``, which gives a b but asks for none.
+compared, ``contains(b, "x")``, which gives a b but asks for none, and at expressions such as
+``count(b)>2``.
 
-The test of covering is not transitive, because a ``*`` with several branches may be mapped to a
-``*`` that, when it is asked in turn, is but a length: ``/*[.//x][.//y]`` covers ``/*//b[x][y]``,
-which covers ``//a//b[x][y]``, and the first is not known to cover the last.  Two properties say
-where that cannot happen.  A pattern is *firm* when it is one twig of steps alone, none of them such
-a ``*``; it is *plain* when it is one twig without first nodes and disjunctions.  Where p is firm,
-q plain, p covers q and q covers r, the two maps make one of p into r.
+The test of covering is not transitive, because a fork (a ``*`` with several branches) may be mapped
+to a ``*`` that, when it is asked in turn, is but a length: ``/z/*[.//x][.//y]`` covers
+``/z/*//b[x][y]``, which covers ``/z//a//b[x][y]``, and the first is not known to cover the last.
+Two properties say where that cannot happen.  A pattern is *firm* when it is one twig of steps
+alone, none of them a fork; it is *plain* when it is one twig without first nodes, residuals and
+disjunctions.  Where p is firm, q plain, p covers q and q covers r, the two maps make one of p into
+r.
 
 Cost: linear in the twigs; some microseconds for a tree, less than one for a path.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from twigcast.covering.twigs import split
-from twigcast.covering.values import with_consequences
+from twigcast.covering.conditions import implied
+from twigcast.covering.splitting import Twig, choices, split
+from twigcast.covering.twigs import given
 from twigcast.language import (
     Both,
+    Condition,
     Either,
     FirstNode,
     Kind,
+    NodeTest,
     Pattern,
+    Residual,
     Step,
     ValueTest,
     linear_normal_form,
+    walk,
 )
 
 _ELEMENT, _TEXT = Kind.ELEMENT, Kind.TEXT
@@ -90,40 +98,55 @@ def needed_names(pattern: Pattern) -> NeededNames:
 class _Twig:
     """The names of one twig, collected on a walk over its steps."""
 
-    __slots__ = ("firm", "needs", "offers", "plain", "possible")
+    __slots__ = ("firm", "is_doubtful", "needs", "offers", "plain", "possible")
 
-    def __init__(self, twig: Step) -> None:
+    def __init__(self, twig: Twig) -> None:
         self.needs: set[str] = set()
-        self.firm = self.plain = self.possible = True
-        given: list[Step] = []
-        self._walk(twig, self.needs, given)
+        self.firm = self.plain = True
+        self.is_doubtful = False
+        weaker: list[Condition] = []
+        self._walk_all(twig, self.needs, weaker)
         self.offers = set(self.needs)
-        while given:
-            self._walk(given.pop(), self.offers, given)
+        while weaker:
+            self._walk_all((weaker.pop(),), self.offers, weaker)
+        for choice in choices(twig):
+            for each in walk(choice):
+                if isinstance(each, Step):
+                    _add_name(each.test, self.offers)
+        self.possible = not (self.is_doubtful and given(twig).impossible)
 
-    def _walk(self, step: Step, names: set[str], given: list[Step]) -> None:
-        test = step.test
-        if test.local is not None:
-            names.add(test.local if test.kind is _ELEMENT else "@" + test.local)
-        elif test.kind is _TEXT:
-            names.add("text()")
+    def _walk(self, step: Step, names: set[str], weaker: list[Condition]) -> None:
+        _add_name(step.test, names)
+        branches = self._walk_all(step.conditions, names, weaker)
+        if step.position is not None or (branches > 1 and step.is_wildcard):
+            self.firm = False
+
+    def _walk_all(
+        self, conditions: Sequence[Condition], names: set[str], weaker: list[Condition]
+    ) -> int:
+        """Walk over the conditions of a node; how many of them are branches."""
         values = branches = 0
-        for condition in step.conditions:
+        for condition in conditions:
             if type(condition) is Step:
                 branches += 1
-                self._walk(condition, names, given)
+                self._walk(condition, names, weaker)
                 continue
             self.firm = False
             if type(condition) is ValueTest:
                 values += 1
-            elif type(condition) is FirstNode:
-                self.plain = False
-                given.append(condition.as_branch())
             elif isinstance(condition, Either | Both):
                 self.plain = False
-        if step.position is not None or (branches > 1 and step.is_wildcard):
-            self.firm = False
+            elif isinstance(condition, FirstNode | Residual):
+                self.plain = False
+                self.is_doubtful = True
+                weaker.extend(implied(condition))
         if values > 1:
-            together = [one for one in step.conditions if isinstance(one, ValueTest)]
-            if with_consequences(together) is None:
-                self.possible = False
+            self.is_doubtful = True
+        return branches
+
+
+def _add_name(test: NodeTest, names: set[str]) -> None:
+    if test.local is not None:
+        names.add(test.local if test.kind is _ELEMENT else "@" + test.local)
+    elif test.kind is _TEXT:
+        names.add("text()")

@@ -26,13 +26,15 @@ microsecond to use.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import and_
 from zlib import crc32
 
+from twigcast.covering.conditions import implied
 from twigcast.covering.pairwise import Prepared
-from twigcast.language import Axis, Condition, Kind, NodeTest, Pattern, Step
+from twigcast.covering.splitting import Twig
+from twigcast.language import Axis, Kind, NodeTest, Pattern, Step, walk, walk_within
 
 _WIDTH = 256
 _ALL = -1
@@ -53,7 +55,7 @@ class Outline:
     def __init__(self, prepared: Prepared, *, impossible: bool) -> None:
         pattern = prepared.pattern
         self.needs: int = reduce(and_, map(_required, prepared.twigs), _ALL)
-        self.mentions = _ALL if impossible else _bits(step.test for step in pattern.steps())
+        self.mentions = _ALL if impossible else _bits(_mentioned(pattern))
         self.trunk, closed = _trunk(pattern)
         self._closed = closed and not impossible
         self._names = tuple(
@@ -92,7 +94,8 @@ def _trunk(pattern: Pattern) -> tuple[tuple[NodeTest, ...], bool]:
     if len(pattern.alternatives) != 1:
         return (), False
     trunk: list[NodeTest] = []
-    step: Step | None = pattern.alternatives[0]
+    alternative = pattern.alternatives[0]
+    step = alternative if isinstance(alternative, Step) else None
     while step is not None:
         if step.axis is not _CHILD or step.test.kind is not _ELEMENT:
             return tuple(trunk), True
@@ -105,16 +108,18 @@ def _trunk(pattern: Pattern) -> tuple[tuple[NodeTest, ...], bool]:
     return tuple(trunk), False
 
 
-def _required(twig: Step) -> int:
+def _mentioned(pattern: Pattern) -> Iterator[NodeTest]:
+    """The tests of all steps, and of those that its expressions imply."""
+    for condition in walk(*pattern.alternatives):
+        for each in (condition, *walk(*implied(condition))):
+            if isinstance(each, Step):
+                yield each.test
+
+
+def _required(twig: Twig) -> int:
     """The names on all branches of a twig."""
-    tests: list[NodeTest] = []
-    waiting: list[Condition] = [twig]
-    while waiting:
-        condition = waiting.pop()
-        if isinstance(condition, Step):
-            tests.append(condition.test)
-            waiting.extend(condition.conditions)
-    return _bits(tests)
+    steps = walk_within(twig, lambda each: isinstance(each, Step))
+    return _bits(each.test for each in steps if isinstance(each, Step))
 
 
 def _bits(tests: Iterable[NodeTest]) -> int:

@@ -8,8 +8,8 @@ each other only where both start at the root::
     /a    and  /b        no document
     /a[@x=1]/b  and  /a[@x=2]     no document: the root has one @x
 
-Then what both ask of the root is put together, and looked at as one twig: names must agree,
-comparisons of the root's value and of each of its attributes must not contradict each other, and
+So the conditions of both are put together and looked at as one twig: the names of the root must
+agree, comparisons of its value and of each of its attributes must not contradict each other, and
 nothing that one asks for may be denied (``not()``) by the other.
 
 Exact where the twigs hold names, ``*``, attributes, ``text()`` and comparisons of attributes and
@@ -17,19 +17,19 @@ Exact where the twigs hold names, ``*``, attributes, ``text()`` and comparisons 
 elements, which hold those of the elements in them, positions, ``not()``, ``contains``) True means
 that no contradiction shows.
 
-Cost: linear in what is asked of the root, for each pair of twigs.
+Cost: that of tidying, for each pair of twigs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from twigcast.covering.splitting import Twig
 from twigcast.covering.tidying import tidy
 from twigcast.covering.twigs import given
-from twigcast.language import Axis, Step
 
 
-def some_twigs_meet(first: Iterable[Step], second: Iterable[Step]) -> bool:
+def some_twigs_meet(first: Iterable[Twig], second: Iterable[Twig]) -> bool:
     """Whether a twig of the first and one of the second can be in one document.
 
     Each of them must be possible by itself.
@@ -38,11 +38,6 @@ def some_twigs_meet(first: Iterable[Step], second: Iterable[Step]) -> bool:
     return any(_meet(twig, other) for twig in first for other in others)
 
 
-def _meet(first: Step, second: Step) -> bool:
-    if first.axis is not Axis.CHILD or second.axis is not Axis.CHILD:
-        return True
-    if not first.test.overlaps(second.test):
-        return False
-    conditions = dict.fromkeys((*first.conditions, *second.conditions))
-    together = tidy(Step(Axis.CHILD, first.test, None, tuple(conditions)))
+def _meet(first: Twig, second: Twig) -> bool:
+    together = tidy(tuple(dict.fromkeys((*first, *second))))
     return together is not None and not given(together).impossible

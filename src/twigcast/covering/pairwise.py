@@ -18,8 +18,8 @@ from functools import cached_property, lru_cache
 from twigcast.covering.deciding import DEFAULT_BUDGET, holds_in_documents
 from twigcast.covering.homomorphism import AskedTwig, GivenTwig, fits
 from twigcast.covering.overlap import some_twigs_meet
-from twigcast.covering.twigs import Given, TwigNode, asked, given, split
-from twigcast.language import Pattern, Step, require_pattern
+from twigcast.covering.splitting import Twig, split
+from twigcast.language import Pattern, require_pattern
 
 
 class Prepared:
@@ -30,56 +30,40 @@ class Prepared:
         self.pattern = pattern
         self.twigs = split(pattern)
 
-    @cached_property
-    def asked(self) -> Sequence[Sequence[TwigNode]]:
-        """The twigs in the role of what covers."""
-        return [asked(twig) for twig in self.twigs]
-
-    @cached_property
-    def given(self) -> Sequence[Given]:
-        """The twigs in the role of what is covered."""
-        return [given(twig) for twig in self.twigs]
-
     @property
-    def possible(self) -> list[Step]:
+    def possible(self) -> list[Twig]:
         """The twigs that some document may hold."""
-        return [twig for twig, _ in self._given]
+        return [known.twig for known in self._given]
 
     @cached_property
     def _asked(self) -> Sequence[AskedTwig]:
-        return [AskedTwig(nodes) for nodes in self.asked]
+        return [AskedTwig(twig) for twig in self.twigs]
 
     @cached_property
-    def _given(self) -> Sequence[tuple[Step, GivenTwig]]:
+    def _whole(self) -> Sequence[AskedTwig]:
+        """The alternatives with their disjunctions, for twigs in which some were left."""
+        return [AskedTwig(twig) for twig in split(self.pattern, most=1)]
+
+    @cached_property
+    def _given(self) -> Sequence[GivenTwig]:
         """The twigs that some document may hold; nothing is asked of the others."""
-        return [
-            (twig, GivenTwig(known))
-            for twig, known in zip(self.twigs, self.given, strict=True)
-            if not known.impossible
-        ]
+        return [known for known in map(GivenTwig, self.twigs) if not known.given.impossible]
 
     def covers(self, other: Prepared) -> bool:
         """Whether every document that matches the other pattern is known to match this one."""
-        if self.pattern == other.pattern:
-            return True
-        asked = self._asked
-        for _, known in other._given:
-            for wanted in asked:
-                if fits(wanted, known):
-                    break
-            else:
-                return False
-        return True
+        return self.pattern == other.pattern or all(map(self._fits, other._given))
 
-    def not_shown(self, other: Prepared) -> list[Step]:
+    def not_shown(self, other: Prepared) -> list[Twig]:
         """The twigs of the other pattern that none of this one's is known to cover."""
         if self.pattern == other.pattern:
             return []
-        return [
-            twig
-            for twig, known in other._given
-            if not any(fits(wanted, known) for wanted in self._asked)
-        ]
+        return [known.twig for known in other._given if not self._fits(known)]
+
+    def _fits(self, known: GivenTwig) -> bool:
+        for wanted in self._asked:
+            if fits(wanted, known):
+                return True
+        return known.given.has_choice and any(fits(wanted, known) for wanted in self._whole)
 
 
 def require_budget(budget: object) -> None:

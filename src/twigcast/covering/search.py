@@ -7,8 +7,8 @@ from typing import Generic, Protocol, TypeVar
 
 from twigcast.covering._cover import SearchKernel
 from twigcast.covering.pairwise import Prepared
-from twigcast.covering.twigs import split
-from twigcast.language import Pattern, Step, linear_normal_form, require_pattern, restore_pattern
+from twigcast.covering.splitting import Twig, split
+from twigcast.language import Pattern, linear_normal_form, require_pattern, restore_pattern
 
 _SPARE_TERMS = 10_000
 
@@ -182,7 +182,7 @@ class TextSearch(CompiledSearch[Item]):
             kernel.add(_twigs(self._pattern(number)), self._kernel.item(number))
 
 
-def _twigs(pattern: Pattern) -> tuple[Step, ...] | str:
+def _twigs(pattern: Pattern) -> tuple[Twig, ...] | str:
     """The twigs of a pattern, or the text of a linear one, which is read much quicker."""
     require_pattern(pattern)
     return linear_normal_form(str(pattern)) or split(pattern)

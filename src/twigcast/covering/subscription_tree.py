@@ -39,12 +39,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared
 from twigcast.covering.subscribers import SubscriptionSet
-from twigcast.language import Pattern, as_pattern, parse, require_pattern
+from twigcast.language import BindingKeywords, Pattern, as_pattern, parse, require_pattern
 
 if TYPE_CHECKING:
     from twigcast.drawing import Diagram
@@ -127,13 +127,14 @@ class SubscriptionTree(SubscriptionSet):
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Add a subscription under a key of its own.
+        """Add a subscription under a key of its own, with bindings as for :func:`twigcast.parse`.
 
         Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        pattern = as_pattern(subscription, namespaces)
+        pattern = as_pattern(subscription, namespaces, **bindings)
         if self._subscribers.add(key, pattern):
             with self._subscribers.undone_on_error(key):
                 node = self._make(pattern)
@@ -150,16 +151,24 @@ class SubscriptionTree(SubscriptionSet):
     # --- questions -------------------------------------------------------------------------
 
     def covering(
-        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+        self,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> list[str]:
         """The keys of all subscriptions that cover a pattern, itself included if it is there."""
-        return _keys(self._all_covering(self._make(as_pattern(subscription, namespaces))))
+        return _keys(
+            self._all_covering(self._make(as_pattern(subscription, namespaces, **bindings)))
+        )
 
     def covered_by(
-        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+        self,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> list[str]:
         """The keys of all subscriptions that a pattern covers, itself included if it is there."""
-        asked = self._make(as_pattern(subscription, namespaces))
+        asked = self._make(as_pattern(subscription, namespaces, **bindings))
         start = next(iter(_lowest(self._all_covering(asked))), None)
         covered: dict[_Node, None] = {}
         highest = self._highest_covered(asked, start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from twigcast.covering.splitting import Twig
 from twigcast.language import (
     Axis,
     Condition,
@@ -12,6 +13,7 @@ from twigcast.language import (
     Kind,
     Negation,
     NodeTest,
+    Residual,
     Step,
     ValueTest,
     walk,
@@ -22,9 +24,9 @@ from twigcast.language import (
 class Survey:
     """The twigs with what they compare, deny and name; ``or`` and ``not()`` are looked into."""
 
-    def __init__(self, twigs: Sequence[Step]) -> None:
+    def __init__(self, twigs: Sequence[Twig]) -> None:
         self.twigs = twigs
-        self.conditions = list(walk(*reversed(twigs)))
+        self.conditions = list(walk(*(each for twig in reversed(twigs) for each in reversed(twig))))
         self.steps = [c for c in self.conditions if isinstance(c, Step)]
 
     @cached_property
@@ -80,12 +82,16 @@ class Survey:
         for condition in self.conditions:
             if isinstance(condition, Step) and condition.position is not None:
                 return "a position"
+            if isinstance(condition, Residual):
+                return f"the expression {condition.text}"
             if isinstance(condition, FirstNode):
-                return f"{condition.test.operator}() of the first node of a path"
+                return f"{condition.spelled('').split('(')[0]}() of the first node of a path"
             if isinstance(condition, ValueTest) and condition.is_function:
                 return f"{condition.operator}()"
             if isinstance(condition, Negation) and not isinstance(condition.condition, ValueTest):
                 return "not()"
+        if any(len(twig) > 1 for twig in self.twigs):
+            return "a conjunction of paths from the root"
         return None
 
 

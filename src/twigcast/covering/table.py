@@ -23,10 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Unpack
 
 from twigcast.covering.search import PatternSearch, Search
 from twigcast.covering.subscribers import SubscriptionSet
-from twigcast.language import Pattern, as_pattern, require_pattern
+from twigcast.language import BindingKeywords, Pattern, as_pattern, require_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,14 @@ class CoveringTable(SubscriptionSet):
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> Change:
         """Add a subscription under a key of its own; what that changes upstream.
 
         Raises :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        pattern = as_pattern(subscription, namespaces)
+        pattern = as_pattern(subscription, namespaces, **bindings)
         if not self._subscribers.add(key, pattern):
             return _NOTHING
         with self._subscribers.undone_on_error(key):

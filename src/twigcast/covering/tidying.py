@@ -5,10 +5,13 @@ The meaning stays; these are facts about documents that the language does not kn
     a[@x>1][@x<9]    ──►  a/@x[.>1][.<9]         an element has one attribute of a name
     a/b[1]           ──►  a/b                    where there is a b there is a first one
     a/b[3]           ──►  a/b[position()>=3]     where there is a fourth there is a third
-    /a[1]            ──►  /a                     the root has no siblings
     text()[.!=""]    ──►  text()                 no text node is empty
+    /a[1]            ──►  /a                     the root has no siblings
+    /a and /*[b]     ──►  /a[b]                  there is one root
+    /a and //b       ──►  /a//b                  what is not the root is below it
 
-What can never hold, like ``/a[2]`` or ``a[b/c][not(b)]``, is recognized here as well.
+What can never hold, like ``/a[2]``, ``a[b/c][not(b)]`` or ``/a and /b``, is recognized here as
+well.
 
 Cost: linear in the twig; comparing the conditions of one node where a ``not()`` is among them.
 """
@@ -17,20 +20,89 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from twigcast.covering.values import contradict
-from twigcast.language import Axis, Condition, Kind, Negation, NodeTest, Position, Step, ValueTest
+from twigcast.covering.conditions import contradict, is_one_attribute
+from twigcast.language import (
+    Axis,
+    Condition,
+    Kind,
+    Negation,
+    NodeTest,
+    Position,
+    Step,
+    ValueTest,
+    node_test,
+)
 
 _EMPTY = ""
 
 
-def tidy(twig: Step) -> Step | None:
-    """The twig, below the document node, in its plainer form; None where it never matches."""
-    position = twig.position
-    if position is not None and twig.axis is Axis.CHILD:
-        if not position.accepts(1):
+def tidy(twig: tuple[Condition, ...]) -> tuple[Condition, ...] | None:
+    """The conditions at the document node in their plainer form; None where they never hold."""
+    if len(twig) == 1 and isinstance(twig[0], Step):
+        branch = _tidy_top(twig[0])
+        return None if branch is None else (branch,)
+    root: Step | None = None
+    others: list[Condition] = []
+    for condition in twig:
+        if not isinstance(condition, Step):
+            others.append(condition)
+            continue
+        branch = _tidy_top(condition)
+        if branch is None:
             return None
-        twig = Step(twig.axis, twig.test, None, twig.conditions)
-    return _tidy(twig)
+        if branch.axis is Axis.DESCENDANT:
+            others.append(branch)
+            continue
+        root = branch if root is None else _one_root(root, branch)
+        if root is None:
+            return None
+    if root is None:
+        return _unless_contradicted(others)
+    known = _unless_contradicted((root, *others))
+    if known is None:
+        return None
+    below = [each for each in others if isinstance(each, Step) and _is_below(each, root)]
+    if not below:
+        return known
+    conditions = dict.fromkeys((*root.conditions, *below))
+    tidied = _tidy(Step(Axis.CHILD, root.test, None, tuple(conditions)))
+    return None if tidied is None else (tidied, *(each for each in others if each not in below))
+
+
+def _tidy_top(branch: Step) -> Step | None:
+    """A branch from the document node, which has neither attributes nor text."""
+    if branch.axis is Axis.DESCENDANT:
+        return _tidy(branch)
+    position = branch.position
+    if branch.test.kind is not Kind.ELEMENT or not (position is None or position.accepts(1)):
+        return None
+    return _tidy(
+        branch if position is None else Step(branch.axis, branch.test, None, branch.conditions)
+    )
+
+
+def _one_root(first: Step, second: Step) -> Step | None:
+    """Two roots as one."""
+    one, other = first.test, second.test
+    if not one.overlaps(other):
+        return None
+    test = node_test(
+        Kind.ELEMENT,
+        other.namespace if one.namespace is None else one.namespace,
+        other.local if one.local is None else one.local,
+    )
+    conditions = dict.fromkeys((*first.conditions, *second.conditions))
+    return _tidy(Step(Axis.CHILD, test, None, tuple(conditions)))
+
+
+def _is_below(branch: Step, root: Step) -> bool:
+    """Whether what the branch finds anywhere in the document is not the root itself."""
+    return branch.test.kind is not Kind.ELEMENT or not branch.test.overlaps(root.test)
+
+
+def _unless_contradicted(conditions: Sequence[Condition]) -> tuple[Condition, ...] | None:
+    has_negation = any(isinstance(condition, Negation) for condition in conditions)
+    return None if has_negation and contradict(conditions) else tuple(conditions)
 
 
 def _tidy(step: Step) -> Step | None:
@@ -67,7 +139,6 @@ def _bare(step: Step) -> Step:
 def _tidy_all(conditions: Sequence[Condition], kind: Kind) -> tuple[Condition, ...] | None:
     kept: list[Condition] = []
     indexes: dict[NodeTest, int] = {}
-    has_negation = False
     for condition in conditions:
         if isinstance(condition, Step):
             below = _tidy(condition)
@@ -84,21 +155,8 @@ def _tidy_all(conditions: Sequence[Condition], kind: Kind) -> tuple[Condition, .
             if condition.operator == "=":
                 return None
             continue
-        has_negation = has_negation or isinstance(condition, Negation)
         kept.append(condition)
-    return None if has_negation and contradict(kept) else tuple(kept)
-
-
-def is_one_attribute(step: Step) -> bool:
-    """Whether an element has at most one such node, and the step stands for it."""
-    test = step.test
-    return (
-        test.kind is Kind.ATTRIBUTE
-        and step.axis is Axis.CHILD
-        and step.position is None
-        and test.namespace is not None
-        and test.local is not None
-    )
+    return _unless_contradicted(kept)
 
 
 def _joined(first: Condition, second: Step) -> Step:

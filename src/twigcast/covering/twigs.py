@@ -1,7 +1,6 @@
-"""A pattern taken apart for covering: twigs, each in two roles.
+"""A twig in two roles: what is given, what is asked.
 
-A pattern is first split into *twigs*: trees without ``or``, of which a document must hold one
-(:func:`split`).  In the question "does p cover q", a twig of q is **given**, one of p **asked**::
+In the question "does p cover q", a twig of q is **given**, one of p **asked**::
 
     pattern ──split──► twigs ──┬──► Given: every step a node, edges as written, and what follows
                                └──► Asked: bare `*` are lengths of edges
@@ -11,117 +10,43 @@ A pattern is first split into *twigs*: trees without ``or``, of which a document
 
 That the runs of ``*`` become lengths is what makes covering of paths exact: the branch ``≥2`` asks
 for *some* b two levels or more below a, wherever the stars of the other pattern stand.  A ``*`` at
-the end of a path asks for depth only, so its edge is always of the second kind.
+the end of a path asks for depth only, so its edge is always of the second kind.  There is one root,
+so a bare ``*`` that stands for it is a length, too, even where it has several branches.
 
-Cost: linear in the pattern, but for ``or``, which multiplies; where more than ``MOST_TWIGS`` twigs
-would come out, the largest disjunctions stay, as conditions that only an equal or
-stronger one implies.
+Elsewhere a ``*`` with several branches, a *fork*, is mapped to one element.  That may be an element
+that the given twig does not spell out, because it lies along a ``//``.  The elements right above a
+node behind ``//`` are known to be there, so :func:`given` can put them in::
+
+    //a/*//b   ``between``   a ─/─► *        a ─≥1─► ? ─/─► ? ─/─► b
+
+As many are known as there are bare ``*`` before the ``//`` and, below an element, one more, which
+may be that element itself.
+
+Cost: nodes × depth.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import product
-from math import prod
-from typing import Final, TypeAlias
+from dataclasses import dataclass
 
-from twigcast.covering.tidying import is_one_attribute, tidy
+from twigcast.covering.conditions import can_all_hold, implied, is_compared
+from twigcast.covering.splitting import Twig, has_choice
 from twigcast.covering.values import with_consequences
 from twigcast.language import (
     Axis,
-    Both,
     Condition,
     Either,
-    FirstNode,
-    Fold,
     Kind,
-    Negation,
     NodeTest,
-    Pattern,
     Position,
     Step,
     ValueTest,
     node_test,
 )
 
-MOST_TWIGS = 64
-_BEYOND_NAMES = re.compile(r" or |[@()\"'<>=]|\[\d")
-"""What the text of a pattern holds if there is anything but branches of elements in it."""
+_ANY_ELEMENT = node_test(Kind.ELEMENT)
 _DOCUMENT = 0
-
-
-def split(pattern: Pattern, most: int = MOST_TWIGS) -> tuple[Step, ...]:
-    """The twigs of a pattern: a document matches it exactly where it matches one of them.
-
-    None for a pattern that never matches.
-    """
-    if _BEYOND_NAMES.search(str(pattern)) is None:
-        return pattern.alternatives
-    twigs: list[Step] = []
-    for alternative in pattern.alternatives:
-        if alternative.axis is Axis.CHILD and alternative.test.kind is not Kind.ELEMENT:
-            continue  # the document node has neither attributes nor text
-        for twig in _split_step(alternative, max(1, most // len(pattern.alternatives))):
-            tidied = tidy(twig)
-            if tidied is not None:
-                twigs.append(tidied)
-    return tuple(twigs)
-
-
-def _split_step(step: Step, most: int) -> list[Step]:
-    """The step with each choice of members of the disjunctions below it."""
-    if not step.conditions:
-        return [step]
-    choices = [_split_condition(condition, most) for condition in step.conditions]
-    count = 1
-    # The smallest disjunctions first, so that as many as possible are split.
-    for index in sorted(range(len(choices)), key=lambda index: len(choices[index])):
-        if count * len(choices[index]) > most:
-            choices[index] = [(step.conditions[index],)]
-        count *= len(choices[index])
-    if count == 1 and all(
-        len(one) == 1 and one[0] is condition
-        for (one,), condition in zip(choices, step.conditions, strict=True)
-    ):
-        return [step]
-    return [
-        Step(step.axis, step.test, step.position, tuple(c for part in chosen for c in part))
-        for chosen in product(*choices)
-    ]
-
-
-_Choices: TypeAlias = list[tuple[Condition, ...]]
-
-
-class _Split(Fold[[int], _Choices]):
-    """The choices that a condition leaves, each a conjunction; at most so many."""
-
-    def step(self, step: Step, most: int) -> _Choices:
-        return [(chosen,) for chosen in _split_step(step, most)]
-
-    def value_test(self, test: ValueTest, most: int) -> _Choices:
-        return [(test,)]
-
-    def first_node(self, condition: FirstNode, most: int) -> _Choices:
-        return [(condition,)]
-
-    def either(self, condition: Either, most: int) -> _Choices:
-        choices = [choice for member in condition.members for choice in self.visit(member, most)]
-        return choices if len(choices) <= most else [(condition,)]
-
-    def both(self, condition: Both, most: int) -> _Choices:
-        members = [self.visit(member, most) for member in condition.members]
-        if prod(map(len, members)) > most:
-            return [(condition,)]
-        return [tuple(c for part in chosen for c in part) for chosen in product(*members)]
-
-    def negation(self, condition: Negation, most: int) -> _Choices:
-        return [(condition,)]
-
-
-_split_condition: Final = _Split().visit
 
 
 @dataclass(slots=True)
@@ -141,123 +66,196 @@ class TwigNode:
     others: tuple[Condition, ...] = ()
     """Conditions that are neither branches nor comparisons: ``not()`` and such."""
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether any element will do."""
+        return (
+            self.test.is_wildcard and self.position is None and not self.values and not self.others
+        )
 
-_ROOT = TwigNode(-1, True, 0, node_test(Kind.ELEMENT), None)
 
-
-@dataclass(slots=True)
 class Given:
     """A twig that is known to be in a document.
 
-    ``nodes`` come parents first.  ``lineage[n]`` are the ancestors of n, nearest first.
-    ``climb[n]`` is how many edges up from n are child edges, one after the other.  ``height[n]``
+    ``exactly[n]`` are the nodes one, two, … levels above n, as far as they are known.
+    ``least[n][k]`` are the nodes more than k levels above n, as a set in an integer.  ``height[n]``
     is the depth below n to which elements are known to reach.  ``impossible`` says that the tests
     of one node contradict each other, so no document holds the twig.
     """
 
-    nodes: list[TwigNode] = field(default_factory=lambda: [_ROOT])
-    lineage: list[tuple[int, ...]] = field(default_factory=lambda: [()])
-    climb: list[int] = field(default_factory=lambda: [0])
-    height: list[int] = field(default_factory=list)
-    impossible: bool = False
+    __slots__ = (
+        "_above",
+        "_between",
+        "exactly",
+        "has_choice",
+        "height",
+        "impossible",
+        "least",
+        "nodes",
+    )
 
-    def add(self, step: Step, parent: int) -> None:
+    def __init__(self, twig: Twig, *, between: bool) -> None:
+        self.nodes: list[TwigNode] = []
+        self.exactly: list[tuple[int, ...]] = []
+        self._above: list[dict[int, int]] = []
+        self._between = between
+        self.impossible = False
+        self.has_choice = has_choice(twig)
+        document = self._node(-1, True, _ANY_ELEMENT, None, twig)
+        self._put(document, {}, ())
+        self._add_branches(twig, _DOCUMENT)
+        if len(self.nodes) == 1:  # there is a root
+            self._append(TwigNode(_DOCUMENT, True, 1, _ANY_ELEMENT, None))
+        self.height = [0] * len(self.nodes)
+        for above, node in zip(self._above, self.nodes, strict=True):
+            reach = 0 if node.test.kind is Kind.ELEMENT else -1
+            for index, distance in above.items():
+                self.height[index] = max(self.height[index], distance + reach)
+        self.least = [_by_distance(above) for above in self._above]
+
+    def _add(self, step: Step, parent: int) -> None:
         """Put a branch below a node."""
-        exact = step.axis is Axis.CHILD
         if parent == _DOCUMENT and step.test.kind is not Kind.ELEMENT:
             # An attribute or a text is in an element: the root, or one below it.
-            parent = self._append(TwigNode(parent, True, 1, node_test(Kind.ELEMENT), None))
-        values = [c for c in step.conditions if isinstance(c, ValueTest)]
-        known = with_consequences(values)
-        if known is None:
-            self.impossible = True
-            known = tuple(values)
-        # A comparison of an attribute may contradict what is asked not to be there.
-        others = tuple(
-            c for c in step.conditions if not isinstance(c, (Step, ValueTest)) or is_compared(c)
-        )
-        index = self._append(
-            TwigNode(parent, exact, 1, step.test, step.position, known, others),
-        )
-        for condition in step.conditions:
+            parent = self._append(TwigNode(parent, True, 1, _ANY_ELEMENT, None))
+        exact = step.axis is Axis.CHILD
+        node = self._node(parent, exact, step.test, step.position, step.conditions)
+        index = self._append(node)
+        self._add_branches(step.conditions, index)
+
+    def _add_branches(self, conditions: Sequence[Condition], index: int) -> None:
+        for condition in conditions:
             if isinstance(condition, Step):
-                self.add(condition, index)
-            elif isinstance(condition, FirstNode):
-                self.add(condition.as_branch(), index)
+                self._add(condition, index)
+            for weaker in implied(condition):
+                if isinstance(weaker, Step):
+                    self._add(weaker, index)
+
+    def _node(
+        self,
+        parent: int,
+        exact: bool,
+        test: NodeTest,
+        position: Position | None,
+        conditions: Sequence[Condition],
+    ) -> TwigNode:
+        weaker = [each for condition in conditions for each in implied(condition)]
+        known = (*conditions, *weaker)
+        self.impossible |= not can_all_hold(weaker, test)
+        values = [each for each in known if isinstance(each, ValueTest)]
+        together = with_consequences(values)
+        if together is None:
+            self.impossible = True
+            together = tuple(values)
+        # What is asked not to be there may contradict a comparison of an attribute, or the root.
+        others = tuple(
+            each
+            for each in known
+            if not isinstance(each, Step | ValueTest | Either)
+            or (isinstance(each, Either) and self.has_choice)
+            or is_compared(each)
+            or (parent < 0 and isinstance(each, Step) and each.axis is Axis.CHILD)
+        )
+        return TwigNode(parent, exact, 1, test, position, together, others)
 
     def _append(self, node: TwigNode) -> int:
-        index = len(self.nodes)
+        parent = node.parent
+        above = {index: distance + 1 for index, distance in self._above[parent].items()}
+        above[parent] = 1
+        if node.exact:
+            return self._put(node, above, (parent, *self.exactly[parent]))
+        if not self._between:
+            return self._put(node, above, ())
+        chain: tuple[int, ...] = ()
+        for level in range(self._levels_between(parent), 0, -1):
+            higher = {index: far - level for index, far in above.items() if far > level}
+            higher |= {index: far for far, index in enumerate(chain, 1)}
+            element = TwigNode(parent, False, 1, _ANY_ELEMENT, None)
+            chain = (self._put(element, higher, chain), *chain)
+        above |= {index: far for far, index in enumerate(chain, 1)}
+        return self._put(node, above, chain)
+
+    def _levels_between(self, index: int) -> int:
+        """How many elements right above a node behind ``//`` are known, which this is above."""
+        levels = 0
+        while index != _DOCUMENT and self._is_bare(node := self.nodes[index]):
+            levels += 1
+            index = node.parent
+        return levels if index == _DOCUMENT else levels + 1
+
+    @staticmethod
+    def _is_bare(node: TwigNode) -> bool:
+        return (
+            node.exact
+            and node.test.is_wildcard
+            and node.position is None
+            and not node.values
+            and all(isinstance(other, Step) for other in node.others)
+        )
+
+    def _put(self, node: TwigNode, above: dict[int, int], exactly: tuple[int, ...]) -> int:
         self.nodes.append(node)
-        self.lineage.append((node.parent, *self.lineage[node.parent]))
-        self.climb.append(self.climb[node.parent] + 1 if node.exact else 0)
-        return index
-
-    def finish(self) -> None:
-        """Compute the heights, once all branches are there."""
-        self.height = [0] * len(self.nodes)
-        for index, node in enumerate(self.nodes):
-            reach = 0 if node.test.kind is Kind.ELEMENT else -1
-            for distance, above in enumerate(self.lineage[index], 1):
-                self.height[above] = max(self.height[above], distance + reach)
+        self._above.append(above)
+        self.exactly.append(exactly)
+        return len(self.nodes) - 1
 
 
-def given(twig: Step) -> Given:
+def _by_distance(above: dict[int, int]) -> list[int]:
+    """The sets of the nodes that are 1, 2, … levels away, or farther."""
+    sets = [0] * max(above.values(), default=0)
+    for index, distance in above.items():
+        sets[distance - 1] |= 1 << index
+    for distance in range(len(sets) - 1, 0, -1):
+        sets[distance - 1] |= sets[distance]
+    return sets
+
+
+def given(twig: Twig, *, between: bool = False) -> Given:
     """The twig in the role of the one that is covered."""
-    known = Given()
-    known.add(twig, _DOCUMENT)
-    known.finish()
-    return known
+    return Given(twig, between=between)
 
 
-def asked(twig: Step) -> tuple[TwigNode, ...]:
-    """The twig in the role of the one that covers; parents first, the document node included."""
-    nodes = [_ROOT]
-    _ask(nodes, twig, _DOCUMENT)
+def asked(conditions: Sequence[Condition], *, at_document: bool = True) -> tuple[TwigNode, ...]:
+    """Conditions at a node in the role of what covers; parents first, that node included."""
+    nodes = [_asked_node(-1, True, 0, _ANY_ELEMENT, None, conditions)]
+    for condition in conditions:
+        if isinstance(condition, Step):
+            _ask(nodes, condition, _DOCUMENT, 0, exact=True, at_document=at_document)
     return tuple(nodes)
 
 
-def _ask(nodes: list[TwigNode], step: Step, parent: int) -> None:
-    length = 1
-    exact = step.axis is Axis.CHILD
-    if parent == _DOCUMENT and step.test.kind is not Kind.ELEMENT:
+def _ask(
+    nodes: list[TwigNode], step: Step, parent: int, length: int, *, exact: bool, at_document: bool
+) -> None:
+    exact = exact and step.axis is Axis.CHILD
+    at_document = at_document and parent == _DOCUMENT and length == 0
+    length += 1
+    if at_document and step.test.kind is not Kind.ELEMENT:
         length = 2
-    while step.is_wildcard:
-        below = step.only_branch
-        if below is None:
-            break
-        length += 1
-        exact = exact and below.axis is Axis.CHILD
-        step = below
-    if step.is_wildcard and not step.conditions:
-        exact = False
-    values = tuple(c for c in step.conditions if isinstance(c, ValueTest))
-    others = tuple(c for c in step.conditions if not isinstance(c, (Step, ValueTest)))
+    branches = [below for below in step.conditions if isinstance(below, Step)]
+    if step.is_wildcard and len(branches) == len(step.conditions):
+        if len(branches) == 1 or (branches and exact and at_document):
+            for below in branches:
+                _ask(nodes, below, parent, length, exact=exact, at_document=False)
+            return
+        exact = exact and bool(branches)
     index = len(nodes)
-    nodes.append(TwigNode(parent, exact, length, step.test, step.position, values, others))
-    for condition in step.conditions:
-        if isinstance(condition, Step):
-            _ask(nodes, condition, index)
+    nodes.append(_asked_node(parent, exact, length, step.test, step.position, step.conditions))
+    for below in branches:
+        _ask(nodes, below, index, 0, exact=True, at_document=False)
 
 
-def is_compared(condition: Condition) -> bool:
-    """Whether the condition is that the one attribute of a name passes comparisons."""
-    return (
-        isinstance(condition, Step)
-        and is_one_attribute(condition)
-        and bool(condition.conditions)
-        and all(isinstance(below, ValueTest) for below in condition.conditions)
-    )
-
-
-def asks_for_depth(node: TwigNode, is_leaf: bool) -> bool:
-    """Whether an asked node is a ``*`` at the end of a path, for which any element will do."""
-    return (
-        is_leaf
-        and node.position is None
-        and node.test.is_wildcard
-        and not node.values
-        and not node.others
-    )
+def _asked_node(
+    parent: int,
+    exact: bool,
+    length: int,
+    test: NodeTest,
+    position: Position | None,
+    conditions: Sequence[Condition],
+) -> TwigNode:
+    values = tuple(c for c in conditions if isinstance(c, ValueTest))
+    others = tuple(c for c in conditions if not isinstance(c, Step | ValueTest))
+    return TwigNode(parent, exact, length, test, position, values, others)
 
 
 def leaves(nodes: Sequence[TwigNode]) -> list[bool]:

@@ -20,17 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, isfinite, nextafter
 
-from twigcast.language import (
-    Condition,
-    FirstNode,
-    Negation,
-    Question,
-    Step,
-    ValueTest,
-    implies,
-    passes,
-    value_implies,
-)
+from twigcast.language import ValueTest, passes, value_implies
 
 _NOT_ZERO = ValueTest("!=", 0.0)
 
@@ -106,54 +96,3 @@ def _ends_agree(tests: Sequence[ValueTest]) -> bool:
 def _may_hold_of_a_number(test: ValueTest) -> bool:
     # Of texts with given parts, only those that are no numbers are all known to differ from one.
     return not test.is_function or not value_implies(test, _NOT_ZERO)
-
-
-class OtherImplied(Question[[]]):
-    """Whether a condition that is no branch is known to hold at a node.
-
-    ``values`` are the node's comparisons with their consequences, ``others`` what else is known
-    that is no branch.
-    """
-
-    def __init__(self, values: Sequence[ValueTest], others: Sequence[Condition]) -> None:
-        self._values = values
-        self._others = others
-
-    def visit(self, condition: Condition) -> bool:
-        return any(implies(known, condition) for known in self._others) or super().visit(condition)
-
-    def step(self, step: Step) -> bool:
-        return False
-
-    def value_test(self, test: ValueTest) -> bool:
-        return any(implies(known, test) for known in self._values)
-
-    def first_node(self, condition: FirstNode) -> bool:
-        return False
-
-    def negation(self, condition: Negation) -> bool:
-        # What contradicts a known comparison does not hold, be it of the node or an attribute.
-        denied = condition.condition
-        if isinstance(denied, ValueTest):
-            return with_consequences((*self._values, denied)) is None
-        return isinstance(denied, Step) and any(
-            isinstance(known, Step)
-            and (known.axis, known.test, known.position)
-            == (denied.axis, denied.test, denied.position)
-            and with_consequences(_comparisons(known) + _comparisons(denied)) is None
-            for known in self._others
-        )
-
-
-def _comparisons(step: Step) -> list[ValueTest]:
-    return [condition for condition in step.conditions if isinstance(condition, ValueTest)]
-
-
-def contradict(conditions: Sequence[Condition]) -> bool:
-    """Whether one of the conditions of a node is denied by another: ``[b/c][not(b)]``."""
-    for denied in conditions:
-        if isinstance(denied, Negation) and any(
-            known is not denied and implies(known, denied.condition) for known in conditions
-        ):
-            return True
-    return False

@@ -34,16 +34,19 @@ from twigcast.documents.publications import PathPublication, decompose
 from twigcast.documents.reader import read_document
 from twigcast.documents.roots import root_of
 from twigcast.documents.tags import LONG_TAG
-from twigcast.documents.tree import Document, Element, ExpandedName
+from twigcast.documents.tree import Child, Comment, Document, Element, ExpandedName, Instruction
 
 __all__ = [
     "DEFAULT_LIMITS",
     "LONG_TAG",
     "UTF_8",
+    "Child",
+    "Comment",
     "Document",
     "DocumentLimits",
     "Element",
     "ExpandedName",
+    "Instruction",
     "PathPublication",
     "Source",
     "check_entities",

@@ -39,7 +39,7 @@ _ENTITY: Final = re.compile(
 _ATTRIBUTES: Final = re.compile(rf"<!ATTLIST{_SPACE}++({_NAME})")
 _ATTRIBUTE: Final = re.compile(
     rf"{_SPACE}++(?P<name>{_NAME}){_SPACE}++"
-    rf"(?:(?:NOTATION{_SPACE}++)?\([^()\"'<>]*+\)|{_NAME}){_SPACE}++"
+    rf"(?:(?:NOTATION{_SPACE}++)?\([^()\"'<>]*+\)|(?P<type>{_NAME})){_SPACE}++"
     rf"(?:#REQUIRED|#IMPLIED|(?:#FIXED{_SPACE}++)?(?P<default>{_LITERAL}))"
 )
 _ATTRIBUTES_END: Final = re.compile(rf"{_SPACE}*+>")
@@ -70,12 +70,14 @@ class DocumentType:
     ``external``  whether it names an external subset (which nobody fetches)
     ``entities``  the general entities, unparsed ones among them
     ``defaults``  for each element name, its attributes that have default values
+    ``ids``       the elements and their attributes that are declared as IDs
     ``end``       the offset behind the declaration
     """
 
     external: bool = False
     entities: dict[str, EntityDeclaration] = field(default_factory=dict)
     defaults: dict[str, dict[str, AttributeDefault]] = field(default_factory=dict)
+    ids: list[tuple[str, str]] = field(default_factory=list)
     end: int = 0
 
 
@@ -169,6 +171,8 @@ class _SubsetReader:
             self.attributes[name] = self.attributes.get(name, 0) + 1
             if self.attributes[name] > self.limits.attributes:
                 raise limit_exceeded(self.limits, "attributes", *position_of(self.text, start))
+            if match["type"] == "ID":
+                self.doctype.ids.append((name, match["name"]))
             if match["default"]:
                 rank = len(self.doctype.entities)
                 default = AttributeDefault(match["default"][1:-1], rank, start)

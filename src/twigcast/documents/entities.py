@@ -51,16 +51,22 @@ def has_document_type(parsable: bytes) -> bool:
     return b"<!DOCTYPE" in parsable
 
 
-def check_entities(data: bytes, encoding: str | None, limits: DocumentLimits) -> None:
+def check_entities(
+    data: bytes, encoding: str | None, limits: DocumentLimits
+) -> list[tuple[str, str]]:
     """Refuse a document whose entities add too much or lie outside it.
+
+    Returns the elements and attributes that its document type declares as IDs.
 
     Takes what :func:`~twigcast.documents.encoding.to_parsable` gave, before expat has read past
     the start of the document type declaration.  Time and memory are linear in the document.
     """
     text = str(data, codec_of(data, encoding), "replace")
     doctype = read_document_type(text, limits)
-    if doctype is not None:
-        _Check(text, doctype, limits).run()
+    if doctype is None:
+        return []
+    _Check(text, doctype, limits).run()
+    return doctype.ids
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ from twigcast.language import (
     Fold,
     Negation,
     Pattern,
+    Residual,
     Step,
     ValueTest,
 )
@@ -107,6 +108,9 @@ class _Collect(Fold[[int], None]):
 
     def both(self, condition: Both, above: int) -> None:
         self._add_all("and", condition.members, above)
+
+    def residual(self, condition: Residual, above: int) -> None:
+        self._add(_Node(shorten(condition.text, _LONGEST), title=condition.text), above)
 
     def negation(self, condition: Negation, above: int) -> None:
         self._add_all("not", (condition.condition,), above)

@@ -20,6 +20,7 @@ condition           holds at a node when                            spelling
 :class:`Either`     one of several conditions holds                 ``[b or c]``
 :class:`Both`       all of several hold (only within an Either)     ``[b and c or d]``
 :class:`Negation`   a condition does not hold                       ``[not(b)]``
+:class:`Residual`   an expression that no other kind says is true   ``[count(b) > 2]``
 =================== =============================================== ==========================
 
 ``price > 5`` is the Step ``price`` with the ValueTest ``. > 5``: XPath compares existentially.
@@ -36,9 +37,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from twigcast.language.numbers import number_text
 from twigcast.language.operators import FUNCTIONS, NUMBER_OPERATORS, Operator, operator_of
+
+if TYPE_CHECKING:
+    from twigcast.language.expressions import Expression
 
 _set = object.__setattr__
 
@@ -55,27 +60,40 @@ class Axis(Enum):
 
 
 class Kind(Enum):
-    """What sort of node a step stands for."""
+    """What sort of node a test accepts; a :class:`Step` stands for one of the first three.
+
+    Only expressions name the others.  ``NODE`` is ``node()``, which any node passes.
+    """
 
     ELEMENT = "element"
     ATTRIBUTE = "attribute"
     TEXT = "text"
+    COMMENT = "comment"
+    INSTRUCTION = "processing-instruction"
+    NAMESPACE = "namespace"
+    NODE = "node"
+    DOCUMENT = "document-node"
 
 
 # Looking a member up in its enumeration costs more than comparing it: the code that is run for
 # every step uses these.
 CHILD, DESCENDANT = Axis
-ELEMENT, ATTRIBUTE, TEXT = Kind
+ELEMENT, ATTRIBUTE, TEXT, *_ = Kind
+_NAMED = frozenset({ELEMENT, ATTRIBUTE, Kind.NAMESPACE})
 
 
-class _Node:
-    """What all parts of a tree share: identity is the canonical text.
+class Spelled:
+    """What all parts of a tree, and all expressions, share: identity is the canonical text.
 
     Each class sets it when a node is built, the one time that a frozen object is written to.
     """
 
     __slots__ = ()
-    text: str
+
+    if TYPE_CHECKING:
+
+        @property
+        def text(self) -> str: ...
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -90,11 +108,11 @@ class _Node:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class NodeTest(_Node):
+class NodeTest(Spelled):
     """The kind of a node and its name.
 
     ``namespace`` is None for any namespace and ``""`` for none; ``local`` is None for any name.
-    Both are None for text nodes.
+    Both are None for nodes without a name.  Of a processing instruction, ``local`` is the target.
     """
 
     kind: Kind
@@ -103,8 +121,13 @@ class NodeTest(_Node):
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
-        text = "text()" if self.kind is TEXT else name_text(self.namespace, self.local)
-        _set(self, "text", "@" + text if self.kind is ATTRIBUTE else text)
+        kind = self.kind
+        if kind in _NAMED:
+            text = name_text(self.namespace, self.local)
+            _set(self, "text", "@" + text if kind is ATTRIBUTE else text)
+        else:
+            target = "" if self.local is None else quote(self.local)
+            _set(self, "text", f"{kind.value}({target})")
 
     @property
     def is_wildcard(self) -> bool:
@@ -160,7 +183,7 @@ def name_text(namespace: str | None, local: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Position(_Node):
+class Position(Spelled):
     """Which of the siblings that pass the same test: ``=``, ``!=``, ``<=`` or ``>=`` a count."""
 
     operator: str
@@ -176,7 +199,7 @@ class Position(_Node):
         return NUMBER_OPERATORS[self.operator].passes(index, self.value)
 
 
-class Condition(_Node):
+class Condition(Spelled):
     """Something that holds, or not, at a node of a document."""
 
     __slots__ = ()
@@ -293,11 +316,22 @@ class FirstNode(Condition):
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
-        path, test = self.path, self.test
-        spelling = "".join(step.bracketed_text for step in path)
-        spelling = spelling[1:] if path[0].axis is CHILD else "." + spelling
-        assert isinstance(test.operand, str)
-        _set(self, "text", f"{test.operator}({spelling},{quote(test.operand)})")
+        path = self.path_text
+        spelling = path[1:] if self.path[0].axis is CHILD else "." + path
+        _set(self, "text", self.spelled(spelling))
+
+    @property
+    def path_text(self) -> str:
+        """The path with its first slashes, as it is spelled from the root."""
+        return "".join(step.bracketed_text for step in self.path)
+
+    def spelled(self, path: str) -> str:
+        """The test of the first node of a path that is spelled so."""
+        test = self.test
+        if test.is_function:
+            return f"{test.operator}({path}{test.text.removeprefix(test.operator + '(.')}"
+        function = "string" if isinstance(test.operand, str) else "number"
+        return f"{function}({path}){test.text.removeprefix('.')}"
 
     def as_branch(self) -> Step:
         """A branch that is there wherever this holds: the path with the test at its end."""
@@ -345,9 +379,63 @@ class Negation(Condition):
         _set(self, "text", f"not({condition_text(self.condition)})")
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Residual(Condition):
+    """An expression whose effective boolean value, with the node as the context item, is true.
+
+    It depends on the node alone, never on ``position()`` or ``last()``, and its value is no number
+    (a number would be a position).  ``is_version_2`` chooses the rules of XPath 2.0 for it instead
+    of those of XPath 1.0.
+    """
+
+    expression: Expression
+    is_version_2: bool = False
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        expression = self.expression
+        spelled = (
+            f"{VERSION_2}({expression.text})" if self.is_version_2 else expression.operand_text
+        )
+        _set(self, "text", spelled)
+
+    @property
+    def implied(self) -> Condition:
+        """What must hold at the node wherever this holds, as far as a pattern can say it."""
+        from twigcast.language.lowering import implied_by  # which builds conditions
+
+        return implied_by(self)
+
+
+VERSION_2 = "xpath-2.0"
+"""Stands before an expression, in parentheses, that follows the rules of XPath 2.0."""
+
+
 def condition_text(condition: Condition) -> str:
     """The spelling of a condition within a predicate."""
     return condition.relative_text if isinstance(condition, Step) else condition.text
+
+
+def document_text(condition: Condition) -> str:
+    """The spelling of a condition at the document node, where every path has a first slash."""
+    match condition:
+        case Step(text=text):
+            return text
+        case FirstNode():
+            return condition.spelled(condition.path_text)
+        case Either(members=members):
+            return " or ".join(map(document_text, members)) or condition.text
+        case Both(members=members):
+            return " and ".join(
+                f"({document_text(member)})"
+                if isinstance(member, Either)
+                else document_text(member)
+                for member in members
+            )
+        case Negation(condition=inner):
+            return f"not({document_text(inner)})"
+        case _:
+            return condition.text
 
 
 def quote(value: str) -> str:

@@ -138,20 +138,31 @@ def value_test(operator: str, operand: str | float) -> Condition:
     return ALWAYS if operand == "" and row.is_function else ValueTest(operator, operand)
 
 
-def first_node(path: Sequence[Step], operator: str, operand: str) -> Condition:
-    """A string function of a path: ``contains(path, operand)`` and its like.
-
-    XPath 1.0 takes the first node of the path, and an empty string where there is none.
-    """
+def first_node(path: Sequence[Step], operator: str, operand: str | float) -> Condition:
+    """A test of the first node of a path: ``contains(path, operand)`` and its like."""
     test = value_test(operator, operand)
     if not isinstance(test, ValueTest) or not path:
         return test
-    if all(map(_selects_at_most_one, path)):
+    if select_at_most_one(path):
         condition: Condition = test
         for step in reversed(path):
             condition = branch(step.axis, step.test, step.position, (*step.conditions, condition))
         return condition
     return FirstNode(tuple(path), test)
+
+
+def test_of_nothing(operator: str, operand: str | float) -> Condition:
+    """What :func:`first_node` comes to for a path that selects nothing.
+
+    XPath 1.0 takes an empty string for the missing node; every function passes on an empty operand.
+    """
+    return ALWAYS if value_test(operator, operand) is ALWAYS else NEVER
+
+
+def finite_number(constant: str | float) -> float | None:
+    """The number that a constant stands for, where a value test can hold it."""
+    number = to_number(constant) if isinstance(constant, str) else constant
+    return number if math.isfinite(number) else None
 
 
 def position(operator: str, value: float) -> Position | bool:
@@ -179,6 +190,11 @@ def position(operator: str, value: float) -> Position | bool:
             return Position(operator, math.floor(value))
         case _:
             assert_never(row.bounds)
+
+
+def select_at_most_one(path: Iterable[Step]) -> bool:
+    """Whether a path of these steps selects one node at the most."""
+    return all(map(_selects_at_most_one, path))
 
 
 def _selects_at_most_one(step: Step) -> bool:

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+RESEMBLES: Final = " resembles "
+
 Anchor: TypeAlias = Literal["", "start", "anywhere", "end"]
 
 
@@ -69,6 +71,15 @@ def _contains(value: str, operand: str) -> bool:
     return operand in value
 
 
+def _resembles(value: str, operand: str) -> bool:
+    """Whether letter case, as far as ASCII knows it, and white space make all the difference.
+
+    A value beyond ASCII resembles everything: what its letters become in another case is not
+    looked up here.
+    """
+    return not value.isascii() or value.lower().split() == operand.lower().split()
+
+
 OPERATORS: Final = (
     Operator("equal", "=", float, operator.eq, mirrored="=", negated="!="),
     Operator("unequal", "!=", float, operator.ne, mirrored="!=", negated="="),
@@ -103,6 +114,9 @@ OPERATORS: Final = (
         anchor="end",
         xpath_1="substring({0},string-length({0})-string-length({1})+1)={1}",
     ),
+    # No expression says this.  It is what an index knows of ``normalize-space(x) = 'v'``,
+    # ``upper-case(x) = 'V'`` and their like: they hold only of values that resemble the operand.
+    Operator("resembles", RESEMBLES, str, _resembles),
 )
 """Numbers before texts, and each kind together: the kernel distinguishes them by one comparison."""
 

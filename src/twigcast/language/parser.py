@@ -1,4 +1,4 @@
-"""From text to pattern: a short cut for linear expressions, recursive descent for all others.
+"""From text to pattern: a short cut for linear expressions, grammar and lowering for all others.
 
 :func:`parse` is for callers: what looks like a mistake, but is none by the language, is a Python
 warning.  :func:`read_expression` gives the same warnings as values, for programs that read
@@ -7,25 +7,30 @@ expressions of others (a broker) or very many (a Spark worker).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import NamedTuple, Unpack
 
 from twigcast.errors import SubscriptionError, SubscriptionWarning
-from twigcast.language.descent import Descent
+from twigcast.keywords import refuse_unknown
+from twigcast.language.bindings import (
+    NO_BINDINGS,
+    BindingKeywords,
+    Bindings,
+    RelativeTo,
+    Scope,
+    Variables,
+    Version,
+)
+from twigcast.language.expressions import Call, Expression, walk_expression
+from twigcast.language.grammar import Grammar
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
 from twigcast.language.linear import linear_normal_form
+from twigcast.language.lowering import lower
+from twigcast.language.nodes import VERSION_2, Residual
 from twigcast.language.pattern import Pattern, linear_pattern
-from twigcast.language.tokens import NAME
-from twigcast.language.warning import Notices, issue, unused_binding
-
-XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
-
-_XML_ALONE: Final = {"xml": XML_NAMESPACE}
-_MOST_READ_TWICE: Final = 10_000
-"""Characters of expressions; more would hold up the event loop of a client for too long."""
+from twigcast.language.visiting import walk
+from twigcast.language.warning import Notices, issue, unused_bindings
 
 
 class Reading(NamedTuple):
@@ -35,33 +40,42 @@ class Reading(NamedTuple):
     warnings: Sequence[SubscriptionWarning] = ()
     prefixes: AbstractSet[str] = frozenset()
     """The prefixes that the expression uses; an empty one is the default namespace."""
+    variables: AbstractSet[str] = frozenset()
+    """The variables that the expression uses."""
 
 
 def parse(
     text: str,
     namespaces: Mapping[str, str] | None = None,
     *,
+    variables: Variables | None = None,
+    relative_to: RelativeTo = "anywhere",
+    version: Version = "1.0",
     limits: LanguageLimits = DEFAULT_LIMITS,
 ) -> Pattern:
     """The pattern of a subscription.
 
     ``namespaces`` binds the prefixes that the expression uses; an empty prefix stands for element
-    names without one.  Raises :class:`~twigcast.errors.SubscriptionError`, which shows the
-    position, for anything outside the language of ``docs/language.md``.  A comparison that never
-    holds and a binding that the expression does not use are a
-    :class:`~twigcast.errors.SubscriptionWarning`.
+    names without one.  ``variables`` are the values of its variables: texts, numbers, truths,
+    dates, or sequences of them.  A relative path may begin anywhere (``a/b`` means ``//a/b``); with
+    ``relative_to="document"`` it begins at the document node (``/a/b``), as in most other systems.
+    Functions of later versions are known in both; ``version`` says whose rules hold where XPath
+    1.0 and 2.0 disagree.
+
+    Raises :class:`~twigcast.errors.SubscriptionError`, which shows the position, for anything
+    outside the language of ``docs/language.md``.  A comparison that never holds and a binding that
+    the expression does not use are a :class:`~twigcast.errors.SubscriptionWarning`.
     """
-    if not namespaces and limits is DEFAULT_LIMITS and isinstance(text, str):
+    bindings = _bindings(namespaces, variables, relative_to, version)
+    if bindings is NO_BINDINGS and limits is DEFAULT_LIMITS and isinstance(text, str):
         normal_form = linear_normal_form(text)  # here too, since most expressions are linear
         if normal_form is not None:
             return linear_pattern(normal_form)
-    reading = read_expression(text, namespaces, limits=limits)
+    reading = read_bound(text, bindings, limits)
     if reading.warnings:
         issue(reading.warnings)
-    if namespaces:
-        for prefix, uri in namespaces.items():
-            if uri and prefix != "xml" and prefix not in reading.prefixes:
-                issue((unused_binding(prefix, uri, text),))
+    if namespaces or variables:
+        issue(unused_bindings(bindings, reading, text))
     return reading.pattern
 
 
@@ -69,60 +83,99 @@ def read_expression(
     text: str,
     namespaces: Mapping[str, str] | None = None,
     *,
+    variables: Variables | None = None,
+    relative_to: RelativeTo = "anywhere",
+    version: Version = "1.0",
     limits: LanguageLimits = DEFAULT_LIMITS,
 ) -> Reading:
     """What :func:`parse` does, with its warnings in the result."""
-    bound = check_namespaces(namespaces) if namespaces else _XML_ALONE
-    pattern = _linear(text, bound, limits)
-    return read_by_descent(text, bound, limits) if pattern is None else Reading(pattern)
+    return read_bound(text, _bindings(namespaces, variables, relative_to, version), limits)
 
 
-def _linear(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Pattern | None:
+def _bindings(
+    namespaces: Mapping[str, str] | None,
+    variables: Variables | None,
+    relative_to: RelativeTo,
+    version: Version,
+) -> Bindings:
+    if not namespaces and not variables and relative_to == "anywhere" and version == "1.0":
+        return NO_BINDINGS  # whose scope is known already
+    return Bindings(namespaces or {}, variables or {}, relative_to, version)
+
+
+def read_bound(text: str, bindings: Bindings, limits: LanguageLimits = DEFAULT_LIMITS) -> Reading:
+    """What :func:`read_expression` does, with bindings that expressions may share."""
+    pattern = _linear(text, bindings.scope, limits)
+    return read_by_grammar(text, bindings, limits) if pattern is None else Reading(pattern)
+
+
+def _linear(text: str, scope: Scope, limits: LanguageLimits) -> Pattern | None:
     """The pattern of a linear expression whose names are in no namespace; None for others."""
     if not isinstance(text, str):
         raise TypeError(f"a subscription is a str, not {type(text).__name__}")
-    if bound.get("") or not (limits is DEFAULT_LIMITS or _surely_within(limits, text)):
+    if scope.namespaces.get("") or not (limits is DEFAULT_LIMITS or _surely_within(limits, text)):
         return None
+    if scope.relative_to == "document" and not text.startswith("/"):
+        text = f"/{text}"
     normal_form = linear_normal_form(text)
     return None if normal_form is None else linear_pattern(normal_form)
 
 
-def read_by_descent(text: str, bound: Mapping[str, str], limits: LanguageLimits) -> Reading:
-    """What any expression says, with prefixes already checked."""
-    descent = Descent(text, bound, limits)
-    pattern = descent.parse()
+def read_by_grammar(text: str, bindings: Bindings, limits: LanguageLimits) -> Reading:
+    """What any expression says, without the short cut for linear ones."""
+    grammar = Grammar(text, bindings.scope, limits)
+    warnings: list[SubscriptionWarning] = []
+
+    def notice(expression: Expression, reason: str) -> None:
+        position = grammar.position_of(expression)
+        if not any((each.reason, each.position) == (reason, position) for each in warnings):
+            warnings.append(SubscriptionWarning(reason, text, position))
+
+    pattern = Pattern((lower(grammar.parse(), bindings.version == "2.0", notice),))
     normal_form = str(pattern)
+    if VERSION_2 in text and _has_version_within(pattern):
+        raise SubscriptionError(f"{VERSION_2}(…) stands for a whole condition only", text, 0)
     # It may be longer and up to three times as deep (brackets for slashes, `not` at each leaf).
-    if len(normal_form) > limits.length or 3 * descent.deepest > limits.depth:
+    if len(normal_form) > limits.length or 3 * grammar.deepest > limits.depth:
         try:
-            Descent(normal_form, _XML_ALONE, limits).parse()
+            Grammar(normal_form, NO_BINDINGS.scope, limits).parse()
         except SubscriptionError as error:
             raise SubscriptionError(f"in normal form, {error.reason}", text, 0) from error
-    return Reading(pattern, descent.warnings, descent.prefixes)
+    return Reading(pattern, warnings, grammar.prefixes, grammar.variables)
 
 
-def warn_of(expressions: Collection[str], namespaces: Mapping[str, str] | None) -> None:
-    """Issue the warnings of expressions that others parse; their errors are left to the others.
+def parse_all(expressions: Mapping[str, str | Pattern], bindings: Bindings) -> dict[str, Pattern]:
+    """The patterns of expressions that share bindings.
 
-    Expressions that are long together are not read: reading all of them twice would take long.
+    A binding is reported as a warning if no expression uses it.
     """
-    if sum(map(len, expressions)) > _MOST_READ_TWICE:
-        return
     notices = Notices()
-    notices.bind(namespaces or {})
-    for text in expressions:
-        with suppress(ValueError, TypeError):
-            notices.add(read_expression(text, namespaces), namespaces or {})
+    notices.bind(bindings)
+    patterns: dict[str, Pattern] = {}
+    for key, each in expressions.items():
+        if isinstance(each, Pattern):
+            patterns[key] = each
+            continue
+        reading = read_bound(each, bindings)
+        notices.add(reading, bindings)
+        patterns[key] = reading.pattern
     notices.issue()
+    return patterns
 
 
-def as_pattern(subscription: str | Pattern, namespaces: Mapping[str, str] | None) -> Pattern:
+def as_pattern(
+    subscription: str | Pattern,
+    namespaces: Mapping[str, str] | None = None,
+    **bindings: Unpack[BindingKeywords],
+) -> Pattern:
     """The pattern of an expression, or the pattern itself."""
-    if not isinstance(subscription, Pattern):
-        return parse(subscription, namespaces)
-    if namespaces is not None:
-        raise TypeError("namespaces go with an expression; a Pattern has them already")
-    return subscription
+    if isinstance(subscription, Pattern):
+        if namespaces is not None or (bindings and NO_BINDINGS.beside(**bindings)):
+            raise TypeError("bindings go with an expression; a Pattern has them already")
+        return subscription
+    if bindings:
+        refuse_unknown(bindings, BindingKeywords.__annotations__, "a subscription")
+    return parse(subscription, namespaces, **bindings)
 
 
 def _surely_within(limits: LanguageLimits, text: str) -> bool:
@@ -133,22 +186,11 @@ def _surely_within(limits: LanguageLimits, text: str) -> bool:
     return len(text) + 2 <= limits.length and text.count("/") < min(limits.steps, limits.depth)
 
 
-def check_namespaces(namespaces: Mapping[str, str]) -> dict[str, str]:
-    """The bindings with that of ``xml``; TypeError or ValueError for one that cannot be."""
-    bound = {**_XML_ALONE, **namespaces}
-    for prefix, uri in bound.items():
-        if not isinstance(prefix, str):
-            raise TypeError(
-                f"a prefix is a str, not {type(prefix).__name__}; "
-                'the default namespace is bound with {"": uri}'
-            )
-        if prefix and re.fullmatch(NAME, prefix) is None:
-            raise ValueError(f"{prefix!r} is no prefix; a prefix is a name without a colon")
-        whose = f"the namespace of {prefix}" if prefix else "the default namespace"
-        if not isinstance(uri, str):
-            raise TypeError(f"{whose} is a str, not {type(uri).__name__}")
-        if "{" in uri or "}" in uri:
-            raise ValueError(f"{whose} must not have braces: {uri}")
-        if (prefix == "xml") != (uri == XML_NAMESPACE):
-            raise ValueError(f"xml and {XML_NAMESPACE} belong together; {whose} is {uri}")
-    return bound
+def _has_version_within(pattern: Pattern) -> bool:
+    """Whether an expression has another version as a part of it."""
+    return any(
+        isinstance(each, Call) and each.name == VERSION_2
+        for condition in walk(*pattern.alternatives)
+        if isinstance(condition, Residual)
+        for each in walk_expression(condition.expression)
+    )

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 from twigcast.language import normal
 from twigcast.language.limits import LanguageLimits
 from twigcast.language.linear import linear_branch
-from twigcast.language.nodes import DESCENDANT, ELEMENT, Either, Step
+from twigcast.language.nodes import (
+    ALWAYS,
+    CHILD,
+    ELEMENT,
+    Condition,
+    Either,
+    Step,
+    document_text,
+    node_test,
+)
 from twigcast.language.operators import OPERATORS
 from twigcast.language.tokens import NAME
+from twigcast.language.upward import at_document
 from twigcast.language.visiting import walk
 
 if TYPE_CHECKING:
@@ -34,7 +44,7 @@ _set = object.__setattr__
 
 
 class Pattern:
-    """A subscription: a document matches when one of the alternatives is in it.
+    """A subscription: a document matches when one of the alternatives holds in it.
 
     Immutable and hashable.  Two patterns are equal when their normal forms are, and ``str()``
     gives the normal form's text, which parses back to the same pattern.  Made by
@@ -44,35 +54,37 @@ class Pattern:
     __slots__ = ("_alternatives", "_text")
 
     _text: str
-    _alternatives: tuple[Step, ...] | None
+    _alternatives: tuple[Condition, ...] | None
 
-    def __init__(self, alternatives: tuple[Step, ...]) -> None:
-        steps = tuple(map(_at_document, alternatives))
-        if len(steps) > 1:
-            union = normal.either(steps)
-            members = union.members if isinstance(union, Either) else (union,)
-            steps = tuple(member for member in members if isinstance(member, Step))
-        _set(self, "_alternatives", steps)
-        _set(self, "_text", " | ".join(s.text for s in steps) or _NEVER_TEXT)
+    def __init__(self, alternatives: Iterable[Condition]) -> None:
+        union = normal.either(map(at_document, alternatives))
+        if union is ALWAYS:
+            union = Step(CHILD, node_test(ELEMENT))  # every document has a root
+        members = union.members if isinstance(union, Either) else (union,)
+        joint = " | " if all(isinstance(member, Step) for member in members) else " or "
+        _set(self, "_alternatives", members)
+        _set(self, "_text", joint.join(map(document_text, members)) or _NEVER_TEXT)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a pattern is immutable")
 
     @property
-    def alternatives(self) -> tuple[Step, ...]:
-        """The members of the union, each a branch from the document node; none if nothing matches.
+    def alternatives(self) -> tuple[Condition, ...]:
+        """The conditions at the document node one of which must hold; none if nothing matches.
+
+        Most are branches; a conjunction, a negation or a residual may be there, too.
 
         Of a linear pattern only the text is kept until they are asked for; threads that ask at
         once get equal trees.
         """
-        steps = self._alternatives
-        if steps is None:
-            steps = (linear_branch(self._text),)
-            _set(self, "_alternatives", steps)
-        return steps
+        conditions = self._alternatives
+        if conditions is None:
+            conditions = (linear_branch(self._text),)
+            _set(self, "_alternatives", conditions)
+        return conditions
 
     def matches(self, document: Source, limits: DocumentLimits | None = None) -> bool:
-        """Whether the expression, evaluated on the document, selects anything.
+        """Whether the expression is true of the document.
 
         Raises :class:`twigcast.errors.DocumentError` for a document that is not well-formed.
         """
@@ -111,7 +123,7 @@ class Pattern:
         if len(self.alternatives) != 1:
             return None
         steps: list[Step] = []
-        step: Step | None = self.alternatives[0]
+        step = self.alternatives[0] if isinstance(self.alternatives[0], Step) else None
         while step is not None:
             if step.test.kind is not ELEMENT or step.position is not None:
                 return None
@@ -166,19 +178,6 @@ def restore_pattern(text: str) -> Pattern:
     from twigcast.language.parser import parse  # which imports this module
 
     return parse(text, limits=_NO_LIMITS)
-
-
-def _at_document(step: Step) -> Step:
-    """The document node has neither attributes nor text: ``/*//@a`` is ``//@a`` there."""
-    below = step.only_branch
-    if (
-        step.is_wildcard
-        and below is not None
-        and below.axis is DESCENDANT
-        and below.test.kind is not ELEMENT
-    ):
-        return below
-    return step
 
 
 def _in_xpath_1(text: str) -> str:

@@ -23,16 +23,15 @@ from twigcast.language import normal
 from twigcast.language.nodes import (
     ALWAYS,
     CHILD,
-    ELEMENT,
     TEXT,
     Both,
     Condition,
     Either,
     FirstNode,
     Negation,
+    Residual,
     Step,
     ValueTest,
-    node_test,
 )
 from twigcast.language.pattern import Pattern
 from twigcast.language.visiting import Question, Rewrite
@@ -40,19 +39,43 @@ from twigcast.language.visiting import Question, Rewrite
 
 def relaxed(pattern: Pattern) -> Pattern:
     """The pattern that the skeleton of every matching document matches; ``/*`` at the weakest."""
-    kept: list[Step] = []
-    for alternative in pattern.alternatives:
-        branch = _relax_step(alternative, at_document=True)
-        if branch is ALWAYS:
-            return Pattern((Step(CHILD, node_test(ELEMENT)),))
-        if isinstance(branch, Step):
-            kept.append(branch)
-    return Pattern(tuple(kept))
+    return Pattern(_relax_at_document(each) for each in pattern.alternatives)
 
 
 def decided_by_paths(pattern: Pattern) -> bool:
     """Whether the pattern matches a document exactly when it matches its skeleton."""
-    return all(_step_decided(branch, at_document=True) for branch in pattern.alternatives)
+    return all(map(_decided_at_document, pattern.alternatives))
+
+
+def _relax_at_document(condition: Condition) -> Condition:
+    match condition:
+        case Step():
+            return _relax_step(condition, at_document=True)
+        case Both(members=members):
+            return normal.both(map(_relax_at_document, members))
+        case Negation() if _decided_at_document(condition):
+            return condition
+        case Residual(implied=implied):
+            return _relax_at_document(implied)
+        case FirstNode():
+            return _relax_step(condition.as_branch(), at_document=True)
+        case Either(members=members):
+            return normal.either(map(_relax_at_document, members))
+        case _:
+            return ALWAYS
+
+
+def _decided_at_document(condition: Condition) -> bool:
+    """Like the root, the document node is one in the document and in the skeleton."""
+    match condition:
+        case Step():
+            return _step_decided(condition, at_document=True)
+        case Either(members=members) | Both(members=members):
+            return all(map(_decided_at_document, members))
+        case Negation(condition=inner):
+            return _decided_at_document(inner)
+        case _:
+            return False
 
 
 class _Relax(Rewrite[[bool]]):
@@ -69,6 +92,9 @@ class _Relax(Rewrite[[bool]]):
 
     def negation(self, condition: Negation, at_root: bool) -> Condition:
         return condition if _decided(condition, at_root) else ALWAYS
+
+    def residual(self, condition: Residual, at_root: bool) -> Condition:
+        return self.visit(condition.implied, at_root)
 
 
 _relax = _Relax().visit
@@ -102,6 +128,9 @@ class _Decided(Question[[bool]]):
 
     def negation(self, condition: Negation, at_root: bool) -> bool:
         return at_root and self.visit(condition.condition, at_root)
+
+    def residual(self, condition: Residual, at_root: bool) -> bool:
+        return False
 
 
 _decided = _Decided().visit

@@ -1,23 +1,22 @@
 """Files of subscriptions: one a line, or a table.
 
 Text (UTF-8): ``key<TAB>xpath``; a line without a tab is an expression whose key is the line's
-number; ``#`` starts a comment line; ``xmlns:cap = urn:…`` binds a prefix for the lines below, and
-``xmlns = urn:…`` is the namespace of element names without a prefix (``xmlns = ""`` ends that).
-Files named ``.csv`` or ``.parquet`` have the columns ``key`` and ``xpath`` and may have
-``subscriber`` and ``namespaces`` (prefixes and their names, as a JSON object or a Parquet map).
+number; ``#`` starts a comment line; lines such as ``xmlns:cap = urn:…``, ``$limit = 5`` and
+``version = 2.0`` bind for the lines below (``binding_texts``).  Files named ``.csv`` or
+``.parquet`` have the columns ``key`` and ``xpath`` and may have ``subscriber``, ``namespaces``,
+``variables``, ``relative_to`` and ``version``.
 
 Reading is lazy, a line at a time; only the keys are kept, since one that stands twice is a
 mistake.  That, like an expression that does not parse, is a
 :class:`~twigcast.errors.SubscriptionFileError` that names file and line and shows the position.
-With ``on_bad`` such a line is left out, and ``on_bad`` is called with the error.  At the end of the
-file, comparisons that never hold and bindings that no line uses are warnings.
+With ``on_bad`` such a line is left out, and ``on_bad`` is called with the error; a line that binds
+is not left out, since the lines below would mean something else.  At the end of the file,
+comparisons that never hold and bindings that no line uses are warnings.
 """
 
 from __future__ import annotations
 
 import csv
-import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,12 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from twigcast.errors import SubscriptionFileError
-from twigcast.language.parser import read_expression
+from twigcast.language.binding_texts import BINDING_COLUMNS, bind_line, bindings_of_row
+from twigcast.language.bindings import NO_BINDINGS, Bindings
+from twigcast.language.parser import read_bound
 from twigcast.language.pattern import Pattern
-from twigcast.language.tokens import NAME
 from twigcast.language.warning import Notices
 
-_BINDING = re.compile(rf"""xmlns(?::({NAME}))?[ \t]*=[ \t]*(?:(["'])([^\s"']*)\2|([^\s"']+))""")
+SUBSCRIPTION_COLUMNS = ("key", "xpath", "subscriber", *BINDING_COLUMNS)
+"""The columns of a table of subscriptions; the first two must be there."""
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -75,12 +76,6 @@ def subscriptions_of_rows(
 ) -> Iterator[Subscription]:
     """The subscriptions of a table's rows, with the columns that such a file would have."""
     return _distinct(_Reader(name).rows(enumerate(rows, start=1)), name, on_bad)
-
-
-def read_binding(line: str) -> tuple[str, str] | None:
-    """The prefix and the namespace of a line of a text that binds one; None for other lines."""
-    binding = _BINDING.fullmatch(line)
-    return None if binding is None else (binding[1] or "", binding[3] or binding[4] or "")
 
 
 _Numbered = Iterator[tuple[int, Subscription | SubscriptionFileError]]
@@ -137,8 +132,8 @@ def _parquet_rows(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     number = 0
     try:
         with parquet.ParquetFile(name) as file:
-            wanted = ("key", "xpath", "subscriber", "namespaces")
-            present = [column for column in wanted if column in file.schema_arrow.names]
+            names = file.schema_arrow.names
+            present = [column for column in SUBSCRIPTION_COLUMNS if column in names]
             _require_columns(present, name)
             for batch in file.iter_batches(columns=present):
                 for row in batch.to_pylist():
@@ -160,20 +155,6 @@ def _cell(value: Any) -> str | None:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _namespaces(value: Any, name: str, number: int) -> dict[str, str]:
-    """A cell of the column ``namespaces``: JSON text, or the pairs of a Parquet map."""
-    if not value:
-        return {}
-    try:
-        pairs = dict(json.loads(value) if isinstance(value, str) else value)
-        if all(isinstance(uri, str) for uri in pairs.values()):
-            return pairs
-    except (ValueError, TypeError):
-        pass
-    reason = 'namespaces must be a JSON object such as {"cap": "urn:…"}'
-    raise SubscriptionFileError(reason, name, number)
-
-
 class _Reader:
     """Reads the subscriptions of one file, and issues warnings at its end."""
 
@@ -183,21 +164,23 @@ class _Reader:
 
     def text(self, file: Iterable[bytes]) -> _Numbered:
         """The subscriptions of a text."""
-        namespaces: dict[str, str] = {}
+        bindings = NO_BINDINGS
         for number, line in _lines(file, self._name):
             stripped = line.strip()
             if not stripped or stripped.startswith("#"):
                 continue
-            binding = read_binding(stripped)
-            if binding is not None:
-                prefix, uri = binding
-                namespaces[prefix] = uri
-                self._notices.bind({prefix: uri}, self._where(number))
+            try:
+                below = bind_line(bindings, line.rstrip("\r\n"))
+            except ValueError as error:
+                raise SubscriptionFileError(str(error), self._name, number) from None
+            if below is not None:
+                bindings = below
+                self._notices.bind(bindings, self._where(number))
                 continue
             key, tab, xpath = line.rstrip("\r\n").partition("\t")
             if not tab:
                 key, xpath = str(number), stripped
-            yield number, self._read(key.strip(), xpath, namespaces, None, number)
+            yield number, self._read(key.strip(), xpath, bindings, None, number)
         self._notices.issue(self._name)
 
     def rows(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> _Numbered:
@@ -209,28 +192,23 @@ class _Reader:
                 yield number, SubscriptionFileError(reason, self._name, number)
                 continue
             try:
-                namespaces = _namespaces(row.get("namespaces"), self._name, number)
-            except SubscriptionFileError as error:
-                yield number, error
+                bindings = bindings_of_row(row)
+            except ValueError as error:
+                yield number, SubscriptionFileError(str(error), self._name, number)
                 continue
-            self._notices.bind(namespaces, self._where(number))
-            yield number, self._read(key, xpath, namespaces, subscriber or None, number)
+            self._notices.bind(bindings, self._where(number))
+            yield number, self._read(key, xpath, bindings, subscriber or None, number)
         self._notices.issue(self._name)
 
     def _read(
-        self,
-        key: str,
-        xpath: str,
-        namespaces: Mapping[str, str],
-        subscriber: str | None,
-        number: int,
+        self, key: str, xpath: str, bindings: Bindings, subscriber: str | None, number: int
     ) -> Subscription | SubscriptionFileError:
         try:
-            reading = read_expression(xpath, namespaces)
-        except ValueError as error:  # a SubscriptionError, or a binding that cannot be
+            reading = read_bound(xpath, bindings)
+        except ValueError as error:
             return SubscriptionFileError(str(error), self._name, number)
-        if reading.warnings or reading.prefixes:
-            self._notices.add(reading, namespaces, self._where(number))
+        if reading.warnings or reading.prefixes or reading.variables:
+            self._notices.add(reading, bindings, self._where(number))
         return Subscription(key, reading.pattern, subscriber, xpath.strip())
 
     def _where(self, number: int) -> str:

@@ -1,4 +1,4 @@
-"""The words of an expression: XPath 1.0's tokens, and ``Q{uri}`` before a name."""
+"""The words of an expression: XPath's tokens, and ``Q{uri}`` before a name."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ _WORD = re.compile(
     rf"""
     Q\{{[^{{}}]*\}}
   | {NAME}
-  | //|\.\.|::|!=|<=|>=
-  | [0-9]+(?:\.[0-9]*)?|\.[0-9]+
-  | [/.:@\[\](),|=<>$*+\-]
-  | "[^"]*"|'[^']*'
+  | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]*)?
+  | //|\.\.|::|!=|<<|>>|<=|>=|\|\||:=
+  | [/.:@\[\](),|=<>$*+\-!?]
+  | "(?:[^"]|"")*"|'(?:[^']|'')*'
   | [ \t\r\n]+
     """,
     re.VERBOSE,
 )
+_COMMENT = re.compile(r"""("[^"]*"|'[^']*'|Q\{[^{}]*\})|\(:|:\)""")
 
 _SYMBOLS = {
-    symbol: symbol for symbol in "// .. :: != <= >= / . : @ [ ] ( ) , | = < > $ * + -".split()
+    symbol: symbol
+    for symbol in "// .. :: != << >> <= >= || := / . : @ [ ] ( ) , | = < > $ * + - ! ?".split()
 }
 _KINDS = {
     **dict.fromkeys(".0123456789", "number"),
@@ -44,8 +46,8 @@ class TokenReader:
 
     A token is known by its number.  ``words`` are their texts and ``kinds`` their kinds: ``name``,
     ``braced`` (``Q{uri}``), ``number``, ``string``, for a symbol the symbol itself, and ``end``
-    for the last one, which is empty.  White space is left out.  ``at`` is the number of the
-    present token and ``kind`` its kind.
+    for the last one, which is empty.  White space and comments are left out.  ``at`` is the number
+    of the present token and ``kind`` its kind.
 
     Cost: linear, and little of it in Python, since one call splits the text.  Where the tokens
     start is worked out when somebody asks.
@@ -53,7 +55,7 @@ class TokenReader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        words = _WORD.findall(text)
+        words = _WORD.findall(_without_comments(text) if "(:" in text else text)
         if len("".join(words)) != len(text):
             raise _stray_character(text)
         kinds = [_SYMBOLS.get(word) or _KINDS.get(word[0], "name") for word in words]
@@ -114,6 +116,21 @@ class TokenReader:
     def error(self, reason: str, at: int) -> SubscriptionError:
         """The error to raise for what is wrong at a token."""
         return SubscriptionError(reason, self.text, self.starts[at])
+
+
+def _without_comments(text: str) -> str:
+    """The text with blanks in place of comments, ``(: … :)``, which may be nested."""
+    characters = list(text)
+    opened: list[int] = []
+    for match in _COMMENT.finditer(text):
+        if match[0] == "(:":
+            opened.append(match.start())
+        elif match[0] == ":)" and opened:
+            start = opened.pop()
+            characters[start : match.end()] = " " * (match.end() - start)
+    if opened:
+        raise SubscriptionError("this comment is not closed; :) is missing", text, opened[0])
+    return "".join(characters)
 
 
 def _stray_character(text: str) -> SubscriptionError:

@@ -29,6 +29,7 @@ from twigcast.language.nodes import (
     Either,
     FirstNode,
     Negation,
+    Residual,
     Step,
     ValueTest,
 )
@@ -43,6 +44,7 @@ _KINDS: Final[dict[type[Condition], str]] = {
     Either: "either",
     Both: "both",
     Negation: "negation",
+    Residual: "residual",
 }
 """The kinds of conditions, and the method of a fold for each."""
 
@@ -76,6 +78,9 @@ class Fold(ABC, Generic[P, T]):
     @abstractmethod
     def negation(self, condition: Negation, /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
+    @abstractmethod
+    def residual(self, condition: Residual, /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
 
 class Question(Fold[P, bool]):
     """A fold with yes or no for an answer, in which ``or`` and ``and`` mean just that."""
@@ -105,6 +110,9 @@ class _Parts(Fold[[], tuple[Condition, ...]]):
 
     def negation(self, condition: Negation) -> tuple[Condition, ...]:
         return (condition.condition,)
+
+    def residual(self, condition: Residual) -> tuple[Condition, ...]:
+        return ()
 
 
 parts: Final[Callable[[Condition], tuple[Condition, ...]]] = _Parts().visit
@@ -161,6 +169,9 @@ class Rewrite(Fold[P, Condition]):
 
     def negation(self, condition: Negation, /, *args: P.args, **kwargs: P.kwargs) -> Condition:
         return normal.negation(self.visit(condition.condition, *args, **kwargs))
+
+    def residual(self, condition: Residual, /, *args: P.args, **kwargs: P.kwargs) -> Condition:
+        return condition
 
 
 def _refuse(condition: Any) -> NoReturn:

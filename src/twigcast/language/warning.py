@@ -1,21 +1,22 @@
 """What looks like a mistake in a subscription, but is none by the language.
 
-Two things are noticed: a comparison that never holds (``Descent`` notices it), and a binding that
-no expression uses.  A binding may serve many expressions, so :class:`Notices` takes in all of them
-before it says that none uses it.
+Two things are noticed: a comparison that never holds (``lowering`` notices it), and a binding of a
+prefix or a variable that no expression uses.  A binding may serve many expressions, so
+:class:`Notices` takes in all of them before it says that none uses it.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from twigcast.errors import SubscriptionWarning
 
 if TYPE_CHECKING:
+    from twigcast.language.bindings import Bindings
     from twigcast.language.parser import Reading
 
 _MOST_WARNINGS: Final = 10
@@ -38,20 +39,49 @@ def _frames_within() -> int:
     return count
 
 
-def unused_binding(prefix: str, uri: str, text: str = "", where: str = "") -> SubscriptionWarning:
-    """The warning for a binding that nothing uses."""
-    if prefix:
-        reason = f"the prefix {prefix} is bound to {uri} and not used"
+def unused_binding(name: str, value: str, text: str = "", where: str = "") -> SubscriptionWarning:
+    """The warning for a binding that nothing uses; the name of a variable begins with ``$``."""
+    if name.startswith("$"):
+        reason = f"the variable {name} is bound and not used"
+    elif name:
+        reason = f"the prefix {name} is bound to {value} and not used"
     else:
-        reason = f"no element name without a prefix is there for the default namespace {uri}"
+        reason = f"no element name without a prefix is there for the default namespace {value}"
     return SubscriptionWarning(reason, text, where=where)
+
+
+def unused_bindings(
+    bindings: Bindings, reading: Reading, text: str
+) -> Iterator[SubscriptionWarning]:
+    """The warnings for the bindings that an expression does not use."""
+    used = set(_used(bindings, reading))
+    for name, value in _bound(bindings):
+        if (name, value) not in used:
+            yield unused_binding(name, value, text)
+
+
+def _bound(bindings: Bindings) -> Iterator[tuple[str, str]]:
+    """Names and what they stand for; a variable's value as Python writes it."""
+    for prefix, uri in bindings.namespaces.items():
+        if uri and prefix != "xml":
+            yield prefix, uri
+    for name, value in bindings.variables.items():
+        yield f"${name}", repr(value)
+
+
+def _used(bindings: Bindings, reading: Reading) -> Iterator[tuple[str, str]]:
+    for prefix in reading.prefixes:
+        yield prefix, bindings.namespaces.get(prefix, "")
+    for name in reading.variables:
+        yield f"${name}", repr(bindings.variables[name])
 
 
 class Notices:
     """What was noticed in many expressions that belong together, such as those of a file.
 
-    A binding is a pair of prefix and namespace; it is unused when no expression uses it.  Memory
-    and output are bounded: after the first few expressions with warnings, the rest is counted.
+    A binding is a pair of a name and what it stands for; it is unused when no expression uses it.
+    Memory and output are bounded: after the first few expressions with warnings, the rest is
+    counted.
     """
 
     def __init__(self) -> None:
@@ -60,21 +90,20 @@ class Notices:
         self._warnings: list[SubscriptionWarning] = []
         self._more = 0
 
-    def bind(self, namespaces: Mapping[str, str], where: str = "") -> None:
-        """Take in bindings that stand at ``where``."""
-        for binding in namespaces.items():
-            if binding[1] and binding[0] != "xml" and binding not in self._used:
-                self._unused.setdefault(binding, where)
+    def bind(self, bindings: Bindings, where: str = "") -> None:
+        """Take in bindings; those that are new stand at ``where``."""
+        for each in _bound(bindings):
+            if each not in self._used:
+                self._unused.setdefault(each, where)
 
-    def add(self, reading: Reading, namespaces: Mapping[str, str], where: str = "") -> None:
+    def add(self, reading: Reading, bindings: Bindings, where: str = "") -> None:
         """Take in what was noticed in an expression that was read with these bindings."""
-        for prefix in reading.prefixes:
-            binding = prefix, namespaces.get(prefix, "")
-            self._used.add(binding)
-            self._unused.pop(binding, None)
-        for each in reading.warnings:
+        for each in _used(bindings, reading):
+            self._used.add(each)
+            self._unused.pop(each, None)
+        for warning in reading.warnings:
             if len(self._warnings) < _MOST_WARNINGS:
-                named = SubscriptionWarning(each.reason, each.text, each.position, where)
+                named = SubscriptionWarning(warning.reason, warning.text, warning.position, where)
                 self._warnings.append(named)
             else:
                 self._more += 1
@@ -85,5 +114,5 @@ class Notices:
         if self._more:
             reason = f"{self._more:,} more comparisons like these never hold"
             issue((SubscriptionWarning(reason, where=where),))
-        for (prefix, uri), at in islice(self._unused.items(), _MOST_WARNINGS):
-            issue((unused_binding(prefix, uri, where=at),))
+        for (name, value), at in islice(self._unused.items(), _MOST_WARNINGS):
+            issue((unused_binding(name, value, where=at),))

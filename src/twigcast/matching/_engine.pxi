@@ -99,6 +99,23 @@ cdef class Answers:
             self.engine.engine.spell(self.batch.index.get()[0], self.expanded, keys, ends)
         return keys.data()[: keys.size()], <bytes> (<char*> ends.data())[: ends.size() * 8]
 
+    cdef int add_undecided(self) except -1:
+        """An error for each document of which some patterns were not decided."""
+        cdef vector[uint32_t] numbers
+        cdef uint32_t pattern
+        concerned = {}
+        for undecided in self.batch.undecided:
+            pattern = undecided.second
+            numbers.clear()
+            with nogil:
+                self.engine.engine.expand(
+                    self.batch, undecided.first, &pattern, &pattern + 1, numbers
+                )
+            concerned.setdefault(undecided.first, []).extend(self.spell(numbers))
+        for document, keys in concerned.items():
+            self.errors[document] = EvaluationBudgetError(tuple(keys), tuple(self.keys(document)))
+        return 0
+
     cdef list spell(self, vector[uint32_t]& numbers):
         cdef string keys
         cdef vector[int64_t] ends
@@ -178,12 +195,16 @@ cdef class MatchEngine:
         for unit in units:
             plan.needs_check = unit.needs_check
             plan.branches.clear()
-            for branch in unit.branches:
+            plan.denials.clear()
+            for branch in (*unit.branches, *unit.denials):
                 branch_plan.path = branch.path
                 branch_plan.predicate = branch.predicate or b""
                 branch_plan.is_probe = branch.predicate is not None
                 branch_plan.above = _NOWHERE if branch.above is None else branch.above
-                plan.branches.push_back(branch_plan)
+                if plan.branches.size() < <size_t> len(unit.branches):
+                    plan.branches.push_back(branch_plan)
+                else:
+                    plan.denials.push_back(branch_plan)
             plans.push_back(plan)
         with nogil:
             update = self.engine.add_compound(
@@ -226,6 +247,8 @@ cdef class MatchEngine:
                 self.engine.finish(matcher)
         for pair in answers.batch.failures:
             answers.errors[pair.first] = documents.refusal(pair.first, pair.second)
+        if not answers.batch.undecided.empty():
+            answers.add_undecided()
         return answers
 
     def __len__(self):

@@ -1,6 +1,6 @@
 # The C contract of the kernel: what other compiled modules may use.
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
@@ -36,6 +36,11 @@ cdef extern from "xml/names.hpp" namespace "twigcast::xml" nogil:
         string_view local_of(uint32_t) const
 
 
+cdef extern from "xml/qualifiers.hpp" namespace "twigcast::xml" nogil:
+    cdef cppclass Qualifiers:
+        bool is_read
+
+
 cdef extern from "xml/document.hpp" namespace "twigcast::xml" nogil:
     cdef cppclass Node:
         uint32_t label, parent, end, text_begin, text_end, depth
@@ -44,6 +49,7 @@ cdef extern from "xml/document.hpp" namespace "twigcast::xml" nogil:
         string text
         string values
         Names names
+        Qualifiers qualifiers
         string_view value_of(uint32_t) const
         size_t byte_size() const
     Kind kind_of(uint32_t label)
@@ -74,6 +80,8 @@ cdef extern from "xml/reader.hpp" namespace "twigcast::xml" nogil:
         size_t size
         const char* encoding
         bool has_type, has_short_names
+        string_view ids
+        int64_t now
 
 
 cdef extern from "xml/document_builder.hpp" namespace "twigcast::xml" nogil:
@@ -82,6 +90,10 @@ cdef extern from "xml/document_builder.hpp" namespace "twigcast::xml" nogil:
     cdef cppclass DocumentReader:
         DocumentReader(const ExpatTable*, const Limits&, DocumentBuilder&)
         Failure read(const Input&)
+
+
+cdef extern from "xml/qualifier_collector.hpp" namespace "twigcast::xml" nogil:
+    Failure read_qualifiers(const ExpatTable*, Limits, const Input&, Document&) except +
 
 
 cdef extern from "xml/prologue.hpp" namespace "twigcast::xml" nogil:
@@ -93,6 +105,26 @@ cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:
     cdef cppclass Comparison:
         pass
     const int COMPARISON_COUNT
+
+
+cdef extern from "program/expression.hpp" namespace "twigcast::program" nogil:
+    cdef cppclass Form:
+        pass
+    cdef cppclass Occurrence:
+        pass
+    const int FORM_COUNT
+    cdef cppclass Expression:
+        Form form
+        uint8_t code
+        Occurrence occurrence
+        uint32_t test
+        double number
+        string text
+        uint32_t children_begin, children_end
+    cdef cppclass Expressions:
+        vector[Expression] all
+        vector[uint32_t] children
+        bool asks_for_qualifiers() const
 
 
 cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
@@ -111,19 +143,27 @@ cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
         uint32_t position
         double number
         string operand
+        uint32_t expression
+        bool is_version_2
         uint32_t children_begin, children_end
     cdef cppclass Program:
         vector[NodeTest] tests
         vector[Instruction] instructions
         vector[uint32_t] children
         vector[uint32_t] alternatives
-        bool is_sound() const
+        Expressions expressions
+        bool settle() except +
 
 
 cdef extern from "program/evaluation.hpp" namespace "twigcast::program" nogil:
-    cdef cppclass Evaluation:
-        Evaluation(const Document&, const Program&) except +
-        bool matches() except +
+    cdef enum class Verdict(int):
+        no
+        yes
+        undecided
+    cdef cppclass LoneEvaluation:
+        LoneEvaluation(const Document&, const Program&, int64_t) except +
+        Verdict matches() except +
+        const char* reason() const
 
 
 cdef extern from "index/records.hpp" namespace "twigcast::index" nogil:
@@ -135,6 +175,7 @@ cdef extern from "index/records.hpp" namespace "twigcast::index" nogil:
     cdef cppclass UnitPlan:
         bool needs_check
         vector[BranchPlan] branches
+        vector[BranchPlan] denials
 
 
 cdef extern from "index/index.hpp" namespace "twigcast::index" nogil:
@@ -178,6 +219,7 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         vector[int64_t] offsets
         NumberBuffer patterns
         vector[pair[size_t, Failure]] failures
+        vector[pair[size_t, uint32_t]] undecided
     cdef enum class Update(int):
         done
         duplicate_key
@@ -202,6 +244,7 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         void pause() except +
         void resume(bool) except +
         void expand(const Batch&, size_t, vector[uint32_t]&) except +
+        void expand(const Batch&, size_t, const uint32_t*, const uint32_t*, vector[uint32_t]&) except +
         void spell(const Index&, const vector[uint32_t]&, string&, vector[int64_t]&) except +
         size_t size()
         bool has(string_view)
@@ -231,6 +274,8 @@ cdef class CompiledPattern:
 
 cdef class CompactDocument:
     cdef Document document
+    cdef Documents documents
+    cdef int read_qualifiers(self) except -1
 
 
 cdef class Documents:
@@ -240,6 +285,7 @@ cdef class Documents:
     cdef readonly dict errors
     cdef object limits
     cdef size_t largest, shortest
+    cdef int64_t now
     cdef int add_bytes(self, const char* data, size_t size, owner) except -1
     cdef int prepare(self, data) except -1
     cdef object refusal(self, size_t number, Failure failure)
@@ -252,6 +298,7 @@ cdef class Answers:
     cdef vector[int64_t] expanded_offsets
     cdef vector[uint32_t] expanded
     cdef int expand_all(self) except -1
+    cdef int add_undecided(self) except -1
     cdef list spell(self, vector[uint32_t]& numbers)
 
 

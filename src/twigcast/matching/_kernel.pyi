@@ -6,7 +6,7 @@ from twigcast.errors import DocumentError
 from twigcast.matching.plan import Unit
 from twigcast.matching.program import Program
 
-_NodeKind: TypeAlias = Literal["document", "element", "attribute", "text"]
+_NodeKind: TypeAlias = Literal["document", "element", "attribute", "text", "comment", "instruction"]
 _NodeFacts: TypeAlias = tuple[_NodeKind, str, str, int | None, int, int, str]
 
 @final
@@ -22,6 +22,7 @@ class CompactDocument:
     @property
     def byte_size(self) -> int: ...
     def matches(self, pattern: CompiledPattern) -> bool: ...
+    def decide(self, pattern: CompiledPattern) -> tuple[bool, str]: ...
     def node(self, index: int) -> _NodeFacts: ...
     def __len__(self) -> int: ...
 

@@ -10,11 +10,12 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
 
 * ``operator[]`` on vectors, in the headers.  Indices into nodes come from the reader, which sets
   ``parent`` and ``end`` of every node within the array; documents and programs are immutable once
-  made, and indices into a program are checked once, by ``Program::is_sound``.
+  made, and indices into a program are checked once, by ``Program::settle``.
 * ``operator[]`` on the arrays of an index.  Indices come from the index itself, which only ever
   grows, and those of a file are checked once, by ``Index::settle``.  Those that a document matcher
   keeps are of the same index: another index has another generation, which makes it forget.
-* recursion in ``Evaluation::keep``, over the depth of a pattern; the language bounds that at 200.
+* recursion in ``Evaluation::keep`` and ``Interpreter::evaluate``, over the depth of a pattern and
+  of an expression; ``Program::settle`` bounds both.
 * arithmetic on 32-bit offsets; the reader refuses a document before any could wrap around, and
   what a document matcher remembers is bounded at 4 GiB.
 * what points into Python's bytes and Arrow's buffers while the lock is released: ``Documents``
@@ -32,6 +33,7 @@ from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 import os
+import time
 
 from twigcast.documents import (
     DEFAULT_LIMITS,
@@ -44,9 +46,11 @@ from twigcast.documents import (
     missing_entity,
     to_parsable,
 )
-from twigcast.errors import DocumentError
+from twigcast.errors import DocumentError, EvaluationBudgetError
 
-_KINDS = ("document", "element", "attribute", "text")
+_KINDS = (
+    "document", "element", "attribute", "text", "comment", "instruction", "namespace", "node"
+)
 _MOST = 0xFFFFFFFF
 _NOWHERE = 0xFFFFFFFF
 _UPDATES = ("done", "duplicate key", "unknown key", "unknown pattern", "bad plan")
@@ -80,8 +84,9 @@ cdef class CompiledPattern:
     def __cinit__(self, source not None):
         cdef NodeTest test
         cdef Instruction instruction
+        cdef Expression expression
         for kind, namespace, local in source.tests:
-            if not 1 <= kind <= 3:
+            if not 0 <= kind < len(_KINDS):
                 raise ValueError(f"a node test of the kind {kind}")
             test.kind = <Kind> <uint32_t> kind
             test.any_namespace = namespace is None
@@ -102,6 +107,8 @@ cdef class CompiledPattern:
             instruction.comparison = <Comparison> <uint8_t> step.comparison
             instruction.number = step.operand if isinstance(step.operand, float) else 0.0
             instruction.operand = step.operand if isinstance(step.operand, bytes) else b""
+            instruction.expression = step.expression
+            instruction.is_version_2 = step.is_version_2
             instruction.children_begin = <uint32_t> self.program.children.size()
             for child in step.children:
                 self.program.children.push_back(child)
@@ -109,7 +116,21 @@ cdef class CompiledPattern:
             self.program.instructions.push_back(instruction)
         for number in source.alternatives:
             self.program.alternatives.push_back(number)
-        if not self.program.is_sound():
+        for part in source.expressions:
+            if not (0 <= part.form < FORM_COUNT and 0 <= part.occurrence < 4):
+                raise ValueError(f"an expression that is none: {part}")
+            expression.form = <Form> <uint8_t> part.form
+            expression.code = part.code
+            expression.occurrence = <Occurrence> <uint8_t> part.occurrence
+            expression.test = part.test
+            expression.number = part.number
+            expression.text = part.text
+            expression.children_begin = <uint32_t> self.program.expressions.children.size()
+            for child in part.children:
+                self.program.expressions.children.push_back(child)
+            expression.children_end = <uint32_t> self.program.expressions.children.size()
+            self.program.expressions.all.push_back(expression)
+        if not self.program.settle():
             raise ValueError("a program whose numbers lead nowhere")
         self.source = source
 
@@ -135,20 +156,51 @@ cdef class CompactDocument:
         del builder
         if failure.trouble != Trouble.none:
             raise documents.refusal(0, failure)
+        self.documents = documents
+
+    cdef int read_qualifiers(self) except -1:
+        """Read the document again for what few programs need; with the lock, so only once."""
+        cdef Limits bounds = _bounds(self.documents.limits)
+        cdef Failure failure = read_qualifiers(
+            _expat, bounds, self.documents.inputs[0], self.document
+        )
+        if failure.trouble != Trouble.none:
+            raise self.documents.refusal(0, failure)
+        return 0
 
     def matches(self, CompiledPattern pattern not None):
-        """Whether one of the pattern's alternatives is in this document."""
-        cdef bool is_match
-        cdef Evaluation* evaluation = new Evaluation(self.document, pattern.program)
+        """Whether one of the pattern's alternatives is in this document.
+
+        Raises :class:`~twigcast.errors.EvaluationBudgetError` where that takes too much work.
+        """
+        return self.decide(pattern)[0]
+
+    def decide(self, CompiledPattern pattern not None):
+        """The same, and why an expression has no value if that is why it does not match."""
+        cdef Verdict verdict
+        cdef bytes reason = b""
+        if pattern.program.expressions.asks_for_qualifiers():
+            if not self.document.qualifiers.is_read:
+                self.read_qualifiers()
+        cdef LoneEvaluation* evaluation = new LoneEvaluation(
+            self.document, pattern.program, time.time_ns()
+        )
         try:
-            if self.document.nodes.size() < _NODES_WORTH_UNLOCKING:
-                is_match = evaluation.matches()
+            if (
+                self.document.nodes.size() < _NODES_WORTH_UNLOCKING
+                and pattern.program.expressions.all.empty()
+            ):
+                verdict = evaluation.matches()
             else:
                 with nogil:
-                    is_match = evaluation.matches()
+                    verdict = evaluation.matches()
+            if evaluation.reason() != NULL:
+                reason = evaluation.reason()
         finally:
             del evaluation
-        return is_match
+        if verdict == Verdict.undecided:
+            raise EvaluationBudgetError()
+        return verdict == Verdict.yes, reason.decode()
 
     def __len__(self):
         """The number of nodes, the document node included."""
@@ -166,7 +218,7 @@ cdef class CompactDocument:
         cdef Node node = self.document.nodes[index]
         cdef uint32_t kind = kind_number(kind_of(node.label))
         namespace, local = "", ""
-        if kind == 1 or kind == 2:
+        if kind == 1 or kind == 2 or kind == 5:
             namespace = _text(self.document.names.namespace_of(name_of(node.label)))
             local = _text(self.document.names.local_of(name_of(node.label)))
         parent = None if index == 0 else node.parent
@@ -196,6 +248,7 @@ cdef class Documents:
         self.limits = limits
         self.largest = min(limits.size, _MOST)
         self.shortest = min(limits.name_length, _MOST) // 2
+        self.now = time.time_ns()
 
     def add(self, data):
         """Add one document, bytes or text."""
@@ -264,6 +317,7 @@ cdef class Documents:
         input.size = size
         input.encoding = NULL
         input.has_type = False
+        input.now = self.now
         # A name is at most what two tags hold: one its namespace, the other its local part.
         input.has_short_names = has_short_tags(string_view(data, size), self.shortest)
         self.inputs.push_back(input)
@@ -272,19 +326,24 @@ cdef class Documents:
     cdef int prepare(self, data) except -1:
         """Detect the encoding, and check entities and long tags."""
         cdef Input input
-        cdef bytes parsable, name
+        cdef bytes parsable, name, ids = b""
         try:
             parsable, encoding = to_parsable(data, self.limits)
             input.has_short_names = False
             input.has_type = has_document_type(parsable)
             if input.has_type:
-                check_entities(parsable, encoding, self.limits)
+                for element, attribute in check_entities(parsable, encoding, self.limits):
+                    ids += element.encode() + b"\0" + attribute.encode() + b"\0"
         except DocumentError as error:
             self.refuse(error)
             return 0
         input.data = parsable
         input.size = len(parsable)
         input.encoding = NULL
+        input.now = self.now
+        if ids:
+            self.kept.append(ids)
+            input.ids = string_view(<const char*> ids, len(ids))
         self.kept.append(parsable)
         if encoding is not None:
             name = encoding.encode()
@@ -300,6 +359,7 @@ cdef class Documents:
         nothing.size = 0
         nothing.encoding = NULL
         nothing.has_type = nothing.has_short_names = False
+        nothing.now = 0
         self.errors[self.inputs.size()] = error
         self.inputs.push_back(nothing)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, overload
 
-from twigcast.errors import DocumentError
+from twigcast.errors import DocumentError, EvaluationBudgetError
 from twigcast.matching._kernel import Answers
 
 
@@ -26,7 +26,11 @@ class BatchMatches(Sequence[list[str]]):
 
     @property
     def errors(self) -> Mapping[int, DocumentError]:
-        """Why a document could not be matched, by its position in the batch."""
+        """Why a document could not be matched, by its position in the batch.
+
+        With an EvaluationBudgetError, only some subscriptions were not decided; the document's
+        answer holds all others that it matches.
+        """
         return MappingProxyType(self._answers.errors)
 
     @property
@@ -64,13 +68,15 @@ class BatchMatches(Sequence[list[str]]):
         return self._answers.key(number)
 
     def to_arrow(self) -> Any:
-        """The keys as an Arrow array of lists; null for a document that could not be matched."""
+        """The keys as an Arrow array of lists; null for a document that could not be read."""
         import pyarrow
 
         data, starts = (pyarrow.py_buffer(part) for part in self._answers.all_keys())
         keys = pyarrow.LargeStringArray.from_buffers(len(self.ids), starts, data)
         offsets = pyarrow.array(self.offsets, pyarrow.int32())
-        bad = pyarrow.array([number in self.errors for number in range(len(self))], pyarrow.bool_())
+        undecided = EvaluationBudgetError
+        unread = {at for at, error in self.errors.items() if not isinstance(error, undecided)}
+        bad = pyarrow.array([number in unread for number in range(len(self))], pyarrow.bool_())
         return pyarrow.ListArray.from_arrays(offsets, keys.cast(pyarrow.string()), mask=bad)
 
     def __len__(self) -> int:

@@ -24,6 +24,7 @@ from itertools import islice
 from typing import Final, assert_never
 
 from twigcast.documents import DEFAULT_LIMITS, Document, DocumentLimits, Source, read_document
+from twigcast.errors import ExplanationBudgetError
 from twigcast.language import (
     Anchor,
     Axis,
@@ -32,11 +33,13 @@ from twigcast.language import (
     FirstNode,
     Kind,
     Pattern,
+    Residual,
     Step,
     ValueTest,
     parts,
     require_pattern,
 )
+from twigcast.matching.explain_expression import ExpressionExplainer
 from twigcast.matching.explanation import (
     ConditionKind,
     Explanation,
@@ -50,17 +53,30 @@ from twigcast.matching.explanation import (
     lone_test,
     shorten,
     spell,
-    spell_alternative,
+    spell_at_document,
     spell_compared,
     spell_name,
     spell_step,
+    visible,
 )
 from twigcast.matching.locations import Locations
-from twigcast.matching.reference import Node, build_nodes, passing
-from twigcast.matching.remembered import RememberedDefinitions, all_owners, document_order
+from twigcast.matching.reference import (
+    Budget,
+    BudgetExceededError,
+    DynamicError,
+    Node,
+    NodeTree,
+    Setting,
+    document_order,
+    passing,
+)
+from twigcast.matching.remembered import RememberedDefinitions, all_owners
 
 _MOST_WITNESSES: Final = 3
 _LONGEST_TEXT: Final = 60
+_NAMED: Final = (Kind.ELEMENT, Kind.ATTRIBUTE)
+_BUDGET: Final = 2_000_000
+"""Nodes and items that the expressions of a pattern may look at: some seconds of work."""
 _MOST_COMPARED: Final = 1_000
 """How many nodes are looked at for texts that differ."""
 
@@ -70,13 +86,18 @@ def explain(
 ) -> Explanation:
     """Which steps, values and texts make the document match the pattern, or fail.
 
-    Raises :class:`twigcast.errors.DocumentError` for a document that is not well-formed.
+    Raises :class:`twigcast.errors.DocumentError` for a document that is not well-formed, and
+    :class:`twigcast.errors.ExplanationBudgetError` if the expressions in the pattern take too long
+    on the document.
     """
     require_pattern(pattern)
     if not isinstance(document, Document):
         document = read_document(document, limits or DEFAULT_LIMITS)
     explainer = _Explainer(document)
-    alternatives = tuple(map(explainer.alternative, pattern.alternatives))
+    try:
+        alternatives = tuple(map(explainer.alternative, pattern.alternatives))
+    except BudgetExceededError:
+        raise ExplanationBudgetError(str(pattern), _BUDGET) from None
     matches = any(finding.outcome is Outcome.HOLDS for finding in alternatives)
     return Explanation(str(pattern), matches, alternatives)
 
@@ -85,25 +106,43 @@ class _Explainer:
     """Follows the conditions of a pattern through one document."""
 
     def __init__(self, document: Document) -> None:
-        self._top, count = build_nodes(document)
-        self._definitions = RememberedDefinitions(count)
+        tree = NodeTree(document)
+        self._top = tree.top
+        self._definitions = RememberedDefinitions(Setting(tree, budget=Budget(_BUDGET)))
         self._locations = Locations()
+        self._expressions = {
+            is_version_2: ExpressionExplainer(evaluation, self._locations)
+            for is_version_2, evaluation in self._definitions.evaluations.items()
+        }
 
-    def alternative(self, step: Step) -> Finding:
-        """The finding on a branch from the document node."""
-        return self._path(step, [self._top], spell_alternative(step))
+    def alternative(self, condition: Condition) -> Finding:
+        """The finding on a condition at the document node."""
+        return self._explain(condition, [self._top])
+
+    def _holds(self, condition: Condition, node: Node) -> bool:
+        """Whether a condition holds; where an expression has no value, nothing holds."""
+        try:
+            return self._definitions.visit(condition, node)
+        except DynamicError:
+            return False
 
     def _explain(self, condition: Condition, nodes: list[Node]) -> Finding:
         """The finding on a condition at nodes where it has the same outcome."""
+        text = spell_at_document(condition) if nodes == [self._top] else spell(condition)
         if isinstance(condition, Step):
-            return self._path(condition, nodes, spell(condition))
-        holds = self._definitions.visit(condition, nodes[0])
+            return self._path(condition, nodes, text)
+        holds = self._holds(condition, nodes[0])
         nodes = nodes[:1] if holds else nodes
-        finding = Finding(kind_of(condition), spell(condition), _outcome(holds), asked=len(nodes))
+        if isinstance(condition, Residual):
+            return self._residual(condition, nodes)
+        finding = Finding(kind_of(condition), text, _outcome(holds), asked=len(nodes))
         if isinstance(condition, ValueTest):
             return self._with_texts(finding, nodes, condition)
         if isinstance(condition, FirstNode):
-            return self._with_first_node(finding, nodes, condition)
+            try:
+                return self._with_first_node(finding, nodes, condition)
+            except DynamicError as error:
+                return replace(finding, detail=visible(shorten(str(error))))
         asked = nodes
         if isinstance(condition, Both):
             asked, _ = self._nearest(condition.members, nodes)
@@ -115,8 +154,18 @@ class _Explainer:
     ) -> tuple[Finding, ...]:
         return tuple(self._explain(condition, nodes) for condition in conditions)
 
+    def _residual(self, condition: Residual, nodes: list[Node]) -> Finding:
+        """The values of an expression at the first of the nodes."""
+        finding = self._expressions[condition.is_version_2].residual(condition, nodes[0])
+        if len(nodes) == 1:
+            return finding
+        first = shorten(self._locations.location(nodes[0]))
+        where = f"at {first} and {len(nodes) - 1:,} more"
+        detail = "; ".join(filter(None, (finding.detail, where)))
+        return replace(finding, asked=len(nodes), detail=detail)
+
     def _path(self, step: Step, nodes: list[Node], text: str) -> Finding:
-        holds = self._definitions.visit(step, nodes[0])
+        holds = self._holds(step, nodes[0])
         nodes = nodes[:1] if holds else nodes
         finding = Finding(ConditionKind.PATH, text, _outcome(holds), asked=len(nodes))
         if holds:
@@ -182,7 +231,7 @@ class _Explainer:
         best: tuple[int, int, list[bool]] = (-1, -1, [])
         nearest: list[Node] = []
         for node in nodes:
-            fulfilled = [self._definitions.visit(condition, node) for condition in ranked]
+            fulfilled = [self._holds(condition, node) for condition in ranked]
             score = (sum(fulfilled[:equalities]), sum(fulfilled), fulfilled)
             if score > best:
                 best, nearest = score, []
@@ -261,7 +310,7 @@ class _Explainer:
             for node in seen[:_MOST_WITNESSES]
         ]
         if nodes == [self._top] and step.axis is Axis.CHILD:
-            root = self._top.children[0]
+            root = next(node for node in self._top.children if node.kind is Kind.ELEMENT)
             detail = f"the root element is {spell_name(root.name, attribute=False)}"
             if step.test.kind is not Kind.ELEMENT:
                 detail = "nothing but the root element is at the top of a document"
@@ -343,7 +392,7 @@ def _other_names(step: Step, nodes: list[Node]) -> list[Node]:
     others: dict[tuple[Kind | None, tuple[str, str]], Node] = {}
     for owner in all_owners(step.axis, nodes):
         for node in (*owner.attributes, *owner.children):
-            if node.kind is not Kind.TEXT and node.name[1].casefold() == wanted:
+            if node.kind in _NAMED and node.name[1].casefold() == wanted:
                 alike.setdefault((node.kind, node.name), node)
             elif node.kind is step.test.kind and step.axis is Axis.CHILD:
                 others.setdefault((node.kind, node.name), node)

@@ -32,8 +32,10 @@ from twigcast.language import (
     FirstNode,
     Fold,
     Negation,
+    Residual,
     Step,
     ValueTest,
+    document_text,
     name_text,
     to_number,
 )
@@ -52,11 +54,15 @@ class Outcome(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     NOT_REACHED = "not reached"
+    IS = "is"
+    """A part of an expression has a value; the detail says which."""
+    NO_VALUE = "has no value"
+    """An expression has none on this document; the detail says why."""
 
     @property
     def mark(self) -> str:
         """A sign for the eye."""
-        return {"holds": "✓", "fails": "✗"}.get(self, "–")
+        return {"holds": "✓", "fails": "✗", "is": "=", "has no value": "!"}.get(self, "–")
 
 
 class ConditionKind(StrEnum):
@@ -68,6 +74,8 @@ class ConditionKind(StrEnum):
     EITHER = "either"
     BOTH = "both"
     NEGATION = "negation"
+    RESIDUAL = "residual"
+    EXPRESSION = "expression"
 
 
 _KINDS: Final[dict[type[Condition], ConditionKind]] = {
@@ -77,6 +85,7 @@ _KINDS: Final[dict[type[Condition], ConditionKind]] = {
     Either: ConditionKind.EITHER,
     Both: ConditionKind.BOTH,
     Negation: ConditionKind.NEGATION,
+    Residual: ConditionKind.RESIDUAL,
 }
 
 
@@ -128,18 +137,29 @@ class Finding:
     def sentence(self) -> str:
         """The finding in words, as ``Price > 15 fails: 12 at /Stock[1]/Price[1]``."""
         text, detail = _with_short_names(self.text, self.detail)
-        return f"{shorten(text)} {self.outcome}" + (f": {detail}" if detail else "")
+        joint = " " if self.outcome is Outcome.IS else ": "
+        return f"{shorten(text)} {self.outcome}" + (f"{joint}{detail}" if detail else "")
 
     def reasons(self) -> Iterator[str]:
         """The sentences at the root of a failure."""
         if self.kind is ConditionKind.NEGATION:
             yield f"{self.sentence}, because {self.parts[0].sentence}"
             return
-        failed = [part for part in self.parts if part.outcome is Outcome.FAILS]
-        if not failed:
-            yield self.sentence
+        failed = [part for part in self.parts if part.outcome in (Outcome.FAILS, Outcome.NO_VALUE)]
         for part in failed:
             yield from part.reasons()
+        if not failed:
+            yield self.sentence + self._decided_by()
+
+    def _decided_by(self) -> str:
+        """The parts of an expression that decided it."""
+        if self.kind not in (ConditionKind.RESIDUAL, ConditionKind.EXPRESSION):
+            return ""
+        values = "; ".join(part.sentence for part in self.parts if part.outcome is Outcome.IS)
+        if values:
+            return f"{'; ' if self.detail else ': '}{values}"
+        holding = [part for part in self.parts if part.outcome is Outcome.HOLDS]
+        return f", because {holding[0].sentence}" if holding else ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -212,9 +232,11 @@ def spell(condition: Condition) -> str:
     return shorten(_spell(condition), _LONGEST_TEXT)
 
 
-def spell_alternative(step: Step) -> str:
-    """A branch from the document node, spelled likewise."""
-    return shorten(_spell_path(chain(step), ""), _LONGEST_TEXT)
+def spell_at_document(condition: Condition) -> str:
+    """The condition as it reads at the document node, where a path has a first slash."""
+    if isinstance(condition, Step):
+        return shorten(_spell_path(chain(condition), ""), _LONGEST_TEXT)
+    return shorten(document_text(condition), _LONGEST_TEXT)
 
 
 def spell_step(step: Step) -> str:
@@ -246,6 +268,9 @@ class _Spell(Fold[[], str]):
 
     def negation(self, condition: Negation) -> str:
         return f"not({self.visit(condition.condition)})"
+
+    def residual(self, condition: Residual) -> str:
+        return condition.text
 
 
 _spell: Final = _Spell().visit
@@ -288,7 +313,7 @@ def _spell_test(test: ValueTest, subject: str) -> str:
 
 def spell_name(name: tuple[str, str], *, attribute: bool) -> str:
     """The name of an element or attribute."""
-    return _visible(shorten(("@" if attribute else "") + name_text(*name)))
+    return visible(shorten(("@" if attribute else "") + name_text(*name)))
 
 
 def shorten(text: str, longest: int = _LONGEST_SHOWN) -> str:
@@ -319,10 +344,10 @@ def _spell_text(witness: Witness, test: ValueTest) -> str:
     before = "…" if witness.start else ""
     after = "…" if witness.start + len(text) < witness.length else ""
     note = " (not a number)" if isinstance(test.operand, float) and is_whole else ""
-    return f'{before}"{_visible(text)}"{after}{note}'
+    return f'{before}"{visible(text)}"{after}{note}'
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """The text without characters that would steer a terminal, or turn the line around."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 

@@ -30,6 +30,11 @@ class Locations:
         named: list[str] = []
         counted: list[str] = []
         below, parent = node, node.parent
+        if node.kind is Kind.NAMESPACE:
+            step = f"namespace::{node.name[1] or '*'}"
+            named, counted = [step], [step]
+            assert parent is not None
+            below, parent = parent, parent.parent
         while parent is not None:
             steps = self._steps.get(parent)
             if steps is None:
@@ -60,8 +65,8 @@ def _steps_below(parent: Node) -> Iterator[tuple[Node, tuple[str, str]]]:
         return f"{test}[{counts[test]}]"
 
     for child in parent.children:
-        if child.kind is Kind.TEXT:
-            step = numbered("text()")
+        if child.kind is not Kind.ELEMENT:
+            step = numbered(f"{child.kind.value}()")
             yield child, (step, step)
         else:
             namespace, local = child.name

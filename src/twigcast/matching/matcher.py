@@ -8,13 +8,13 @@ import operator
 import os
 import secrets
 import weakref
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Unpack
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.errors import (
@@ -25,13 +25,17 @@ from twigcast.errors import (
 )
 from twigcast.keywords import exact_keywords
 from twigcast.language import (
+    NO_BINDINGS,
+    BindingKeywords,
+    Bindings,
     Notices,
     Pattern,
-    Subscription,
+    RelativeTo,
+    Variables,
+    Version,
     as_pattern,
-    check_namespaces,
     linear_normal_form,
-    read_expression,
+    read_bound,
     restore_pattern,
 )
 from twigcast.matching._kernel import (
@@ -46,17 +50,14 @@ from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import prepare_batch
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation
+from twigcast.matching.expression_program import encode
 from twigcast.matching.plan import make_units
-from twigcast.matching.program import encode, make_program
+from twigcast.matching.program import make_program
+from twigcast.matching.subscription_pairs import Subscriptions, pairs_of
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
 _MOST_CACHE_BYTES = 2**32 - 1
 _MOST_SHOWN: Final = 10
-
-Subscriptions: TypeAlias = (
-    Mapping[str, str | Pattern] | Iterable[tuple[str, str | Pattern] | Subscription]
-)
-"""Expressions or patterns by key: a mapping, pairs, or what ``read_subscriptions`` gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +91,33 @@ class Matcher(Mapping[str, Pattern]):
     document meets the subscriptions as they are before or after :meth:`add`, :meth:`replace` or
     :meth:`remove`, never in between.
 
-    ``subscriptions`` are added at once, as by :meth:`update`.  ``namespaces`` are the bindings of
-    all expressions that are given to this matcher.  ``limits`` bound what a document may be.
+    ``subscriptions`` are added at once, as by :meth:`update`.  ``namespaces``, ``variables``,
+    ``relative_to`` and ``version`` hold for all expressions that are given to this matcher, as for
+    :func:`twigcast.parse`.  ``limits`` bound what a document may be.
     ``cache_bytes`` bounds what each thread that matches remembers of the paths that it met in
     documents; with 0 nothing is kept between documents.
     """
 
-    __slots__ = ("__weakref__", "_cache_bytes", "_engine", "_limits", "_namespaces")
+    __slots__ = ("__weakref__", "_bindings", "_cache_bytes", "_engine", "_limits")
 
     _engine: MatchEngine
     _limits: DocumentLimits
     _cache_bytes: int
-    _namespaces: dict[str, str]
+    _bindings: Bindings
 
     def __init__(
         self,
         subscriptions: Subscriptions = (),
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Variables | None = None,
+        relative_to: RelativeTo = "anywhere",
+        version: Version = "1.0",
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
-        self._start(limits, cache_bytes, namespaces)
+        bindings = Bindings(dict(namespaces or {}), dict(variables or {}), relative_to, version)
+        self._start(limits, cache_bytes, bindings)
         if subscriptions:
             self.update(subscriptions)
 
@@ -119,14 +125,13 @@ class Matcher(Mapping[str, Pattern]):
         self,
         limits: DocumentLimits | None,
         cache_bytes: int,
-        namespaces: Mapping[str, str] | None,
+        bindings: Bindings,
         mapping: mmap.mmap | bytes | None = None,
     ) -> None:
         if operator.index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
-        if namespaces:
-            check_namespaces(namespaces)
-        self._namespaces = dict(namespaces or {})
+        _ = bindings.scope  # checks them
+        self._bindings = bindings if bindings else NO_BINDINGS
         self._limits = limits or DEFAULT_LIMITS
         self._cache_bytes = cache_bytes
         self._engine = MatchEngine(min(cache_bytes, _MOST_CACHE_BYTES), mapping)
@@ -139,28 +144,32 @@ class Matcher(Mapping[str, Pattern]):
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> None:
         """Add a subscription under a key of its own.
 
-        ``namespaces`` are bindings for this expression, beside those of the matcher.  Raises
+        ``namespaces`` and ``variables`` are bindings for this expression, beside those of the
+        matcher; ``relative_to`` and ``version`` replace the matcher's.  Raises
         :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        read = self._pattern if self._namespaces else as_pattern
-        if not self._put(_key_bytes(key), read(subscription, namespaces), FREE_KEY):
+        pattern = self._pattern(subscription, namespaces, **bindings)
+        if not self._put(_key_bytes(key), pattern, FREE_KEY):
             raise DuplicateKeyError(key)
 
     def _pattern(
-        self, subscription: str | Pattern, namespaces: Mapping[str, str] | None = None
+        self,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> Pattern:
         """The pattern of an expression, read with the bindings of the matcher too."""
-        if not self._namespaces or isinstance(subscription, Pattern):
-            return as_pattern(subscription, namespaces)
-        given = namespaces or {}
-        bound = {**self._namespaces, **given}
-        reading = read_expression(subscription, bound)
+        if self._bindings is NO_BINDINGS or isinstance(subscription, Pattern):
+            return as_pattern(subscription, namespaces, **bindings)
+        bound = self._bindings.beside(namespaces, **bindings)
+        reading = read_bound(subscription, bound)
         notices = Notices()
-        notices.bind(given)
+        notices.bind(Bindings(namespaces or {}, bindings.get("variables") or {}))
         notices.add(reading, bound)
         notices.issue()
         return reading.pattern
@@ -199,12 +208,14 @@ class Matcher(Mapping[str, Pattern]):
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> None:
         """Give a key another subscription; raises UnknownKeyError if it has none.
 
         A document meets either the one or the other.
         """
-        if not self._put(_key_bytes(key), self._pattern(subscription, namespaces), TAKEN_KEY):
+        pattern = self._pattern(subscription, namespaces, **bindings)
+        if not self._put(_key_bytes(key), pattern, TAKEN_KEY):
             raise UnknownKeyError(key)
 
     def update(self, subscriptions: Subscriptions) -> None:
@@ -215,20 +226,20 @@ class Matcher(Mapping[str, Pattern]):
         is reported as a warning.
         """
         read: dict[bytes, bytes | Pattern] = {}  # a path in normal form needs no pattern
-        namespaces = self._namespaces
+        bindings = self._bindings
         notices = Notices()
         if not len(self):
-            notices.bind(namespaces)
-        for key, subscription in _pairs(subscriptions):
+            notices.bind(bindings)
+        for key, subscription in pairs_of(subscriptions):
             name = _key_bytes(key)
-            if isinstance(subscription, str) and not namespaces.get(""):
+            if isinstance(subscription, str) and bindings is NO_BINDINGS:
                 path = linear_normal_form(subscription)
                 if path is not None:
                     read[name] = encode(path)
                     continue
             if not isinstance(subscription, Pattern):
-                reading = read_expression(subscription, namespaces)
-                notices.add(reading, namespaces, key)
+                reading = read_bound(subscription, bindings)
+                notices.add(reading, bindings, key)
                 subscription = reading.pattern
             read[name] = subscription
         notices.issue()
@@ -271,7 +282,8 @@ class Matcher(Mapping[str, Pattern]):
         """The keys of the subscriptions that the document matches, in no order.
 
         Raises :class:`~twigcast.errors.DocumentError` for a document that is not well-formed or
-        exceeds a limit.
+        exceeds a limit, and :class:`~twigcast.errors.EvaluationBudgetError`, which has the keys of
+        all that matched, where an expression takes too much work on it.
         """
         return self.match_numbered(document)[0]
 
@@ -346,6 +358,9 @@ class Matcher(Mapping[str, Pattern]):
         path: str | os.PathLike[str],
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Variables | None = None,
+        relative_to: RelativeTo = "anywhere",
+        version: Version = "1.0",
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> Matcher:
@@ -361,8 +376,9 @@ class Matcher(Mapping[str, Pattern]):
                 raise MatcherFileError("it is empty", str(path))
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         matcher = cls.__new__(cls)
+        bindings = Bindings(dict(namespaces or {}), dict(variables or {}), relative_to, version)
         try:
-            matcher._start(limits, cache_bytes, namespaces, mapping)
+            matcher._start(limits, cache_bytes, bindings, mapping)
         except ValueError as error:
             raise MatcherFileError(str(error), str(path)) from None
         return matcher
@@ -371,7 +387,7 @@ class Matcher(Mapping[str, Pattern]):
         """A copy, also one in another process, has subscriptions of its own."""
         pieces: list[bytes] = []
         self._engine.write(lambda piece: pieces.append(bytes(piece)))
-        state = (b"".join(pieces), self._limits, self._cache_bytes, self._namespaces)
+        state = (b"".join(pieces), self._limits, self._cache_bytes, self._bindings)
         own = getattr(self, "__dict__", None)  # of a class that extends this one
         return _restored, (type(self), *state), own or None
 
@@ -453,26 +469,11 @@ def _restored(
     data: bytes,
     limits: DocumentLimits,
     cache_bytes: int,
-    namespaces: Mapping[str, str],
+    bindings: Bindings,
 ) -> Matcher:
     matcher = kind.__new__(kind)
-    matcher._start(limits, cache_bytes, namespaces, data)
+    matcher._start(limits, cache_bytes, bindings, data)
     return matcher
-
-
-def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[str, str | Pattern]]:
-    if isinstance(subscriptions, Mapping):
-        yield from subscriptions.items()
-        return
-    form = "subscriptions are a mapping from keys to expressions, pairs of both, or Subscriptions"
-    if isinstance(subscriptions, str | Pattern):
-        raise TypeError(f"{form}; a single one is added by add(key, expression)")
-    for each in subscriptions:
-        try:
-            key, subscription = (each.key, each.pattern) if isinstance(each, Subscription) else each
-        except (TypeError, ValueError):
-            raise TypeError(f"{form}, not {each!r:.60}") from None
-        yield key, subscription
 
 
 def _is_done(update: str) -> bool:

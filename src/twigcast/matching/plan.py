@@ -6,16 +6,20 @@
 
 A pattern is a set of :class:`Unit`; a document matches it when it matches one of them.  The
 alternatives of a union are units, and so are those of an ``or``, as long as there are few.  A unit
-is a tree: a branch either ends at a node that must pass a predicate (perhaps an empty one), or is
-a point from which branches go on, all of them below the same node.
+is a set of trees: a branch either ends at a node that must pass a predicate (perhaps an empty one),
+or is a point from which branches go on, all of them below the same node.
 
-What cannot be said so (``not``, positions, the first node of a path, an ``or`` with too many
-combinations) is left out, which makes the unit a necessary condition: it ``needs_check``, and the
-engine asks the pattern's program of a document that fulfils it.
+What is denied by ``not`` becomes *denials*: a probe for each case in which the denied condition
+could hold somewhere in the document.  While none of them holds, nothing is denied.
+
+What cannot be said so (positions, the first node of a path, residuals, an ``or`` with too many
+combinations) is left out, which makes the unit a necessary condition: it ``needs_check``.  The
+engine asks the pattern's program of a document that fulfils such a unit, or that holds a denial.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -29,11 +33,14 @@ from twigcast.language import (
     Fold,
     Negation,
     Pattern,
+    Residual,
     Step,
     ValueTest,
 )
-from twigcast.matching.program import comparison_of, encode
+from twigcast.matching.expression_program import encode
+from twigcast.matching.program import comparison_of
 
+_LEAF: Final = re.compile(r"/(?:text\(\)|@(?:Q\{[^{}]*\})?[^/{}]*)$")
 _MOST_COMBINATIONS: Final = 16
 _MOST_BRANCHES: Final = 10_000
 
@@ -51,24 +58,29 @@ class Branch(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Branches that must hold together, each before the one that it hangs on."""
+    """Branches that must hold together, each before the one that it hangs on, and denials."""
 
     needs_check: bool
     branches: tuple[Branch, ...]
+    denials: tuple[Branch, ...] = ()
 
     @property
     def is_path(self) -> bool:
         """Whether this is one path and nothing else."""
         return (
-            not self.needs_check and len(self.branches) == 1 and self.branches[0].predicate == b""
+            not self.needs_check
+            and not self.denials
+            and len(self.branches) == 1
+            and self.branches[0].predicate == b""
         )
 
 
 class _Demand(NamedTuple):
-    """What is asked at one node: of its value, below it, and whether anything was left out."""
+    """What is asked at one node: of its value, below it; what is denied, and what was left out."""
 
     tests: tuple[ValueTest, ...] = ()
     below: tuple[_Twig, ...] = ()
+    denials: tuple[Branch, ...] = ()
     needs_check: bool = False
 
 
@@ -81,12 +93,16 @@ class _Twig(NamedTuple):
 
 _NOTHING: Final = _Demand()
 _LEFT_OUT: Final = _Demand(needs_check=True)
+_ROOT: Final = _Twig("/*", _NOTHING)
+"""Every document has a root; it stands for a unit that asks for nothing."""
 
 
 def make_units(pattern: Pattern) -> tuple[Unit, ...]:
     """The units of a pattern; none for one that matches nothing."""
     return tuple(
-        _unit(twig) for alternative in pattern.alternatives for twig in _twigs(alternative, "")
+        _unit(demand)
+        for alternative in pattern.alternatives
+        for demand in _demands(alternative, "")
     )
 
 
@@ -123,6 +139,7 @@ def _joined(first: _Demand, second: _Demand) -> _Demand:
     return _Demand(
         first.tests + second.tests,
         first.below + second.below,
+        first.denials + second.denials,
         first.needs_check or second.needs_check,
     )
 
@@ -131,6 +148,8 @@ class _Demands(Fold[[str], list[_Demand]]):
     """All cases in which a condition can hold at the end of a path."""
 
     def step(self, step: Step, path: str) -> list[_Demand]:
+        if _LEAF.search(path):
+            return []  # nothing lies below an attribute or a text node
         return [_Demand(below=(twig,)) for twig in _twigs(step, path)]
 
     def value_test(self, test: ValueTest, path: str) -> list[_Demand]:
@@ -147,22 +166,59 @@ class _Demands(Fold[[str], list[_Demand]]):
         return _all_of(condition.members, path)
 
     def negation(self, condition: Negation, path: str) -> list[_Demand]:
-        return [_LEFT_OUT]
+        denied = condition.condition
+        cases = self.visit(denied.implied if isinstance(denied, Residual) else denied, path)
+        denials = [_denial(demand, path) for demand in cases]
+        if len(denials) > _MOST_COMBINATIONS or None in denials:
+            return [_LEFT_OUT]
+        return [_Demand(denials=tuple(denial for denial in denials if denial is not None))]
+
+    def residual(self, condition: Residual, path: str) -> list[_Demand]:
+        demands = self.visit(condition.implied, path)
+        if len(demands) > _MOST_COMBINATIONS:
+            return [_LEFT_OUT]
+        return [_joined(_LEFT_OUT, demand) for demand in demands]
 
 
 _demands: Final = _Demands().visit
 
 
-def _unit(twig: _Twig) -> Unit:
+def _denial(demand: _Demand, path: str) -> Branch | None:
+    """A probe that holds wherever the demand is met at that path; None where there is none."""
+    if demand.tests:
+        return Branch(encode(path), _predicate(demand.tests))
+    leaves: list[_Twig] = []
+    waiting = list(demand.below)
+    while waiting:
+        twig = waiting.pop()
+        waiting.extend(twig.demand.below)
+        if twig.demand.tests or not twig.demand.below:
+            leaves.append(twig)
+    if not leaves:
+        return None
+    # A value is rarer than a path, and a long path is rarer than a short one.
+    rarest = max(leaves, key=lambda twig: (bool(twig.demand.tests), len(twig.path)))
+    return Branch(encode(rarest.path), _predicate(rarest.demand.tests))
+
+
+def _unit(demand: _Demand) -> Unit:
     branches: list[Branch] = []
-    _add_branches(twig, branches)
+    for twig in demand.below or (_ROOT,):
+        _add_branches(twig, branches)
     if len(branches) > _MOST_BRANCHES:
         return Unit(True, (branches[0]._replace(above=None),))
-    return Unit(_needs_check(twig), tuple(branches))
+    needs_check, denials = _left_out(demand)
+    return Unit(needs_check, tuple(branches), tuple(dict.fromkeys(denials)))
 
 
-def _needs_check(twig: _Twig) -> bool:
-    return twig.demand.needs_check or any(map(_needs_check, twig.demand.below))
+def _left_out(demand: _Demand) -> tuple[bool, list[Branch]]:
+    """Whether something of a demand and all below it needs a check, and the denials."""
+    needs_check, denials = demand.needs_check, list(demand.denials)
+    for twig in demand.below:
+        checked, denied = _left_out(twig.demand)
+        needs_check |= checked
+        denials += denied
+    return needs_check, [] if needs_check else denials
 
 
 def _add_branches(twig: _Twig, branches: list[Branch]) -> int:

@@ -1,6 +1,7 @@
 """A pattern laid out flat, for the compiled kernel.
 
     Pattern ──make_program──► Program ──CompiledPattern──► arrays of the kernel
+                 └─ Residual ──ExpressionCompiler──► parts of expressions
 
 A :class:`Program` is the tree of :mod:`twigcast.language.nodes` as a list of instructions in
 post-order: every instruction follows the conditions below it, which it names by their numbers.
@@ -24,12 +25,18 @@ from twigcast.language import (
     Either,
     FirstNode,
     Fold,
-    Kind,
     Negation,
-    NodeTest,
     Position,
+    Residual,
     Step,
     ValueTest,
+)
+from twigcast.matching.expression_program import (
+    ExpressionCompiler,
+    KindAndName,
+    Part,
+    encode,
+    number_test,
 )
 
 if TYPE_CHECKING:
@@ -47,14 +54,7 @@ class Operation(IntEnum):
     EITHER = 3
     BOTH = 4
     NEGATION = 5
-
-
-class KindAndName(NamedTuple):
-    """A node test; a part of the name that does not matter is None."""
-
-    kind: int
-    namespace: bytes | None
-    local: bytes | None
+    RESIDUAL = 6
 
 
 class Instruction(NamedTuple):
@@ -63,7 +63,8 @@ class Instruction(NamedTuple):
     ``comparison``, the code of an operator, is that of a value, of a path's first node, or of a
     step's index among its siblings; the first two compare with ``operand``, the third with
     ``position``, which is 0 for a step that any index fits.  ``children`` are the numbers of the
-    conditions of a step, of the members of a conjunction, and so on.
+    conditions of a step, of the members of a conjunction, and so on.  ``expression`` is the number
+    of a residual's expression.
     """
 
     operation: Operation
@@ -73,6 +74,8 @@ class Instruction(NamedTuple):
     position: int = 0
     comparison: int = 0
     operand: bytes | float = b""
+    expression: int = 0
+    is_version_2: bool = False
 
 
 class Program(NamedTuple):
@@ -81,9 +84,8 @@ class Program(NamedTuple):
     tests: tuple[KindAndName, ...]
     instructions: tuple[Instruction, ...]
     alternatives: tuple[int, ...]
+    expressions: tuple[Part, ...] = ()
 
-
-_KINDS: Final = {Kind.ELEMENT: 1, Kind.ATTRIBUTE: 2, Kind.TEXT: 3}
 
 _LAST_POSITION: Final = 2**32 - 1
 """More than a document of the kernel can have siblings, so any larger position means the same."""
@@ -93,7 +95,12 @@ def make_program(pattern: Pattern) -> Program:
     """The program that finds out whether a document matches ``pattern``."""
     compiler = _Compiler()
     alternatives = tuple(map(compiler.add, pattern.alternatives))
-    return Program(tuple(compiler.tests), tuple(compiler.instructions), alternatives)
+    return Program(
+        tuple(compiler.tests),
+        tuple(compiler.instructions),
+        alternatives,
+        tuple(compiler.expressions.parts),
+    )
 
 
 class _Compiler(Fold[[], Instruction]):
@@ -102,6 +109,7 @@ class _Compiler(Fold[[], Instruction]):
     def __init__(self) -> None:
         self.tests: dict[KindAndName, int] = {}
         self.instructions: list[Instruction] = []
+        self.expressions = ExpressionCompiler(self.tests)
 
     def add(self, condition: Condition) -> int:
         """Lay out a condition and all below it; the number of its instruction."""
@@ -118,7 +126,7 @@ class _Compiler(Fold[[], Instruction]):
             Operation.STEP,
             tuple(map(self.add, conditions)),
             descendant=step.axis is Axis.DESCENDANT,
-            test=self._test(step.test),
+            test=number_test(step.test, self.tests),
             position=position,
             comparison=comparison,
         )
@@ -141,14 +149,18 @@ class _Compiler(Fold[[], Instruction]):
     def negation(self, condition: Negation) -> Instruction:
         return Instruction(Operation.NEGATION, (self.add(condition.condition),))
 
-    def _test(self, test: NodeTest) -> int:
-        key = KindAndName(_KINDS[test.kind], _bytes(test.namespace), _bytes(test.local))
-        return self.tests.setdefault(key, len(self.tests))
+    def residual(self, condition: Residual) -> Instruction:
+        return Instruction(
+            Operation.RESIDUAL,
+            expression=self.expressions.add(condition.expression),
+            is_version_2=condition.is_version_2,
+        )
 
 
-def _cost(condition: Condition) -> tuple[bool, int]:
+def _cost(condition: Condition) -> tuple[int, int]:
     """What to ask last: the order of conditions is free, and the first to fail ends the matter."""
-    return not isinstance(condition, ValueTest), len(condition.text)
+    rank = 0 if isinstance(condition, ValueTest) else 2 if isinstance(condition, Residual) else 1
+    return rank, len(condition.text)
 
 
 def _position(position: Position | None) -> tuple[int, int]:
@@ -161,12 +173,3 @@ def comparison_of(test: ValueTest) -> tuple[int, bytes | float]:
     """The code of a test's operator, and what it compares with."""
     operand = test.operand
     return test.comparison.code, encode(operand) if isinstance(operand, str) else operand
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else encode(text)
-
-
-def encode(text: str) -> bytes:
-    """UTF-8; half a surrogate pair becomes bytes that no document holds."""
-    return text.encode("utf-8", "surrogatepass")

@@ -16,12 +16,14 @@ from itertools import chain
 from typing import Final
 
 from twigcast.language import Axis, Condition, Step
-from twigcast.matching.reference import Definitions, Node, owners
-
-
-def document_order(node: Node) -> int:
-    """The key that sorts nodes."""
-    return node.number
+from twigcast.matching.reference import (
+    Definitions,
+    DynamicError,
+    Node,
+    Setting,
+    document_order,
+    owners,
+)
 
 
 def all_owners(axis: Axis, nodes: list[Node]) -> Iterator[Node]:
@@ -35,29 +37,41 @@ def all_owners(axis: Axis, nodes: list[Node]) -> Iterator[Node]:
 
 
 class RememberedDefinitions(Definitions):
-    """The definitions for one document of so many nodes."""
+    """The definitions for one document."""
 
     _HOLDS: Final = 1
     _FAILS: Final = 2
 
-    def __init__(self, nodes: int) -> None:
-        self._nodes = nodes
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._nodes = setting.tree.count
         self._answers: dict[Condition, bytearray] = {}
+        self._errors: dict[tuple[Condition, Node], DynamicError] = {}
 
     def visit(self, condition: Condition, node: Node) -> bool:
         answers = self._answers.get(condition)
         if answers is None:
             answers = self._answers[condition] = bytearray(self._nodes)
         if not answers[node.number]:
-            if isinstance(condition, Step):
-                first = next(self.select(condition, node), None)
-                holds = first is not None
-                for other in _alike(condition.axis, node, first):
-                    answers[other.number] = self._HOLDS if holds else self._FAILS
-            else:
-                holds = super().visit(condition, node)
-            answers[node.number] = self._HOLDS if holds else self._FAILS
+            error = self._errors.get((condition, node))
+            if error is not None:
+                raise error
+            try:
+                self._answer(condition, node, answers)
+            except DynamicError as raised:
+                self._errors[condition, node] = raised
+                raise
         return answers[node.number] == self._HOLDS
+
+    def _answer(self, condition: Condition, node: Node, answers: bytearray) -> None:
+        if isinstance(condition, Step):
+            first = next(self.select(condition, node), None)
+            holds = first is not None
+            for other in _alike(condition.axis, node, first):
+                answers[other.number] = self._HOLDS if holds else self._FAILS
+        else:
+            holds = super().visit(condition, node)
+        answers[node.number] = self._HOLDS if holds else self._FAILS
 
     def first(self, path: tuple[Step, ...], node: Node) -> Node | None:
         selected = [node]
@@ -67,8 +81,8 @@ class RememberedDefinitions(Definitions):
 
     def select_all(self, step: Step, nodes: list[Node]) -> list[Node]:
         """The nodes that the step leads to from any of several; both in document order."""
-        fitting = (self.fitting(step, owner) for owner in all_owners(step.axis, nodes))
-        return sorted(chain.from_iterable(fitting), key=document_order)
+        candidates = (self.candidates(step, owner) for owner in all_owners(step.axis, nodes))
+        return sorted(self.fitting(step, chain.from_iterable(candidates)), key=document_order)
 
 
 def _alike(axis: Axis, node: Node, first: Node | None) -> Iterator[Node]:

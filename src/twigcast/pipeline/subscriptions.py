@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import DuplicateKeyError, PipelineError, SubscriptionFileError
 from twigcast.language import (
+    SUBSCRIPTION_COLUMNS,
     OnBad,
     Subscription,
     read_subscriptions,
@@ -20,7 +21,6 @@ from twigcast.pipeline.sources.names import escape
 
 Subscriptions = str | DataFrame | Iterable[Subscription]
 """A path or URL, a DataFrame with the columns of a subscriptions file, or subscriptions."""
-_COLUMNS = ("key", "xpath", "subscriber", "namespaces")
 
 
 def load_subscriptions(
@@ -73,10 +73,10 @@ def _of_frame(frame: DataFrame, name: str, on_bad: OnBad | None) -> Iterator[Sub
     for column in ("key", "xpath"):
         if column not in frame.columns:
             raise SubscriptionFileError(f"the column {column} is missing", name, 0)
-    present = [column for column in _COLUMNS if column in frame.columns]
+    present = [column for column in SUBSCRIPTION_COLUMNS if column in frame.columns]
 
     def rows() -> Iterator[dict[str, Any]]:
         for row in frame.select(*present).toLocalIterator(prefetchPartitions=True):
-            yield row.asDict()
+            yield row.asDict(recursive=True)
 
     return subscriptions_of_rows(rows(), name, on_bad)

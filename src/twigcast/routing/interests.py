@@ -16,16 +16,20 @@ document comes; changes that undo each other in the meantime cost nothing there.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from twigcast.documents import DocumentLimits, Source
+from twigcast.errors import EvaluationBudgetError
 from twigcast.language import Pattern
 from twigcast.matching import ByNumber, Matcher
+
+_log: Final = logging.getLogger(__name__)
 
 
 class Wanting(NamedTuple):
@@ -142,12 +146,19 @@ class Interests:
     def match(self, document: Source) -> Wanting:
         """Who wants a document.
 
-        Raises :class:`~twigcast.errors.DocumentError` for what is not a document.
+        Raises :class:`~twigcast.errors.DocumentError` for what is not a document.  A pattern that
+        takes too much work is logged, and does no harm to the others.
         """
         self.refresh()
+        matches = self._matcher.match_batch([document])
+        error = matches.errors.get(0)
+        if isinstance(error, EvaluationBudgetError):
+            _log.warning("a document goes on without an answer for some: %s", error)
+        elif error is not None:
+            raise error
         sets: set[frozenset[int]] = set()
         clients: dict[int, list[Pattern]] = defaultdict(list)
-        for entry in self._by_number.of(self._matcher.match_numbered(document)):
+        for entry in self._by_number.of(matches):
             sets.add(entry.channels)
             for client in entry.clients:
                 clients[client].append(entry.pattern)

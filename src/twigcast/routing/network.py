@@ -20,11 +20,11 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Unpack
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import NetworkError, OverlayError
-from twigcast.language import Pattern, as_pattern
+from twigcast.language import BindingKeywords, Pattern, as_pattern
 from twigcast.routing.aggregates import Counters
 from twigcast.routing.frozen import FrozenNetwork, freeze
 from twigcast.routing.messages import (
@@ -223,9 +223,11 @@ class Network:
         subscription_id: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Subscribe to a pattern under an id of the client's own."""
-        self.subscribe_all(client, {subscription_id: as_pattern(subscription, namespaces)})
+        """Subscribe under an id of the client's own; bindings are those of ``twigcast.parse``."""
+        pattern = as_pattern(subscription, namespaces, **bindings)
+        self.subscribe_all(client, {subscription_id: pattern})
 
     def subscribe_all(self, client: str, subscriptions: Mapping[str, str | Pattern]) -> None:
         """Subscribe to many patterns with one message."""
@@ -233,7 +235,7 @@ class Network:
         for key in subscriptions:
             if key in wanted:
                 raise NetworkError(f"{client!r} has a subscription {key!r} already")
-        added = {key: as_pattern(each, None) for key, each in subscriptions.items()}
+        added = {key: as_pattern(each) for key, each in subscriptions.items()}
         wanted.update(added)
         self._say(client, Subscribe(added))
 

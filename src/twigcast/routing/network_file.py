@@ -2,8 +2,8 @@
 
 ``docs/routing.md`` shows everything that may stand in one.
 
-Files are relative to the network file.  Each DTD is read once, and clients that advertise it with
-the same root share one schema, so what a router knows of it serves all of them.
+Files are relative to the network file.  Each schema is read once, and clients that
+advertise it with the same root share it, so what a router knows of it serves all of them.
 
 Numbers are read as decimals: 12 milliseconds are the number nearest to 0.012 seconds.
 """
@@ -27,7 +27,14 @@ from twigcast.errors import (
     SchemaError,
     SubscriptionFileError,
 )
-from twigcast.language import Notices, Pattern, read_expression, read_subscriptions
+from twigcast.language import (
+    Bindings,
+    Notices,
+    Pattern,
+    bindings_of_row,
+    read_bound,
+    read_subscriptions,
+)
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING, Promise
 from twigcast.routing.strategy import Strategy
@@ -88,17 +95,27 @@ class _LinkEntry:
 class _PromiseEntry:
     id: Annotated[Text, 'id = "feed"']
     dtd: Path | None = None
+    xsd: Path | None = None
     root: str = ""
     path: str = ""
     anything: bool = False
 
     def __post_init__(self) -> None:
-        kinds = [kind for kind in ("dtd", "path", "anything") if getattr(self, kind)]
+        kinds = [kind for kind in ("dtd", "xsd", "path", "anything") if getattr(self, kind)]
         if len(kinds) != 1:
             promised = " and ".join(kinds) if kinds else "nothing"
-            raise ConfigError(f"this promises {promised}; choose one of dtd, path and anything")
-        if self.root and not self.dtd:
-            raise ConfigError("root is the root element of a DTD; leave it out, or name the dtd")
+            raise ConfigError(
+                f"this promises {promised}; choose one of dtd, xsd, path and anything"
+            )
+        if self.root and not self.schema_file:
+            raise ConfigError(
+                "root is the root element of a schema; leave it out, or name the dtd or xsd"
+            )
+
+    @property
+    def schema_file(self) -> Path | None:
+        """The file of the schema, if one is promised."""
+        return self.dtd or self.xsd
 
 
 @dataclass(frozen=True)
@@ -108,12 +125,15 @@ class _ClientEntry:
     subscriptions: Annotated[dict[str, str] | None, 'subscriptions = { quotes = "//a" }'] = None
     subscriptions_file: Path | None = None
     namespaces: Annotated[dict[str, str] | None, 'namespaces = { cap = "urn:…" }'] = None
+    variables: Annotated[dict[str, object] | None, "variables = { limit = 5 }"] = None
+    relative_to: Annotated[str | None, 'relative_to = "document"'] = None
+    version: Annotated[str | None, 'version = "2.0"'] = None
     advertises: Annotated[
         tuple[_PromiseEntry, ...], 'advertises = [{ id = "feed", anything = true }]'
     ] = ()
 
     def __post_init__(self) -> None:
-        for key in ("subscriptions", "namespaces"):
+        for key in ("subscriptions", "namespaces", "variables", "relative_to", "version"):
             if self.subscriptions_file is not None and getattr(self, key) is not None:
                 raise ConfigError(
                     "this and subscriptions_file do not go together; move it to the file", where=key
@@ -123,15 +143,16 @@ class _ClientEntry:
         """The subscriptions, parsed."""
         if self.subscriptions_file is None:
             patterns = {}
+            bindings = self._bindings()
             notices = Notices()
-            notices.bind(self.namespaces or {}, f"client {self.name}: namespaces")
+            notices.bind(bindings, f"client {self.name}")
             for key, text in (self.subscriptions or {}).items():
                 try:
-                    reading = read_expression(text, self.namespaces)
-                except ValueError as error:  # a SubscriptionError, or a binding that cannot be
+                    reading = read_bound(text, bindings)
+                except ValueError as error:
                     raise ConfigError(str(error), where=f"subscriptions, {key}") from None
                 where = f"client {self.name}: subscriptions, {key}"
-                notices.add(reading, self.namespaces or {}, where)
+                notices.add(reading, bindings, where)
                 patterns[key] = reading.pattern
             notices.issue()
             return patterns
@@ -142,6 +163,12 @@ class _ClientEntry:
         except OSError as error:
             reason = f"{self.subscriptions_file}: {error.strerror or error}; correct the path"
         raise ConfigError(reason, where="subscriptions_file")
+
+    def _bindings(self) -> Bindings:
+        try:
+            return bindings_of_row(vars(self))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -226,17 +253,17 @@ def _require_broker(key: str, name: str, brokers: Collection[str]) -> None:
 
 
 def _promise(entry: _PromiseEntry, schemas: dict[Path, dict[str | None, Schema]]) -> Promise:
-    """What an entry promises; each DTD is read once, whatever roots it is wanted with."""
+    """What an entry promises; each DTD is read once, an XSD once for each root."""
     try:
-        if entry.dtd is None:
+        file = entry.schema_file
+        if file is None:
             return Advertisement.parse(entry.path) if entry.path else ANYTHING
-        known = schemas.setdefault(entry.dtd.resolve(), {})
+        known = schemas.setdefault(file.resolve(), {})
         root = entry.root or None
         if root not in known:
-            other = next(iter(known.values()), None)
-            made = (
-                Schema.from_dtd(entry.dtd, root) if other is None else Schema(other.elements, root)
-            )
+            other = None if entry.dtd is None else next(iter(known.values()), None)
+            read = Schema.from_dtd if entry.dtd is not None else Schema.from_xsd
+            made = read(file, root) if other is None else Schema(other.elements, root)
             known[root] = known.setdefault(made.root, made)
         return known[root]
     except (SchemaError, AdvertisementError) as error:

@@ -1,7 +1,7 @@
 """Content models: what may stand inside an element.
 
-A model is one of ``Empty``, ``Any``, ``Text`` (characters only), ``Mixed`` (characters and
-the named elements, in any order and number) or an expression over the names of children::
+A model is one of ``Empty``, ``Any``, ``Text`` (characters only), ``Mixed`` (characters, and
+elements in any order or as an expression says) or an expression over the keys of children::
 
     (title, (para | list)*, note?)
 
@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+
+from twigcast.schema.simple_type import SimpleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class Any:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """``(#PCDATA)``: characters, no elements."""
+    """``(#PCDATA)``: characters, no elements; in an XSD, those of a simple type."""
+
+    simple: SimpleType | None = None
 
     def __str__(self) -> str:
         return "(#PCDATA)"
@@ -46,11 +50,17 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """``(#PCDATA | a | b)*``: characters and the named elements, in any order and number."""
+    """``(#PCDATA | a | b)*``: characters and the named elements, in any order and number.
+
+    With a ``model``, in the order and number that it says, which only an XSD can.
+    """
 
     names: tuple[str, ...]
+    model: Expression | None = None
 
     def __str__(self) -> str:
+        if self.model is not None:
+            return f"(#PCDATA & {self.model})"
         return f"(#PCDATA | {' | '.join(self.names)})*"
 
 
@@ -76,7 +86,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the parts."""
+    """One of the parts; of none, what nothing fulfils."""
 
     parts: tuple[Expression, ...]
 
@@ -86,22 +96,32 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """The part ``minimum`` (0 or 1) to one time, or as often as wanted: ``?``, ``*`` and ``+``."""
+    """The part ``minimum`` to ``maximum`` times, None for as often as wanted: ``?``, ``*``, ``+``.
+
+    A DTD has only those three; never is it exactly once.
+    """
 
     part: Expression
     minimum: int
-    unbounded: bool
+    maximum: int | None
 
     def __str__(self) -> str:
-        return f"{self.part}{('*' if self.minimum == 0 else '+') if self.unbounded else '?'}"
+        sign = {(0, 1): "?", (0, None): "*", (1, None): "+"}.get((self.minimum, self.maximum))
+        return f"{self.part}{sign or f'{{{self.minimum},{self.maximum or str()}}}'}"
 
 
 Expression = Name | Sequence | Choice | Repeat
 Content = Empty | Any | Text | Mixed | Expression
 
 
+def children_of(content: Content) -> Content:
+    """The content without its characters, where an expression says what children there are."""
+    return content.model if isinstance(content, Mixed) and content.model is not None else content
+
+
 def nullable(content: Content) -> bool:
     """Whether an element with that content can be without child elements."""
+    content = children_of(content)
     if isinstance(content, Name):
         return False
     if isinstance(content, Sequence):
@@ -129,6 +149,7 @@ def useful_children(content: Content, productive: Container[str]) -> frozenset[s
     None where every sequence that the model allows needs another name, so that an element with
     this content cannot be completed.
     """
+    content = children_of(content)
     if isinstance(content, Name):
         return frozenset((content.name,)) if content.name in productive else None
     if isinstance(content, Mixed):
@@ -151,13 +172,14 @@ def companions(content: Content, productive: Container[str]) -> dict[str, set[st
     A child is among its own companions: one node can be what two conditions ask for.  None where
     every child is beside every other (``ANY``, mixed content) or there is none at all.
     """
+    content = children_of(content)
     if isinstance(content, (Empty, Any, Text, Mixed)):
         return None
     if isinstance(content, Name):
         return {content.name: {content.name}} if content.name in productive else None
     if isinstance(content, Repeat):
         inner = companions(content.part, productive)
-        if inner is None or not content.unbounded:
+        if inner is None or content.maximum == 1:
             return inner
         return {name: set(inner) for name in inner}
     merged: dict[str, set[str]] = {}

@@ -22,13 +22,17 @@ pair of entry and exit.  Counting takes the number of edges, not of advertisemen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 
 from twigcast.schema.advertisement import Advertisement
 from twigcast.schema.graph import Graph, strong_components
-from twigcast.schema.walks import Label, Row, Walks, walks
+from twigcast.schema.path_graph import PathGraph
+from twigcast.schema.walks import Row, Walks, walks
+
+_LARGE_COMPONENT = 50
+"""In components with more elements, exact walks are not tried again once they were too complex."""
 
 
 class Advertisements(ABC):
@@ -38,11 +42,11 @@ class Advertisements(ABC):
     ``complete`` if they promise every one of these paths.
     """
 
-    def __init__(self, root: str, graph: Graph, leaves: Container[str], label: Label) -> None:
-        self._root = root
-        self._graph = graph
-        self._leaves = leaves
-        self._label = label
+    def __init__(self, paths: PathGraph) -> None:
+        self._roots = paths.roots
+        self._graph = paths.children
+        self._leaves = paths.leaves
+        self._label = paths.label
 
     @property
     @abstractmethod
@@ -71,13 +75,14 @@ class Advertisements(ABC):
 class RecursiveAdvertisements(Advertisements):
     """Every path of the schema, with ``+`` groups for cycles."""
 
-    def __init__(self, root: str, graph: Graph, leaves: Container[str], label: Label) -> None:
-        super().__init__(root, graph, leaves, label)
-        self._components = strong_components(graph, (root,))
+    def __init__(self, paths: PathGraph) -> None:
+        super().__init__(paths)
+        self._components = strong_components(paths.children, paths.roots)
         self._home = {
             name: index for index, component in enumerate(self._components) for name in component
         }
         self._walks: dict[tuple[str, str], Walks] = {}
+        self._inexact: set[int] = set()  # the large components that were too complex once
 
     @property
     def complete(self) -> bool:
@@ -86,7 +91,7 @@ class RecursiveAdvertisements(Advertisements):
     @cached_property
     def exact(self) -> bool:
         """Whether every cyclic component was small or plain enough to be written exactly."""
-        entries = {self._root}
+        entries = set(self._roots)
         for name, children in self._graph.items():
             if name in self._home:
                 entries.update(child for child in children if self._home[child] != self._home[name])
@@ -107,12 +112,12 @@ class RecursiveAdvertisements(Advertisements):
                     for end in component
                     if after[end]
                 )
-        return onward[self._root]
+        return sum(onward[root] for root in self._roots)
 
     def __iter__(self) -> Iterator[Advertisement]:
         # A stack of its own: a DTD may be nested deeper than Python's calls.
         stack: list[tuple[Row, Iterator[tuple[Row, str | None]]]] = [
-            ((), self._rows_from(self._root))
+            ((), self._rows_from(root)) for root in reversed(self._roots)
         ]
         while stack:
             before, onward = stack[-1]
@@ -153,17 +158,18 @@ class RecursiveAdvertisements(Advertisements):
                 name: tuple(child for child in self._graph[name] if child in inside)
                 for name in component
             }
-            known = self._walks[entry, end] = walks(edges, entry, end, self._label)
+            tries_exact = self._home[entry] not in self._inexact
+            known = self._walks[entry, end] = walks(edges, entry, end, self._label, tries_exact)
+            if not known.exact and len(component) > _LARGE_COMPONENT:
+                self._inexact.add(self._home[entry])
         return known
 
 
 class AdvertisementsToDepth(Advertisements):
     """Every root-to-leaf path of at most ``depth`` names, each an advertisement without groups."""
 
-    def __init__(
-        self, root: str, graph: Graph, leaves: Container[str], label: Label, depth: int
-    ) -> None:
-        super().__init__(root, graph, leaves, label)
+    def __init__(self, paths: PathGraph, depth: int) -> None:
+        super().__init__(paths)
         self._depth = depth
         self._shortest = self._measure_shortest()
 
@@ -175,21 +181,17 @@ class AdvertisementsToDepth(Advertisements):
     def complete(self) -> bool:
         """Whether no path of the schema is longer."""
         # Every element can be completed, so a path that goes on beyond the depth ends there too.
-        level = {self._root}
+        level = set(self._roots)
         for _ in range(self._depth):
             level = {child for name in level for child in self._graph[name]}
         return not level
 
     def count(self) -> int:
-        return count_paths(self._root, self._graph, self._depth, self._leaves)
+        return count_paths(self._roots, self._graph, self._depth, self._leaves)
 
     def __iter__(self) -> Iterator[Advertisement]:
-        if self._shortest[self._root] > self._depth:
-            return
-        path = [self._root]
-        stack = [iter(self._graph[self._root])]
-        if self._root in self._leaves:
-            yield Advertisement(map(self._label, path))
+        path: list[str] = []
+        stack = [iter(self._roots)]
         while stack:
             for child in stack[-1]:
                 if len(path) + self._shortest[child] > self._depth:
@@ -201,7 +203,8 @@ class AdvertisementsToDepth(Advertisements):
                 break
             else:
                 stack.pop()
-                path.pop()
+                if path:
+                    path.pop()
 
     def _measure_shortest(self) -> dict[str, int]:
         """For each element the names on the shortest path down to a leaf, its own included.
@@ -225,13 +228,15 @@ class AdvertisementsToDepth(Advertisements):
         return shortest
 
 
-def count_paths(root: str, graph: Graph, depth: int, ends: Container[str] | None = None) -> int:
-    """The number of label paths from the root with at most ``depth`` names, level by level.
+def count_paths(
+    roots: Iterable[str], graph: Graph, depth: int, ends: Container[str] | None = None
+) -> int:
+    """The number of label paths from the roots with at most ``depth`` names, level by level.
 
     With ``ends``, only of those that end at one of these elements.
     """
     total = 0
-    level = {root: 1}
+    level = dict.fromkeys(roots, 1)
     for _ in range(depth):
         total += sum(count for name, count in level.items() if ends is None or name in ends)
         following: dict[str, int] = {}

@@ -11,7 +11,6 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -32,47 +31,13 @@ from twigcast.schema.content import (
     Text,
     names,
 )
+from twigcast.schema.declarations import Attribute, ElementDeclaration
 
 _TEXT_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _REFERENCE = re.compile(r"&([^;\s&]+);")
 _PREDEFINED = {"#38": "&", "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _DEEPEST_ENTITY = 8
 _LONGEST_DEFAULT = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """An attribute that an element may have.
-
-    ``kind`` is ``cdata``, ``id``, ``idref``, ``idrefs``, ``nmtoken``, ``nmtokens``, ``entity``,
-    ``entities``, ``enumeration`` or ``notation``; ``default`` is ``required``, ``implied``,
-    ``fixed`` or None; ``value`` is the fixed or default value; ``choices`` are those of an
-    enumeration or notation.
-    """
-
-    name: str
-    kind: str
-    default: str | None = None
-    value: str | None = None
-    choices: tuple[str, ...] = ()
-
-    @property
-    def is_namespace_declaration(self) -> bool:
-        """Whether this is ``xmlns`` or ``xmlns:…``, which XPath does not count as an attribute."""
-        return self.name == "xmlns" or self.name.startswith("xmlns:")
-
-
-@dataclass(frozen=True, slots=True)
-class ElementDeclaration:
-    """An element, what may stand inside it, and its attributes in order of their names."""
-
-    name: str
-    content: Content
-    attributes: tuple[Attribute, ...] = ()
-
-    def __str__(self) -> str:
-        model = f"({self.content})" if isinstance(self.content, (Name, Repeat)) else self.content
-        return f"<!ELEMENT {self.name} {model}>"
 
 
 def write_dtd(elements: Mapping[str, ElementDeclaration]) -> str:
@@ -213,7 +178,7 @@ def _expression(particle: Any, spellings: _Spellings) -> Expression | None:
         expression = present[0] if len(present) == 1 else kind(present)
     if particle.occur == "once":
         return expression
-    return Repeat(expression, int(particle.occur == "plus"), particle.occur != "opt")
+    return Repeat(expression, int(particle.occur == "plus"), 1 if particle.occur == "opt" else None)
 
 
 def _chain(particle: Any) -> Iterable[Any]:

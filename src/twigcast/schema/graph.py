@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 
 from twigcast.schema.content import Any, names, useful_children
-from twigcast.schema.dtd import ElementDeclaration
+from twigcast.schema.declarations import ElementDeclaration
 
 Graph = Mapping[str, tuple[str, ...]]
 
@@ -72,10 +72,10 @@ def _productive(elements: Mapping[str, ElementDeclaration], undeclared: Iterable
     return productive
 
 
-def reachable(graph: Graph, start: str) -> frozenset[str]:
-    """The nodes on walks from ``start``, itself included."""
-    reached = {start}
-    waiting = [start]
+def reachable(graph: Graph, starts: Iterable[str]) -> frozenset[str]:
+    """The nodes on walks from ``starts``, these included."""
+    waiting = list(starts)
+    reached = set(waiting)
     while waiting:
         for child in graph[waiting.pop()]:
             if child not in reached:

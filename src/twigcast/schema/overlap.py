@@ -28,20 +28,23 @@ from twigcast.language import (
     Negation,
     Pattern,
     Question,
+    Residual,
     Step,
     ValueTest,
     passes,
 )
 from twigcast.schema.automaton import PathAutomaton, bits
-from twigcast.schema.content import Empty, companions, holds_text
-from twigcast.schema.dtd import Attribute, ElementDeclaration
-from twigcast.schema.values import may_be_anything, may_be_blank, may_hold, may_pass
+from twigcast.schema.content import Empty, Text, companions, holds_text
+from twigcast.schema.declarations import Attribute, ElementDeclaration
+from twigcast.schema.simple_type import SimpleType
+from twigcast.schema.values import may_be, may_be_anything, may_be_blank, may_hold, may_pass
 
 
 def path_overlaps(automaton: PathAutomaton, pattern: Pattern) -> bool:
     """Whether a branch of ``pattern``, from the root to its last element, can lie along a path."""
     lies_along = _LiesAlong(automaton).visit
-    return any(lies_along(step, None) for step in pattern.alternatives)
+    alternatives: Sequence[Condition] = pattern.alternatives
+    return any(not isinstance(each, Step) or lies_along(each, None) for each in alternatives)
 
 
 class _LiesAlong(Question[[int | None]]):
@@ -67,6 +70,9 @@ class _LiesAlong(Question[[int | None]]):
 
     def both(self, condition: Both, positions: int | None) -> bool:
         return self._any(condition.members, positions)
+
+    def residual(self, condition: Residual, positions: int | None) -> bool:
+        return True
 
     def negation(self, condition: Negation, positions: int | None) -> bool:
         return True
@@ -94,6 +100,9 @@ class _AsksForElement(Question[[]]):
     def both(self, condition: Both) -> bool:
         return any(map(self.visit, condition.members))
 
+    def residual(self, condition: Residual) -> bool:
+        return False
+
     def negation(self, condition: Negation) -> bool:
         return False
 
@@ -104,7 +113,7 @@ _asks_for_element = _AsksForElement().visit
 class SchemaOverlap:
     """Overlap with the valid documents of a schema.
 
-    ``names`` are those of the elements at the automaton's positions.  An element that is not
+    ``names`` are the keys of the elements at the automaton's positions.  An element that is not
     among the declared ones may have any attributes and text, but no children.
     """
 
@@ -118,7 +127,8 @@ class SchemaOverlap:
         self._index = {name: index for index, name in enumerate(names)}
         self._declarations = tuple(elements.get(name) for name in names)
         self._companions: dict[int, dict[int, int] | None] = {}
-        self._attributes: dict[str, list[tuple[int, Attribute]]] = {}
+        self._attributes: dict[str | None, list[tuple[int, Attribute]]] = {}
+        self._typed: dict[SimpleType, int] = {}
         self._undeclared = self.empty = self._texts = 0
         for index, declaration in enumerate(self._declarations):
             if declaration is None:
@@ -128,10 +138,12 @@ class SchemaOverlap:
                 self._texts |= 1 << index
             elif isinstance(declaration.content, Empty):
                 self.empty |= 1 << index
+            content = declaration.content
+            if isinstance(content, Text) and content.simple is not None:
+                self._typed[content.simple] = self._typed.get(content.simple, 0) | 1 << index
             for attribute in declaration.attributes:
                 if not attribute.is_namespace_declaration:
-                    same = self._attributes.setdefault(attribute.name.rpartition(":")[2], [])
-                    same.append((index, attribute))
+                    self._attributes.setdefault(_local(attribute), []).append((index, attribute))
         self._texts |= self._undeclared
         # Elements whose string-value may be more than white space.
         self.worded = self._texts | automaton.far_above(self._texts)
@@ -142,7 +154,10 @@ class SchemaOverlap:
         if steps is not None:
             return self.automaton.overlaps_linear(steps)
         where = _Where(self)
-        return any(self._at_document(step, where) for step in pattern.alternatives)
+        alternatives: Sequence[Condition] = pattern.alternatives
+        return any(
+            not isinstance(each, Step) or self._at_document(each, where) for each in alternatives
+        )
 
     def _at_document(self, step: Step, where: _Where) -> bool:
         if step.axis is Axis.CHILD and step.test.kind is not Kind.ELEMENT:
@@ -168,12 +183,22 @@ class SchemaOverlap:
         result = 0
         if all(may_hold(each, may_be_anything) for each in step.conditions):
             result |= self._undeclared
-        local = step.test.local
-        named = self._attributes if local is None else {local: self._attributes.get(local, [])}
-        for candidates in named.values():
-            for index, attribute in candidates:
-                if may_pass(attribute, step):
+        names = self._attributes if step.test.local is None else (step.test.local, None)
+        passing: dict[Attribute, bool] = {}
+        for name in names:
+            for index, attribute in self._attributes.get(name, ()):
+                if attribute not in passing:
+                    passing[attribute] = may_pass(attribute, step)
+                if passing[attribute]:
                     result |= 1 << index
+        return result
+
+    def worded_for(self, test: ValueTest) -> int:
+        """The elements whose string-value may be more than white space, and pass."""
+        result = self.worded
+        for simple, elements in self._typed.items():
+            if not may_be(simple, test):
+                result &= ~elements
         return result
 
     def all_of(self, elements: int, conditions: Sequence[Condition], where: _Where) -> int:
@@ -225,6 +250,13 @@ class SchemaOverlap:
         return self._companions[index]
 
 
+def _local(attribute: Attribute) -> str | None:
+    """The local name; None for a wildcard."""
+    if attribute.label is not None:
+        return attribute.label.local
+    return attribute.name.rpartition(":")[2]
+
+
 class _Where(Fold[[], int]):
     """The elements at which a condition may hold, for the conditions of one pattern."""
 
@@ -250,7 +282,7 @@ class _Where(Fold[[], int]):
 
     def value_test(self, test: ValueTest) -> int:
         schema = self._schema
-        elements = schema.worded
+        elements = schema.worded_for(test)
         if passes("", test):
             elements |= schema.empty
         if may_be_blank(test):
@@ -268,6 +300,9 @@ class _Where(Fold[[], int]):
 
     def both(self, condition: Both) -> int:
         return self._schema.all_of(self._schema.automaton.everywhere, condition.members, self)
+
+    def residual(self, condition: Residual) -> int:
+        return self._schema.automaton.everywhere
 
     def negation(self, condition: Negation) -> int:
         return self._schema.automaton.everywhere

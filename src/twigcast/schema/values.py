@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, ParamSpec
 
 from twigcast.language import (
@@ -12,12 +13,14 @@ from twigcast.language import (
     Negation,
     NodeTest,
     Question,
+    Residual,
     Step,
     ValueTest,
     passes,
     walk,
 )
-from twigcast.schema.dtd import Attribute
+from twigcast.schema.declarations import Attribute
+from twigcast.schema.simple_type import UNION, SimpleType
 
 P = ParamSpec("P")
 _WHITE_SPACE = " \t\r\n"
@@ -44,6 +47,9 @@ class _AtLeaf(Question[P]):
     def first_node(self, condition: FirstNode, /, *args: P.args, **kwargs: P.kwargs) -> bool:
         return False
 
+    def residual(self, condition: Residual, /, *args: P.args, **kwargs: P.kwargs) -> bool:
+        return True
+
 
 class _MayHold(_AtLeaf[[Callable[[ValueTest], bool]]]):
     def value_test(self, test: ValueTest, possible: Callable[[ValueTest], bool]) -> bool:
@@ -59,17 +65,63 @@ may_hold: Final = _MayHold().visit
 
 def may_pass(attribute: Attribute, step: Step) -> bool:
     """Whether an attribute so declared may be what an attribute step asks for."""
-    if not _may_be_named(attribute.name, step.test):
+    if attribute.label is not None:
+        if not attribute.label.overlaps(step.test):
+            return False
+    elif not _may_be_named(attribute.name, step.test):
         return False
-    values = _known_values(attribute)
+    if attribute.simple is not None:
+        return _may_be_all(attribute.simple, step.conditions)
+    return _may_be_one_of(_known_values(attribute), attribute.kind != "cdata", step.conditions)
+
+
+def may_be(simple: SimpleType, test: ValueTest) -> bool:
+    """Whether a text of that type, and not empty, may pass."""
+    return _may_be_all(simple, (test,))
+
+
+def _may_be_all(simple: SimpleType, conditions: Sequence[Condition]) -> bool:
+    if simple.kind == UNION:
+        return any(_may_be_all(member, conditions) for member in simple.members)
+    bounds = simple.bounds
+    if bounds is not None:
+        possible = partial(_may_be_number, bounds)
+        return all(may_hold(condition, possible) for condition in conditions)
+    return _may_be_one_of(simple.known_texts, not simple.preserves_space, conditions)
+
+
+def _may_be_one_of(
+    values: tuple[str, ...] | None, trimmed: bool, conditions: Sequence[Condition]
+) -> bool:
+    """Whether one of the values may pass; None stands for any text.
+
+    Of values that are ``trimmed``, white space about them goes before they are looked up in the
+    schema, but who does not validate reads it.
+    """
     if values is None:
-        return all(may_hold(condition, may_be_anything) for condition in step.conditions)
-    if attribute.kind != "cdata":
-        # The DTD makes white space about tokens go, but who does not fetch the DTD reads it.
-        if any(map(_looks_at_space, step.conditions)):
+        return all(may_hold(condition, may_be_anything) for condition in conditions)
+    if trimmed:
+        if any(map(_looks_at_space, conditions)):
             return True
-        values = tuple(form for value in values for form in (value, f" {value}", f"{value} "))
-    return any(all(_holds(condition, value) for condition in step.conditions) for value in values)
+        values = tuple(
+            form for value in values for form in (value, f" {value}", f"{value} ", f" {value} ")
+        )
+    return any(all(_holds(condition, value) for condition in conditions) for value in values)
+
+
+def _may_be_number(bounds: tuple[float, float], test: ValueTest) -> bool:
+    """Whether the spelling of a number within bounds may pass.
+
+    One with a plus sign is a number to the schema and none to XPath; it differs from all numbers.
+    """
+    if isinstance(test.operand, str) or test.operator == "!=":
+        return True
+    lowest, highest = bounds
+    if test.comparison.bounds == "below":
+        return test.comparison.passes(lowest, test.operand)
+    if test.comparison.bounds == "above":
+        return test.comparison.passes(highest, test.operand)
+    return lowest <= test.operand <= highest
 
 
 def _may_be_named(name: str, test: NodeTest) -> bool:

@@ -26,11 +26,11 @@ class Walks(NamedTuple):
     exact: bool
 
 
-def walks(edges: Edges, entry: str, end: str, label: Label) -> Walks:
+def walks(edges: Edges, entry: str, end: str, label: Label, tries_exact: bool = True) -> Walks:
     """The walks from ``entry`` to ``end``, both named in them.  All edges lie in the component."""
     if all(len(children) == len(edges) for children in edges.values()) and len(edges) > 1:
         return Walks(_as_if_complete(edges, entry, end, label), True)
-    rows = _eliminate(edges, entry, end, label)
+    rows = _eliminate(edges, entry, end, label) if tries_exact else None
     if rows is not None:
         return Walks(rows, True)
     return Walks(_as_if_complete(edges, entry, end, label), False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Unpack
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import NetworkError
-from twigcast.language import Pattern
+from twigcast.language import BindingKeywords, Pattern
 from twigcast.routing import (
     Deliver,
     Envelope,
@@ -155,9 +156,10 @@ class Simulation:
         subscription_id: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Subscribe to a pattern under an id of the client's own."""
-        self.network.subscribe(client, subscription_id, subscription, namespaces)
+        """Subscribe under an id of the client's own; bindings are those of ``twigcast.parse``."""
+        self.network.subscribe(client, subscription_id, subscription, namespaces, **bindings)
 
     def subscribe_all(self, client: str, subscriptions: Mapping[str, Pattern]) -> None:
         """Subscribe to many patterns with one message."""

@@ -54,15 +54,23 @@ class Subscribe(_message.Message):
     def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ...) -> None: ...
 
 class Expression(_message.Message):
-    __slots__ = ("xpath", "namespaces")
+    __slots__ = ("xpath", "namespaces", "variables", "relative_to", "version")
     class NamespacesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class VariablesEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     xpath: str
     namespaces: _containers.ScalarMap[str, str]
-    def __init__(self, xpath: _Optional[str] = ..., namespaces: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    variables: _containers.ScalarMap[str, str]
+    relative_to: str
+    version: str
+    def __init__(self, xpath: _Optional[str] = ..., namespaces: _Optional[_Mapping[str, str]] = ..., variables: _Optional[_Mapping[str, str]] = ..., relative_to: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
 class Unsubscribe(_message.Message):
     __slots__ = ("request", "subscription", "forget", "durable")
@@ -73,13 +81,14 @@ class Unsubscribe(_message.Message):
     def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., forget: _Optional[bool] = ..., durable: _Optional[str] = ...) -> None: ...
 
 class Advertise(_message.Message):
-    __slots__ = ("request", "advertisement", "anything", "dtd", "path")
+    __slots__ = ("request", "advertisement", "anything", "dtd", "path", "schema")
     request: int
     advertisement: str
     anything: bool
     dtd: Dtd
     path: str
-    def __init__(self, request: _Optional[int] = ..., advertisement: _Optional[str] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ...) -> None: ...
+    schema: str
+    def __init__(self, request: _Optional[int] = ..., advertisement: _Optional[str] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ..., schema: _Optional[str] = ...) -> None: ...
 
 class Dtd(_message.Message):
     __slots__ = ("text", "root")
@@ -271,12 +280,13 @@ class AdvertisementKey(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., client: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class AdvertisementOf(_message.Message):
-    __slots__ = ("key", "anything", "dtd", "path")
+    __slots__ = ("key", "anything", "dtd", "path", "schema")
     key: AdvertisementKey
     anything: bool
     dtd: Dtd
     path: str
-    def __init__(self, key: _Optional[_Union[AdvertisementKey, _Mapping]] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ...) -> None: ...
+    schema: str
+    def __init__(self, key: _Optional[_Union[AdvertisementKey, _Mapping]] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ..., schema: _Optional[str] = ...) -> None: ...
 
 class Serve(_message.Message):
     __slots__ = ("channel", "trees")

@@ -1,4 +1,4 @@
-"""Workloads: subscriptions and documents generated from a DTD, the same for the same seed.
+"""Workloads: subscriptions and documents generated from a schema, the same for the same seed.
 
     Schema ──elements──► what valid documents can hold
                │

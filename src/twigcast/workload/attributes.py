@@ -5,19 +5,12 @@ from __future__ import annotations
 from twigcast.errors import WorkloadError
 from twigcast.schema import Attribute, ElementDeclaration
 from twigcast.workload.chance import Draw, below, between
+from twigcast.workload.escaping import escape
+from twigcast.workload.names import Names
 from twigcast.workload.values import Domain, Domains
 
-_ESCAPES = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-    # As themselves they would be read back as a space in an attribute, or as another line end.
-    | {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
-)
 _MOST_REFERENCES = 3
-
-
-def escape(text: str) -> str:
-    """Text as it may stand between tags and within a double-quoted value."""
-    return text.translate(_ESCAPES)
+_WRITTEN_IF_REQUIRED = ("any", "entities", "entity", "instance")
 
 
 class AttributeModel:
@@ -27,8 +20,8 @@ class AttributeModel:
     for those that must wait until all identifiers of the document are known.
     """
 
-    def __init__(self, element: str, attribute: Attribute, domains: Domains) -> None:
-        self.name = attribute.name
+    def __init__(self, element: str, attribute: Attribute, domains: Domains, names: Names) -> None:
+        self.name = names.attribute(attribute)
         self.required = attribute.default == "required"
         self._domain: Domain | None = None
         self._fixed = ""
@@ -39,6 +32,9 @@ class AttributeModel:
             self.required = self.required or attribute.is_namespace_declaration
             self.kind = "value"
             self._fixed = escape(attribute.value)
+        elif attribute.kind == "instance" and attribute.value is not None:
+            self.kind = "value"
+            self._fixed = names.value(attribute.value)
         elif attribute.kind in ("id", "idref", "idrefs"):
             self.kind = attribute.kind
         else:
@@ -59,13 +55,13 @@ class AttributeModel:
 
 
 def attribute_models(
-    declaration: ElementDeclaration, domains: Domains
+    declaration: ElementDeclaration, domains: Domains, names: Names
 ) -> tuple[AttributeModel, ...]:
     """The attributes of an element that can be written, in order of their names."""
     return tuple(
-        AttributeModel(declaration.name, attribute, domains)
+        AttributeModel(declaration.name, attribute, domains, names)
         for attribute in declaration.attributes
-        if attribute.kind not in ("entity", "entities") or attribute.default == "required"
+        if attribute.kind not in _WRITTEN_IF_REQUIRED or attribute.default == "required"
     )
 
 

@@ -1,4 +1,4 @@
-"""Documents generated from a DTD, valid against it.
+"""Documents generated from a DTD or an XSD, valid against it.
 
 A document is drawn from the root downwards: optional parts by their chance, repetitions up to
 ``repeats``, alternatives evenly, text from the vocabulary.  Each part knows the least number of

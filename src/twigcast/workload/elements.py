@@ -3,7 +3,8 @@
 An element counts here when it is declared, lies on a walk from the root and can be completed: its
 content model allows a sequence of children that can be completed too.  (The element graph of
 :mod:`twigcast.schema` also keeps children that are named but not declared; no valid document holds
-one, so nothing is generated for them.)
+one, so nothing is generated for them.  Nor is anything for a strict wildcard, which only elements
+declared elsewhere may fill.)
 
 ``levels`` is the least number of levels that an element takes, itself included::
 
@@ -30,6 +31,7 @@ from twigcast.schema import (
     Repeat,
     Schema,
     Sequence,
+    children_of,
     possible_children,
     reachable,
 )
@@ -42,17 +44,17 @@ class UsableElements:
     """
 
     def __init__(self, schema: Schema) -> None:
-        self.root = schema.root
-        self.levels = minimal_levels(schema.elements)
-        if self.root not in self.levels:
+        declared = {name: each for name, each in schema.elements.items() if not each.strict}
+        self.levels = minimal_levels(declared)
+        roots = [root for root in schema.roots if root in self.levels]
+        if not roots:
             raise WorkloadError(
-                f"no document can be valid: {self.root} needs elements that are not declared, or "
+                f"no document can be valid: {schema.root} needs elements that are not declared, or "
                 "that always need further ones"
             )
-        children = {
-            name: possible_children(schema.elements, name, self.levels) for name in self.levels
-        }
-        reached = reachable(children, self.root)
+        self.root = roots[0]
+        children = {name: possible_children(declared, name, self.levels) for name in self.levels}
+        reached = reachable(children, (self.root,))
         self.children = {name: children[name] for name in schema.elements if name in reached}
         self.declarations = {name: schema.elements[name] for name in self.children}
         self._together: dict[tuple[str, frozenset[str]], bool] = {}
@@ -100,12 +102,13 @@ def minimal_levels(elements: Mapping[str, ElementDeclaration]) -> dict[str, int]
 
 def levels_of(content: Content, levels: Mapping[str, int]) -> float:
     """The least number of levels that content takes; infinite where it cannot be completed."""
+    content = children_of(content)
     if isinstance(content, Name):
         return levels.get(content.name, math.inf)
     if isinstance(content, Sequence):
         return max(levels_of(part, levels) for part in content.parts)
     if isinstance(content, Choice):
-        return min(levels_of(part, levels) for part in content.parts)
+        return min((levels_of(part, levels) for part in content.parts), default=math.inf)
     if isinstance(content, Repeat):
         return levels_of(content.part, levels) if content.minimum else 0
     return 0
@@ -119,6 +122,7 @@ def _gathered(
     Exact: sets that another one includes are left out, since more children are never worse.  No
     set at all means that the content cannot be completed.
     """
+    content = children_of(content)
     if isinstance(content, Any):
         return {wanted}
     if isinstance(content, Mixed):
@@ -134,9 +138,11 @@ def _gathered(
     if isinstance(content, Choice):
         return _largest(set().union(*(_gathered(part, wanted, usable) for part in content.parts)))
     if isinstance(content, Repeat):
-        result = _gathered(content.part, wanted, usable)
-        if content.unbounded and result:
+        once = result = _gathered(content.part, wanted, usable)
+        if content.maximum is None and result:
             return {frozenset().union(*result)}
+        for _ in range(1, min(content.maximum or 1, len(wanted))):
+            result = _largest({some | other for some in result for other in once})
         return result or ({frozenset()} if content.minimum == 0 else set())
     return {frozenset()}
 

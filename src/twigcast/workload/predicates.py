@@ -65,7 +65,8 @@ class PredicatePlan:
         for name, declaration in elements.declarations.items():
             content = declaration.content
             if isinstance(content, (Text, Mixed, Any)):
-                domain = domains.text(name) if isinstance(content, Text) else domains.prose(name)
+                is_text = isinstance(content, Text)
+                domain = domains.text(declaration) if is_text else domains.prose(name)
                 if operators := _suitable(domain, parameters):
                     self._texts[name] = (domain, operators)
             for attribute in declaration.attributes:
@@ -95,6 +96,8 @@ class PredicatePlan:
 
 def attribute_test(attribute: Attribute) -> NodeTest | None:
     """How a subscription names the attribute; None where a DTD does not say its namespace."""
+    if attribute.label is not None:
+        return None if attribute.kind in ("any", "instance") else attribute.label
     prefix, _, local = attribute.name.rpartition(":")
     if attribute.is_namespace_declaration or prefix not in ("", "xml"):
         return None

@@ -23,13 +23,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from twigcast import schema as models
-from twigcast.workload.attributes import AttributeModel, attribute_models, escape
+from twigcast.errors import WorkloadError
+from twigcast.workload.attributes import AttributeModel, attribute_models
 from twigcast.workload.chance import Draw, below, between
 from twigcast.workload.elements import UsableElements, levels_of
+from twigcast.workload.escaping import escape
+from twigcast.workload.names import Names
 from twigcast.workload.values import Domain, Domains, Prose
 
 _LARGEST = 1e12
 """Expectations of recursive schemas grow with the power of the levels; more need not be known."""
+
+_MOST_REQUIRED = 1_000
+"""A document that must hold more of one thing is not worth generating."""
 
 
 class ElementModel:
@@ -175,24 +181,29 @@ class Maybe(Part):
 
 
 class Again(Part):
-    """The part, ``least`` to ``most`` times; more often where the density is above 1."""
+    """The part, ``least`` to ``most`` times; more often where the density is above 1.
 
-    def __init__(self, part: Part, least: int, most: int) -> None:
+    Never more often than ``limit``, if there is one.
+    """
+
+    def __init__(self, part: Part, least: int, most: int, limit: int | None = None) -> None:
         super().__init__(part.need if least else 0)
         self._part = part
         self._least = least
         self._most = most
+        self._limit = limit
 
     def prepare(self, room: int) -> None:
         self._part.prepare(room)
         expected = 0.0
         if self._part.need <= room:
             expected = self._part.expected[room] * (self._least + self._most) / 2
-        self._append(expected, expected)
+        self._append(expected, expected if self._limit is None else 0.0)
 
     def fill(self, draw: Draw, room: int, density: float, out: Drawn) -> None:
         if self._part.need <= room:
-            for _ in range(repetitions(draw, self._least, self._most, density)):
+            count = repetitions(draw, self._least, self._most, density)
+            for _ in range(count if self._limit is None else min(count, self._limit)):
                 self._part.fill(draw, room, min(density, 1.0), out)
 
 
@@ -229,6 +240,28 @@ class Blend(Part):
                 out.append(fitting[below(draw, len(fitting))])
 
 
+class Woven(Part):
+    """Running text between elements that stand as a model says."""
+
+    def __init__(self, part: Part, prose: Prose) -> None:
+        super().__init__(part.need)
+        self._part = part
+        self._prose = prose
+
+    def prepare(self, room: int) -> None:
+        self._part.prepare(room)
+        self._append(self._prose.mean_length + self._part.expected[room], self._part.flexible[room])
+
+    def fill(self, draw: Draw, room: int, density: float, out: Drawn) -> None:
+        children: Drawn = []
+        self._part.fill(draw, room, density, children)
+        words = self._prose.words(draw)
+        for number in range(len(children) + 1):
+            start, end = (len(words) * edge // (len(children) + 1) for edge in (number, number + 1))
+            out.append(escape("".join(f" {word} " for word in words[start:end])))
+            out += children[number : number + 1]
+
+
 def repetitions(draw: Draw, least: int, most: int, density: float) -> int:
     """How often to repeat: evenly from ``least`` to ``most``, more or fewer by the density."""
     count = float(between(draw, least, most))
@@ -248,12 +281,17 @@ def element_models(
 
     ``optional`` is the chance of a part that may be left out, ``extra`` that of an attribute.
     """
+    names = Names(elements.declarations.values())
     by_name = {
         name: ElementModel(
-            name, elements.levels[name], attribute_models(declaration, domains), extra
+            names.element(declaration),
+            elements.levels[name],
+            attribute_models(declaration, domains, names),
+            extra,
         )
         for name, declaration in elements.declarations.items()
     }
+    by_name[elements.root].opening += names.bindings
 
     def completes(expression: models.Expression) -> bool:
         return levels_of(expression, elements.levels) < float("inf")
@@ -269,14 +307,23 @@ def element_models(
         if not completes(expression.part):
             return Part()
         part = compile_part(expression.part)
-        if expression.unbounded:
-            return Again(part, expression.minimum, max(repeats, expression.minimum))
-        return Maybe(part, optional)
+        least, most = expression.minimum, expression.maximum
+        if (least, most) == (0, 1):
+            return Maybe(part, optional)
+        if least > _MOST_REQUIRED:
+            raise WorkloadError(
+                f"the schema requires something {least:,} times; documents are generated where it "
+                f"requires nothing more than {_MOST_REQUIRED:,} times"
+            )
+        usual = max(repeats, least)
+        return Again(part, least, usual if most is None else min(usual, most), most)
 
     for name, declaration in elements.declarations.items():
         content = declaration.content
         if isinstance(content, models.Text):
-            by_name[name].content = Characters(domains.text(name))
+            by_name[name].content = Characters(domains.text(declaration))
+        elif isinstance(content, models.Mixed) and content.model is not None:
+            by_name[name].content = Woven(compile_part(content.model), domains.prose(name))
         elif isinstance(content, (models.Mixed, models.Any)):
             below_it = [by_name[child] for child in elements.children[name]]
             by_name[name].content = Blend(below_it, repeats, domains.prose(name))

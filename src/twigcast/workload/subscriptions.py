@@ -1,4 +1,4 @@
-"""Subscriptions generated from a DTD: satisfiable tree patterns and linear expressions.
+"""Subscriptions generated from a schema: satisfiable tree patterns and linear expressions.
 
 A pattern is drawn (:mod:`twigcast.workload.drafts`), may get a value predicate
 (:mod:`twigcast.workload.predicates`), and is brought into normal form.  The normal form drops what
@@ -62,10 +62,9 @@ class SubscriptionPlan:
             self._highest = parameters.length
             self._lowest = parameters.shortest or parameters.length
         elements = UsableElements(schema)
-        labels = {label.local: label for label in schema.automaton.labels}
         self._walker = Walker(
             elements,
-            {name: labels[name.rpartition(":")[2]] for name in elements.children},
+            {name: schema.label(name) for name in elements.children},
             stream("ranks", seed),
             wildcard=parameters.wildcard,
             descendant=parameters.descendant,

@@ -1,6 +1,6 @@
 """The values of elements and attributes: how documents write them, how subscriptions test them.
 
-Each element that holds text, and each attribute, has a :class:`Domain`.  It follows from the DTD
+Each element that holds text, and each attribute, has a :class:`Domain`.  It follows from the schema
 and the names alone, never from a seed, so that documents and subscriptions that were generated far
 from each other still speak of the same values:
 
@@ -12,8 +12,8 @@ domain          where                                     tests that it offers
 :class:`Dates`  telling names (``date``, ``issued``)      strings: ``= != starts-with``
 :class:`Terms`  most other short values                   ``= != starts-with contains``
 :class:`Prose`  mixed content, and some other text        ``contains``
-:class:`Listed` attributes with an enumeration            ``= !=``; all if its members are
-                                                          numbers
+:class:`Listed` attributes with an enumeration, and       ``= !=``; all if its members are
+                simple types of an XSD                    numbers
 =============== ========================================= =================================
 
 Invariant: a test that a domain makes is passed by some value that the domain writes.
@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from twigcast.language import Condition, to_number, value_test
-from twigcast.schema import Attribute
+from twigcast.schema import Attribute, ElementDeclaration, SimpleType, Text
 from twigcast.workload.chance import (
     Draw,
     below,
@@ -36,6 +36,7 @@ from twigcast.workload.chance import (
     zipf_bounds,
     zipf_rank,
 )
+from twigcast.workload.typed_values import FREE, Unique, typed_texts
 from twigcast.workload.vocabulary import Vocabulary
 
 NUMERIC = ("<", "<=", ">", ">=")
@@ -174,6 +175,13 @@ class Prose:
         return value_test(operator, self._terms.write(draw))
 
 
+def _is_free(simple: SimpleType) -> bool:
+    """Whether every word is valid."""
+    return simple.kind in FREE and simple == SimpleType(
+        simple.kind, preserves_space=simple.preserves_space, may_be_empty=simple.may_be_empty
+    )
+
+
 class Domains:
     """The domains of a schema's elements and attributes under one vocabulary."""
 
@@ -183,13 +191,25 @@ class Domains:
         self._bounds = zipf_bounds(len(vocabulary.words), vocabulary.skew)
         self._token_bounds = zipf_bounds(len(self._tokens), vocabulary.skew)
 
-    def text(self, element: str) -> Domain:
+    def text(self, declaration: ElementDeclaration) -> Domain:
         """What an element writes that holds characters only."""
         vocabulary = self._vocabulary
-        short = self._short(element, element, vocabulary.words, self._bounds)
+        element, label = declaration.name, declaration.label
+        name = element if label is None or label.local is None else label.local
+        content = declaration.content
+        simple = content.simple if isinstance(content, Text) else None
+        if simple is not None and not _is_free(simple):
+            return self._typed(simple)
+        short = self._short(element, name, vocabulary.words, self._bounds)
         if isinstance(short, Terms) and fraction(f"prose {element}") < _PROSE_SHARE:
             return self.prose(element)
         return short
+
+    def _typed(self, simple: SimpleType) -> Domain:
+        """The texts of a simple type."""
+        if simple.kind == "ID":
+            return Unique()
+        return Listed(typed_texts(simple, self._tokens))
 
     def prose(self, element: str) -> Prose:
         """What stands between the children of an element of mixed content."""
@@ -205,8 +225,11 @@ class Domains:
             return Listed(attribute.choices)
         if attribute.kind not in ("cdata", "nmtoken", "nmtokens"):
             return None
+        if attribute.simple is not None and not _is_free(attribute.simple):
+            return self._typed(attribute.simple)
         owner = f"{element}/@{attribute.name}"
-        return self._short(owner, attribute.name, self._tokens, self._token_bounds)
+        name = attribute.name if attribute.label is None else attribute.label.local or ""
+        return self._short(owner, name, self._tokens, self._token_bounds)
 
     def _short(self, owner: str, name: str, words: tuple[str, ...], bounds: list[float]) -> Domain:
         """The domain of a value that is one number, date or word."""

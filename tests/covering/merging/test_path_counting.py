@@ -205,7 +205,7 @@ def test_a_budget_is_a_number_of_states() -> None:
 def test_a_counter_is_made_of_a_schema_and_says_what_it_counts() -> None:
     schema = Schema.from_dtd(SIBLINGS)
     for wrong in ("x", None, SIBLINGS):
-        with pytest.raises(TypeError, match=r"a Schema is needed here, not .*Schema\.from_dtd"):
+        with pytest.raises(TypeError, match=r"a Schema is needed here, not .*Schema\.of"):
             PathCounter(wrong)  # type: ignore[arg-type]
     assert repr(PathCounter(schema)) == "<PathCounter: r, paths of up to 10 elements>"
     seen = PathCounter(schema, 1, weights={("r",): 3, ("r", "a"): 1})

@@ -21,6 +21,7 @@ from lab.benchmarks.matching import (
     matching_growth,
     matching_speed,
 )
+from lab.benchmarks.matching.rules import real_rules
 from lab.benchmarks.measure import measure, spread
 from lab.benchmarks.plots import draw_goals
 from lab.benchmarks.results import Goal, GrowthPoint, Result, readable
@@ -304,9 +305,9 @@ def test_the_command_prints_json_and_stores_results(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def speed(run: MatchingBench, folders: list[Path]) -> list[Result]:
+    def speed(run: MatchingBench, folders: list[Path], rules: Path | None) -> list[Result]:
         assert (run.sizes, run.seed, run.rounds) == (TINY, 1, 2)
-        assert folders == [EXAMPLES / "documents"]
+        assert (folders, rules) == ([EXAMPLES / "documents"], None)
         return list(results.values())
 
     monkeypatch.setattr(COMMAND, "matching_speed", speed)
@@ -343,7 +344,7 @@ def test_the_table_says_what_is_missed_and_that_it_was_quick(
         Result("d", "small work", 0.5, "s", goal=Goal(2, applies=False)),
     ]
     point = GrowthPoint("twigcast, paths", 1_000, 42e-6, 0.0, 1.2, 99.0)
-    monkeypatch.setattr(COMMAND, "matching_speed", lambda run, folders: rows)
+    monkeypatch.setattr(COMMAND, "matching_speed", lambda run, folders, rules: rows)
     monkeypatch.setattr(COMMAND, "matching_growth", lambda run: [point])
     shown = CliRunner().invoke(app, ARGUMENTS, env={"COLUMNS": "60"}).stdout
     cells = {
@@ -401,3 +402,13 @@ def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [*ARGUMENTS, "--documents", str(tmp_path)])
     assert result.exit_code == 2
     assert "no .xml file in" in result.stderr
+
+
+def test_rules_are_matched_beside_expat_and_lxml(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.tsv"
+    rules.write_text("//*[count(*) > 1]\t{}\n//p:a[unknown()]\t{}\n//*[not(text())]\t{}\n")
+    rows = list(real_rules(bench(), rules, [EXAMPLES / "documents"]))
+    assert [row.name for row in rows] == ["rules-documents", "rules-documents-lxml"]
+    assert (rows[0].details or {})["refused"] == 1
+    assert all(row.value > 0 for row in rows)
+    assert list(real_rules(bench(), None, [EXAMPLES / "documents"])) == []

@@ -7,13 +7,18 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Final, TypeAlias
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from twigcast.broker.access import Permission
 from twigcast.broker.broker import Expression
 from twigcast.broker.http.bodies import StreamedResponse, content_of
-from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
+from twigcast.broker.http.context import (
+    KnownCaller,
+    RequestBindings,
+    binding_parameters,
+    only,
+)
 from twigcast.broker.http.errors import answers
 from twigcast.broker.http.times import milliseconds
 from twigcast.broker.store.records import StoredDocument
@@ -32,18 +37,18 @@ _LINES: Final = {
 
 @router.get(
     "/v1/ask",
-    dependencies=[only("xpath", "limit", "since", namespaces=True)],
+    dependencies=[only("xpath", "limit", "since", binding=True)],
     response_class=Response,
     responses=answers(
         "A line of JSON for each document, as `x-line` says.",
         *(400, 401, 403, 503),
         content=_LINES,
     ),
-    openapi_extra={"parameters": [dict(NAMESPACES)]},
+    openapi_extra=binding_parameters(),
 )
 async def ask(
-    request: Request,
     caller: KnownCaller,
+    bindings: RequestBindings,
     xpath: Annotated[str, Query(description="What they match.")],
     limit: Annotated[
         int, Query(ge=0, le=2**31 - 1, description="The most documents; 0 for all.")
@@ -59,8 +64,7 @@ async def ask(
     """Ask for documents that the broker keeps."""
     caller.require(Permission.ASK)
     broker = caller.broker
-    expression = Expression(xpath, namespaces_of(request))
-    pattern = (await broker.parse_expressions({"": expression}))[""]
+    pattern = (await broker.parse_expressions({"": Expression(xpath, bindings)}))[""]
     batches = broker.ask(pattern, limit, milliseconds("since", since) if since else 0)
     first = await anext(batches, None)  # raises where there is no store
     lines = _lines(first[0] if first else [], batches)

@@ -10,13 +10,13 @@ on the same machine, with the user's certificates.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 
 from twigcast.broker.access import Permission, Principal, bearer_token
 from twigcast.broker.broker import Broker
@@ -24,12 +24,15 @@ from twigcast.broker.client_session import LONGEST_NAME, ClientSession, ClientSe
 from twigcast.broker.http.gauges import Gauges
 from twigcast.broker.http.publishers import Publishers
 from twigcast.errors import AccessError, RefusedError
-from twigcast.language import read_expression
+from twigcast.language import Bindings
 
 CERTIFICATE: Final = "twigcast.certificate"
 """Where the scope of a request has the names of a certificate."""
-NAMESPACE: Final = "ns."
+_NAMESPACE: Final = "ns."
 """How parameters begin that bind a prefix."""
+_VARIABLE: Final = "variable."
+"""How parameters begin that bind a variable."""
+_CHOICES: Final = ("relative-to", "version")
 _SAME: Final = ("same-origin", "none")
 
 
@@ -123,55 +126,95 @@ def _host_of(origin: str) -> str:
         return ""
 
 
-def only(*names: str, repeated: str = "", namespaces: bool = False) -> Any:
+def only(*names: str, repeated: str = "", binding: bool = False) -> Any:
     """A dependency that refuses parameters of other names, so that none is passed over.
 
-    Only ``repeated`` may be there more than once.
+    Only ``repeated`` may be there more than once.  With ``binding``, the parameters of
+    :func:`bindings_of` may be there, too.
     """
+    known = (*names, *_CHOICES) if binding else names
+    prefixes = (_NAMESPACE, _VARIABLE) if binding else ()
 
     async def check(request: Request) -> None:
         given = Counter(name for name, _ in request.query_params.multi_items())
         for name, times in given.items():
             if times > 1 and name != repeated:
                 raise RefusedError(f"the parameter {name!r} is there twice; give one", "invalid")
-            if name not in names and not (namespaces and name.startswith(NAMESPACE)):
+            if name not in known and not name.startswith(prefixes):
                 raise RefusedError(
-                    f"there is no parameter {name!r} here; there are {', '.join(names)}"
-                    + (f" and {NAMESPACE}PREFIX" if namespaces else ""),
+                    f"there is no parameter {name!r} here; there are {', '.join(known)}"
+                    + (f", {_NAMESPACE}PREFIX and {_VARIABLE}NAME" if binding else ""),
                     "invalid",
                 )
 
     return Depends(check)
 
 
-def namespaces_of(request: Request) -> dict[str, str]:
-    """The prefixes that parameters ``ns.PREFIX=URI`` bind; ``ns.=URI`` is the default namespace.
+async def bindings_of(
+    request: Request,
+    relative_to: Annotated[
+        Literal["anywhere", "document"],
+        Query(alias=_CHOICES[0], description="Where a relative path of an expression begins."),
+    ] = "anywhere",
+    version: Annotated[
+        Literal["1.0", "2.0"],
+        Query(description="Whose rules hold where XPath 1.0 and 2.0 disagree."),
+    ] = "1.0",
+) -> Bindings:
+    """What the expressions of a request are read with.
 
-    Raises RefusedError for what cannot be bound.
+    ``ns.PREFIX=URI`` binds a prefix (``ns.=URI`` the default namespace), ``variable.NAME=JSON`` a
+    variable.  Raises RefusedError for what cannot be bound.
     """
-    bound = {
-        name.removeprefix(NAMESPACE): uri
-        for name, uri in request.query_params.items()
-        if name.startswith(NAMESPACE)
+    api: Api = request.app.state.api
+    return api.broker.bind(
+        _under(request, _NAMESPACE), _under(request, _VARIABLE), relative_to, version
+    )
+
+
+def _under(request: Request, prefix: str) -> dict[str, str]:
+    """The parameters whose names begin so, by what follows."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in request.query_params.items()
+        if name.startswith(prefix)
     }
-    try:
-        read_expression("*", bound)
-    except ValueError as error:
-        raise RefusedError(str(error), "invalid") from None
-    return bound
 
 
-NAMESPACES: Final[Mapping[str, Any]] = {
-    "name": "namespaces",
-    "in": "query",
-    "required": False,
-    "description": "Prefixes for the expressions, as in `ns.cap=urn:example:alerts`.",
-    "style": "form",
-    "explode": True,
-    "schema": {
-        "type": "object",
-        "patternProperties": {r"^ns\.": {"type": "string"}},
-        "additionalProperties": False,
-    },
-}
-"""These parameters, as the description of an endpoint has them."""
+RequestBindings: TypeAlias = Annotated[Bindings, Depends(bindings_of)]
+
+
+def _described(name: str, prefix: str, description: str) -> dict[str, Any]:
+    """Parameters that begin with a prefix, as the description of an endpoint has them."""
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "description": description,
+        "style": "form",
+        "explode": True,
+        "schema": {
+            "type": "object",
+            "patternProperties": {f"^{re.escape(prefix)}": {"type": "string"}},
+            "additionalProperties": False,
+        },
+    }
+
+
+def binding_parameters() -> dict[str, Any]:
+    """What the description of an endpoint has beside the parameters of :func:`bindings_of`."""
+    return {
+        "parameters": [
+            _described(
+                "namespaces",
+                _NAMESPACE,
+                "Prefixes of the expressions, as in `ns.cap=urn:example:alerts`.",
+            ),
+            _described(
+                "variables",
+                _VARIABLE,
+                "Variables of the expressions. A value is JSON: a number, `true`, `false`, a text "
+                "in quotes, or a list of these, as in `variable.limit=5`.",
+            ),
+        ]
+    }

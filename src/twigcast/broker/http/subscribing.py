@@ -22,7 +22,12 @@ from twigcast.broker.access import Permission
 from twigcast.broker.broker import Expression
 from twigcast.broker.client_session import ClientSession, Subscription
 from twigcast.broker.http.bodies import StreamedResponse, body_of, content_of, read_model
-from twigcast.broker.http.context import NAMESPACES, KnownCaller, namespaces_of, only
+from twigcast.broker.http.context import (
+    KnownCaller,
+    RequestBindings,
+    binding_parameters,
+    only,
+)
 from twigcast.broker.http.errors import answers
 from twigcast.broker.http.models import Acknowledgement, QueueState
 from twigcast.broker.http.times import milliseconds, whole_number
@@ -49,7 +54,7 @@ _EVENTS: Final = {
 
 @router.get(
     "/v1/subscribe",
-    dependencies=[only("xpath", "durable", "since", "ack", repeated="xpath", namespaces=True)],
+    dependencies=[only("xpath", "durable", "since", "ack", repeated="xpath", binding=True)],
     response_class=Response,
     responses=answers(
         "Server-sent events without end. The data of each is JSON, as `x-events` says by the "
@@ -59,11 +64,11 @@ _EVENTS: Final = {
         *(400, 401, 403, 404, 429, 503),
         content=_EVENTS,
     ),
-    openapi_extra={"parameters": [dict(NAMESPACES)]},
+    openapi_extra=binding_parameters(),
 )
 async def subscribe(
-    request: Request,
     caller: KnownCaller,
+    bindings: RequestBindings,
     xpath: Annotated[
         list[str],
         Query(
@@ -104,7 +109,6 @@ async def subscribe(
     """Subscribe."""
     if not durable and (since or ack != "auto"):
         raise RefusedError("since and ack are for durable subscriptions; name one", "invalid")
-    namespaces = namespaces_of(request)
     sequence = moment = None
     if durable and last_event_id:
         sequence = whole_number(last_event_id)
@@ -121,7 +125,7 @@ async def subscribe(
     try:
         subscription = await session.subscribe(
             "http",
-            {each: Expression(each, namespaces) for each in xpath},
+            {each: Expression(each, bindings) for each in xpath},
             window=_WINDOW,
             durable=durable,
             since_sequence=sequence,

@@ -97,7 +97,7 @@ class PathCounter:
         if not isinstance(schema, Schema | PathAutomaton):
             raise TypeError(
                 f"a Schema is needed here, not {type(schema).__name__}; make one with "
-                "twigcast.Schema.from_dtd()"
+                "twigcast.Schema.of()"
             )
         if isinstance(depth, bool) or not isinstance(depth, int):
             raise TypeError(f"a depth is an int, not {type(depth).__name__}")

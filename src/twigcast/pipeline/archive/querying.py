@@ -26,7 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from twigcast.errors import PipelineError
 from twigcast.keywords import exact_keywords
-from twigcast.language import Pattern, as_pattern
+from twigcast.language import Pattern, RelativeTo, Variables, Version, as_pattern
 from twigcast.pipeline.archive.evaluating import Evaluate
 from twigcast.pipeline.archive.folder import ArchiveFolder, Part
 from twigcast.pipeline.archive.shapes import ShapeChoice, choose_shapes, steps, stretches
@@ -253,6 +253,9 @@ def query(
     xpath: str | Pattern,
     *,
     namespaces: Mapping[str, str] | None = None,
+    variables: Variables | None = None,
+    relative_to: RelativeTo = "anywhere",
+    version: Version = "1.0",
     limit: int | None = None,
     since: str | datetime | None = None,
     until: str | datetime | None = None,
@@ -260,9 +263,11 @@ def query(
 ) -> QueryResult:
     """Ask the archive in ``folder`` which documents match.
 
-    ``limit`` is the most matches that are wanted, in no order.  ``since`` and ``until`` bound
-    their time, the first inclusively, the second exclusively; a text is an ISO date or date-time,
-    in UTC unless it names a zone.  With ``documents`` the matches come with their content.
+    ``namespaces``, ``variables``, ``relative_to`` and ``version`` are those of
+    :func:`twigcast.parse`.  ``limit`` is the most matches that are wanted, in no order.  ``since``
+    and ``until`` bound their time, the first inclusively, the second exclusively; a text is an ISO
+    date or date-time, in UTC unless it names a zone.  With ``documents`` the matches come with
+    their content.
     """
     if limit is not None and limit < 1:
         raise PipelineError(f"limit must be at least 1, not {limit}")
@@ -270,6 +275,8 @@ def query(
         None if since is None else to_micros(to_time(since, "since")),
         None if until is None else to_micros(to_time(until, "until")),
     )
-    pattern = as_pattern(xpath, namespaces)
+    pattern = as_pattern(
+        xpath, namespaces, variables=variables, relative_to=relative_to, version=version
+    )
     opened = ArchiveFolder(spark, folder)
     return QueryResult(opened, pattern, window, limit=limit, documents=documents)

@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from twigcast.errors import PipelineError, TwigcastError
-from twigcast.language import read_expression
-from twigcast.schema import Advertisement, Schema
+from twigcast.language import NO_BINDINGS, Bindings, Pattern, bindings_of_texts, read_bound
+from twigcast.schema import Advertisement, Schema, is_path_expression
 
 if TYPE_CHECKING:
     from twigcast.client import Client, SyncClient
@@ -26,6 +26,10 @@ PATIENCE: Final = 60.0
 
 _CONNECTING: Final = ("broker", "token", "ca", "certificate", "key", "tls")
 _PREFIX: Final = re.compile(r"([^\W\d][\w.-]*):(?!:)")
+_VARIABLE: Final = re.compile(r"\$([^\W\d][\w.-]*)")
+_BINDING: Final = ("namespaces.", "variables.")
+_OF_STREAMS: Final = ("xpath", "namespaces", "variables", "relativeto", "version")
+"""How the names of options begin that make a subscription."""
 
 OnRefused: TypeAlias = Literal["fail", "skip"]
 Promised: TypeAlias = "Schema | Advertisement | None"
@@ -62,8 +66,7 @@ class QueueOptions:
 
     broker: BrokerOptions
     durable: str
-    expressions: Mapping[str, str]
-    namespaces: Mapping[str, str]
+    expressions: Mapping[str, Pattern]
     max_documents: int
     fail_on_data_loss: bool
 
@@ -82,24 +85,26 @@ class PublishOptions:
 def stream_options(options: Mapping[str, str]) -> QueueOptions:
     """The options of a query that reads a queue as it grows."""
     reading = _Reading(
-        options, ("durable", "xpath", "maxDocuments", "failOnDataLoss"), ("xpath.", "namespaces.")
+        options,
+        ("durable", "xpath", "relativeTo", "version", "maxDocuments", "failOnDataLoss"),
+        ("xpath.", *_BINDING),
     )
     broker = reading.broker()
     durable = reading.required("durable")
     expressions = {key: text for key, text in reading.under("xpath.").items() if key}
     if alone := reading.text("xpath"):
         expressions[alone] = alone
-    namespaces = _as_spelled(reading.under("namespaces."), expressions.values())
+    bindings = _bindings(reading, expressions.values())
+    patterns = {}
     for key, text in expressions.items():
         try:
-            read_expression(text, namespaces)
+            patterns[key] = read_bound(text, bindings).pattern
         except TwigcastError as error:
             reading.refuse(f"xpath{'' if key == text else f'.{key}'}: {error}")
     queue = QueueOptions(
         broker,
         durable,
-        expressions,
-        namespaces,
+        patterns,
         reading.count("maxDocuments", 10_000),
         reading.flag("failOnDataLoss", True),
     )
@@ -111,13 +116,13 @@ def batch_options(options: Mapping[str, str]) -> QueueOptions:
     """The options of a query that reads what a queue has now."""
     reading = _Reading(options, ("durable",), ())
     for name in options:
-        if name.partition(".")[0] in ("xpath", "namespaces"):
+        if name.partition(".")[0].lower() in _OF_STREAMS:
             reading.refuse(
                 f"{name} is for readStream, which makes the subscription; "
                 "a batch reads one that is there"
             )
     broker = reading.broker()
-    queue = QueueOptions(broker, reading.required("durable"), {}, {}, 0, False)
+    queue = QueueOptions(broker, reading.required("durable"), {}, 0, False)
     reading.finish()
     return queue
 
@@ -210,27 +215,37 @@ class _Reading:
             raise PipelineError("format twigcast: " + "; ".join(self._wrong))
 
 
-def _as_spelled(namespaces: Mapping[str, str], expressions: Iterable[str]) -> dict[str, str]:
-    """Prefixes in the case in which the expressions have them."""
-    spelled = {prefix for text in expressions for prefix in _PREFIX.findall(text)}
-    bindings = dict(namespaces)
-    for prefix in spelled:
-        if prefix.lower() in namespaces:
-            bindings[prefix] = namespaces[prefix.lower()]
-    return bindings
+def _bindings(reading: _Reading, expressions: Iterable[str]) -> Bindings:
+    """What the expressions are read with."""
+    text = " ".join(expressions)
+    try:
+        return bindings_of_texts(
+            _as_spelled(reading.under("namespaces."), _PREFIX.findall(text)),
+            _as_spelled(reading.under("variables."), _VARIABLE.findall(text)),
+            reading.text("relativeTo"),
+            reading.text("version"),
+        )
+    except ValueError as error:
+        reading.refuse(str(error))
+        return NO_BINDINGS
+
+
+def _as_spelled(bound: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """What is bound, with names in the case in which the expressions have them."""
+    return {**bound, **{name: bound[name.lower()] for name in names if name.lower() in bound}}
 
 
 def _promised(promise: str | None, root: str | None) -> Promised:
     """What an option advertises, with files read here, where the query is planned."""
     if promise is None:
         if root is not None:
-            raise PipelineError("advertiseRoot goes with a DTD in advertise")
+            raise PipelineError("advertiseRoot goes with a DTD or an XSD in advertise")
         return None
     if promise.lower() == "anything":
         return None
-    if promise.startswith("/") and "<!" not in promise and not promise.lower().endswith(".dtd"):
+    if is_path_expression(promise):
         return Advertisement.parse(promise)
-    return Schema.from_dtd(promise, root)
+    return Schema.of(promise, root)
 
 
 def _load_client() -> ModuleType:

@@ -167,7 +167,6 @@ class _Queue:
         try:
             with self._client.subscribe(
                 options.expressions or None,
-                namespaces=options.namespaces,
                 durable=options.durable,
                 window=1,
             ):

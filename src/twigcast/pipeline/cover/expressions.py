@@ -1,12 +1,12 @@
 """Expressions of subscriptions as a DataFrame: read in parts, each in a worker, and parsed there.
 
-    file of text, .csv, .parquet ──┐ key, xpath, namespaces
+    file of text, .csv, .parquet ──┐ key, xpath, bindings
                                    ├──────────────► position, key, text ─── or xpath, problem
     any DataFrame ─────────────────┘  mapInArrow
 
 ``text`` is the canonical text of the pattern; where there is none, ``problem`` says why.  The
 formats are those of :func:`twigcast.language.read_subscriptions`, and so are the positions, which
-are lines of a text and rows of a table.  In a text, what binds a prefix counts for the lines below,
+are lines of a text and rows of a table.  In a text, a line that binds counts for the lines below,
 wherever the file is cut: the lines are counted and the bindings collected first, which reads the
 file once more, but in Spark alone.
 
@@ -16,9 +16,8 @@ but bindings.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -29,7 +28,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from twigcast.errors import PipelineError, SubscriptionFileError
-from twigcast.language import read_binding, read_expression
+from twigcast.language import (
+    BINDING_COLUMNS,
+    BINDING_LINE,
+    NO_BINDINGS,
+    Bindings,
+    bind_line,
+    bindings_of_row,
+    read_bound,
+)
 from twigcast.pipeline.columns import arrow_schema, batch_of
 from twigcast.pipeline.locations import Location
 
@@ -85,13 +92,27 @@ def _of_text(spark: SparkSession, path: str) -> Expressions:
         F.monotonically_increasing_id().alias("id"), F.col("value").cast("binary").alias("line")
     )
     offsets = _offsets(lines, 1)
-    bound = []
-    for row in lines.filter(F.col("line").cast("string").contains("xmlns")).collect():
-        binding = read_binding(bytes(row.line).decode(errors="replace").strip("\ufeff \t\r"))
-        if binding is not None:
-            bound.append((_number(row.id, offsets), *binding))
-    parse = partial(_parse_lines, offsets, sorted(bound))
+    parse = partial(_parse_lines, offsets, *_bindings_by_line(lines, offsets, path))
     return Expressions(_spread(lines, offsets).mapInArrow(parse, SCHEMA), path)
+
+
+def _bindings_by_line(
+    lines: DataFrame, offsets: tuple[int, ...], path: str
+) -> tuple[list[int], list[Bindings]]:
+    """The numbers of the lines that bind, and the bindings above the first and below each."""
+    candidates = lines.filter(F.col("line").cast("string").rlike(BINDING_LINE)).collect()
+    bound_at: list[int] = []
+    bound = [NO_BINDINGS]
+    for number, line in sorted((_number(row.id, offsets), bytes(row.line)) for row in candidates):
+        text = line.removeprefix(_MARK if number == 1 else b"").decode(errors="replace")
+        try:
+            below = bind_line(bound[-1], text.rstrip("\r"))
+        except ValueError as error:
+            raise SubscriptionFileError(str(error), path, number) from None
+        if below is not None:
+            bound_at.append(number)
+            bound.append(below)
+    return bound_at, bound
 
 
 def _of_table(table: DataFrame, file: str | None, *, numbered_from: int | None) -> Expressions:
@@ -99,7 +120,7 @@ def _of_table(table: DataFrame, file: str | None, *, numbered_from: int | None) 
         if column not in table.columns:
             reason = f"the column {column} is missing"
             raise SubscriptionFileError(reason, file, 1) if file else PipelineError(reason)
-    wanted = [column for column in ("key", "xpath", "namespaces") if column in table.columns]
+    wanted = [column for column in ("key", "xpath", *BINDING_COLUMNS) if column in table.columns]
     rows = table.select(F.monotonically_increasing_id().alias("id"), *wanted)
     offsets = None
     if numbered_from is not None:
@@ -128,58 +149,55 @@ def _number(identity: int, offsets: tuple[int, ...]) -> int:
 
 
 def _parse_lines(
-    offsets: tuple[int, ...], bindings: Sequence[tuple[int, str, str]], batches: Batches
+    offsets: tuple[int, ...], bound_at: list[int], bound: list[Bindings], batches: Batches
 ) -> Batches:
-    """Parse lines of a text; ``bindings`` are lines with the prefixes bound there, in order."""
-    bound_at = [number for number, _, _ in bindings]
-    bound: list[dict[str, str]] = [{}]
-    for _, prefix, uri in bindings:
-        bound.append(bound[-1] | {prefix: uri})
+    """Parse lines of a text, with the lines that bind and the bindings between them."""
     for batch in batches:
         rows: list[_Row] = []
         for identity, line in zip(*map(pa.Array.to_pylist, batch.columns), strict=True):
             number = _number(identity, offsets)
-            row = _parsed_line(number, line, bound[bisect_left(bound_at, number)])
+            index = bisect_left(bound_at, number)
+            if index < len(bound_at) and bound_at[index] == number:
+                continue
+            row = _parsed_line(number, line, bound[index])
             if row is not None:
                 rows.append(row)
         yield batch_of(rows, _ARROW)
 
 
-def _parsed_line(number: int, line: bytes, namespaces: Mapping[str, str]) -> _Row | None:
+def _parsed_line(number: int, line: bytes, bindings: Bindings) -> _Row | None:
     try:
         text = (line.removeprefix(_MARK) if number == 1 else line).decode()
     except UnicodeDecodeError as error:
         return number, None, None, None, f"this is not UTF-8 text ({error.reason})"
     stripped = text.strip()
-    if not stripped or stripped.startswith("#") or _is_binding(stripped):
+    if not stripped or stripped.startswith("#"):
         return None
     key, tab, xpath = text.rstrip("\r").partition("\t")
     if not tab:
         key, xpath = str(number), stripped
-    return _parsed(number, key.strip(), xpath, namespaces)
-
-
-def _is_binding(line: str) -> bool:
-    return line.startswith("xmlns") and read_binding(line) is not None
+    return _parsed(number, key.strip(), xpath, bindings)
 
 
 def _parse_rows(offsets: tuple[int, ...] | None, batches: Batches) -> Batches:
     """Parse rows of a table; without ``offsets`` Spark's own numbers are the positions."""
     for batch in batches:
-        columns = [column.to_pylist() for column in batch.columns]
-        if offsets is not None:
-            columns[0] = [_number(identity, offsets) for identity in columns[0]]
-        yield batch_of([_parsed_row(*row) for row in zip(*columns, strict=True)], _ARROW)
+        rows: list[_Row] = []
+        for row in batch.to_pylist():
+            number = row["id"] if offsets is None else _number(row["id"], offsets)
+            rows.append(_parsed_row(number, row))
+        yield batch_of(rows, _ARROW)
 
 
-def _parsed_row(number: int, key: Any, xpath: Any, namespaces: Any = None) -> _Row:
-    key, xpath, prefixes = _cell(key), _cell(xpath), _prefixes(namespaces)
+def _parsed_row(number: int, row: Mapping[str, Any]) -> _Row:
+    key, xpath = _cell(row["key"]), _cell(row["xpath"])
     if key is None or xpath is None:
         return number, key, None, xpath, "the key or the xpath is empty"
-    if prefixes is None:
-        reason = 'namespaces must be a JSON object such as {"cap": "urn:…"}'
-        return number, key, None, xpath, reason
-    return _parsed(number, key, xpath, prefixes)
+    try:
+        bindings = bindings_of_row(row)
+    except ValueError as error:
+        return number, key, None, xpath, str(error)
+    return _parsed(number, key, xpath, bindings)
 
 
 def _cell(value: Any) -> str | None:
@@ -188,21 +206,10 @@ def _cell(value: Any) -> str | None:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _prefixes(value: Any) -> dict[str, str] | None:
-    """A cell of the column ``namespaces``: JSON text, or the pairs of a map."""
-    if not value:
-        return {}
-    try:
-        pairs = dict(json.loads(value) if isinstance(value, str) else value)
-    except (ValueError, TypeError):
-        return None
-    return pairs if all(isinstance(uri, str) for uri in pairs.values()) else None
-
-
-def _parsed(number: int, key: str, xpath: str, namespaces: Mapping[str, str]) -> _Row:
+def _parsed(number: int, key: str, xpath: str, bindings: Bindings) -> _Row:
     if not key:
         return number, key, None, xpath, "the key is empty"
     try:
-        return number, key, str(read_expression(xpath, namespaces).pattern), None, None
-    except ValueError as error:  # a SubscriptionError, or a binding that cannot be
+        return number, key, str(read_bound(xpath, bindings).pattern), None, None
+    except ValueError as error:
         return number, key, None, xpath, str(error)

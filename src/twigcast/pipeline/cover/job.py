@@ -69,9 +69,9 @@ def cover(
     """The subscriptions that cover all others, from a file or a DataFrame.
 
     A file is a text, ``.csv`` or ``.parquet`` as :func:`twigcast.language.read_subscriptions`
-    takes it; a DataFrame has ``key`` and ``xpath`` and may have ``namespaces``.  An expression that
-    does not parse, or a key that stands twice, is an error that names the first; with
-    ``skip_bad`` they are left out.  The result is written to the folder ``output`` as Parquet,
+    takes it; a DataFrame has the columns of such a table.  An expression that does not parse, or a
+    key that stands twice, is an error that names the first; with ``skip_bad`` they are left out.
+    The result is written to the folder ``output`` as Parquet,
     whole or not at all; without one it is kept by Spark until ``result.frame.unpersist()``.
     """
     target = None if output is None else Location(spark, output)

@@ -242,7 +242,8 @@ def _named_files(network: Path) -> list[Path]:
     try:
         clients = tomllib.loads(network.read_text(encoding="utf-8"))["clients"]
         named = [client.get("subscriptions_file") for client in clients]
-        named += [one.get("dtd") for client in clients for one in client.get("advertises", ())]
+        promised = [one for client in clients for one in client.get("advertises", ())]
+        named += [one.get(kind) for one in promised for kind in ("dtd", "xsd")]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
     return [network.parent / name for name in dict.fromkeys(named) if isinstance(name, str)]

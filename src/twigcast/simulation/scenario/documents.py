@@ -34,7 +34,7 @@ def draw_documents(clients: Iterable[ClientPlan], count: int, seed: int) -> list
                 turns.append((client.name, streams[promise]))
     if not turns:
         raise WorkloadError(
-            "no client advertises a DTD from which documents could be made; name files to publish"
+            "no client advertises a schema to make documents from; name files to publish"
         )
     return [
         SimulatedDocument(f"document {number}", producer, next(documents))
@@ -72,7 +72,7 @@ def read_documents(clients: Iterable[ClientPlan], names: Sequence[str]) -> list[
         else:
             raise NetworkError(
                 f"{name}: no client advertises such documents; leave it out, or let one advertise "
-                "its DTD, or anything"
+                "its schema, or anything"
             )
     if not documents:
         raise WorkloadError(f"no .xml file in {', '.join(names)}; name others")

@@ -43,6 +43,7 @@ _DOCUMENTS: Final = 50
 _MADE: Final = (
     "topology",
     "dtd",
+    "xsd",
     "root",
     "subscriptions",
     "subscribers",
@@ -85,15 +86,16 @@ FileName = Annotated[str, _as_text]
 class Scenario:
     """An overlay with clients and documents, the strategies to compare, and the faults.
 
-    Clients are those of a ``network`` file, or they are made from a ``dtd``.  Documents are
-    ``files``, or so many ``documents`` are made.  Raises :class:`~twigcast.errors.ScenarioError`
-    for fields that do not go together or are out of bounds.
+    Clients are those of a ``network`` file, or they are made from a ``dtd`` or ``xsd``.  Documents
+    are ``files``, or so many ``documents`` are made.  Raises
+    :class:`~twigcast.errors.ScenarioError` for fields that do not go together or are out of bounds.
     """
 
     files: tuple[FileName, ...] = ()
     topology: str = "tree:levels=3,fanout=2"
     network: FileName | None = None
     dtd: FileName | None = None
+    xsd: FileName | None = None
     root: str | None = None
     strategy: tuple[str, ...] = ()
     """Names; without them the strategy of the network file, or those of the paper."""
@@ -128,6 +130,8 @@ class Scenario:
                 raise ScenarioError(f"`{name}` is {value}; give a number {bound}", name)
         if self.files and self.documents is not None:
             raise ScenarioError("`documents` says how many to make; leave it out, or the files")
+        if self.dtd is not None and self.xsd is not None:
+            raise ScenarioError("clients are made from one schema; leave out `dtd` or `xsd`")
         if self.network is not None:
             for each in fields(self):
                 if each.name in _MADE and getattr(self, each.name) != each.default:
@@ -189,23 +193,25 @@ class Scenario:
             ) from None
 
     def _make_plan(self) -> NetworkPlan:
-        """The overlay, with clients that are made from the DTD."""
+        """The overlay, with clients that are made from the schema."""
         try:
             overlay = parse_topology(self.topology)
         except OverlayError as error:
             raise ScenarioError(str(error), "topology") from None
-        if self.dtd is None:
+        file = self.dtd or self.xsd
+        if file is None:
             raise ScenarioError(
-                "clients are made from a DTD; name one with `dtd`, for example examples/news.dtd, "
-                "or a network file with `network`"
+                "clients are made from a schema; name one with `dtd` or `xsd`, for example "
+                "examples/news.dtd, or a network file with `network`"
             )
-        if not Path(self.dtd).is_file():
-            raise ScenarioError(f"{self.dtd} is not here; name another DTD with `dtd`")
+        if not Path(file).is_file():
+            raise ScenarioError(f"{file} is not here; name another file with `dtd` or `xsd`")
+        read = Schema.from_dtd if self.dtd else Schema.from_xsd
         try:
-            schema = Schema.from_dtd(self.dtd, self.root)
+            schema = read(file, self.root)
         except SchemaError as error:
             reason = str(error).replace("pass root= one of:", "choose one with `root`:")
-            raise ScenarioError(reason if self.dtd in reason else f"{self.dtd}: {reason}") from None
+            raise ScenarioError(reason if file in reason else f"{file}: {reason}") from None
         clients = make_clients(
             overlay,
             schema,
