@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -172,5 +173,50 @@ def test_garbage_at_the_port_harms_nobody() -> None:
                 writer.transport.abort()
             await client.publish("<a/>")
             await asyncio.wait_for(anext(everything), 30)
+
+    asyncio.run(scenario())
+
+
+def _call(path: bytes) -> bytes:
+    """The bytes of HTTP/2 that call a method of gRPC."""
+
+    def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+        head = len(payload).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big")
+        return head + payload
+
+    def text(value: bytes) -> bytes:
+        return bytes((len(value),)) + value
+
+    settings, headers, end_headers = 4, 1, 4
+    # POST, http and the names :path, :authority and content-type are of HPACK's static table.
+    block = b"\x83\x86\x04" + text(path) + b"\x01" + text(b"here")
+    block += b"\x0f\x10" + text(b"application/grpc") + b"\x00" + text(b"te") + text(b"trailers")
+    start = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, b"")
+    return start + frame(headers, end_headers, 1, block)
+
+
+def test_a_method_that_is_no_text_does_not_end_the_service(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR, logger="twigcast")
+
+    async def gave_up(times: int) -> None:
+        await until(lambda: caplog.text.count("gave up") == times)
+
+    async def scenario() -> None:
+        async with one_broker(tmp_path) as running, connect(running.address) as client:
+            desk = client.subscribe("/a", durable="desk")
+            await desk.ready()
+            host, _, port = running.address.rpartition(":")
+            for number in range(2):
+                _, writer = await asyncio.open_connection(host, int(port))
+                writer.write(_call(b"/twig\xe3ast.v1.Broker/Link"))
+                await gave_up(number + 1)
+                writer.transport.abort()
+                async with connect(running.address) as another:
+                    await another.publish(f"<a>{number}</a>")
+                event = await asyncio.wait_for(anext(desk), 60)
+                assert event.content == f"<a>{number}</a>".encode()
+                await event.ack()
 
     asyncio.run(scenario())

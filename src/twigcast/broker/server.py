@@ -12,7 +12,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import grpc
 import grpc.aio
@@ -22,16 +22,17 @@ from twigcast.broker.broker import Broker
 from twigcast.broker.client_session import ClientSessions
 from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig
-from twigcast.broker.credentials import certificate_names, server_credentials
+from twigcast.broker.credentials import certificate_names
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
+from twigcast.broker.listener import Listener
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.safety import check_safe
 from twigcast.broker.status import status
 from twigcast.broker.store import Retention, Store
 from twigcast.broker.subscriptions import encode_queued
-from twigcast.errors import AccessError, ConfigError, RefusedError, StoreError
-from twigcast.wire import SERVICE, channel_options, messages, raw
+from twigcast.errors import AccessError, RefusedError, StoreError
+from twigcast.wire import SERVICE, messages, raw
 
 if TYPE_CHECKING:
     from twigcast.broker.http import HttpServer
@@ -201,14 +202,12 @@ class Service:
 class RunningBroker:
     """A broker that serves."""
 
-    def __init__(
-        self, broker: Broker, service: Service, server: grpc.aio.Server, port: int
-    ) -> None:
+    def __init__(self, broker: Broker, service: Service, listener: Listener, port: int) -> None:
         self.broker = broker
         self.service = service
         self.address = str(broker.config.listen_address._replace(port=port))
         self.http: HttpServer | None = None
-        self._server = server
+        self._listener = listener
 
     def __repr__(self) -> str:
         clients = f"{len(self.service.sessions):,} clients"
@@ -218,7 +217,7 @@ class RunningBroker:
         """Stop serving: clients are cut off, what waits is written."""
         if self.http is not None:
             await self.http.close()
-        await self._server.stop(_GRACE)
+        await self._listener.close(_GRACE)
         await self.broker.close()
 
 
@@ -228,24 +227,8 @@ async def start_server(config: BrokerConfig) -> RunningBroker:
     Raises ConfigError, also where it would not be safe to serve as configured, and StoreError.
     """
     check_safe(config)
-    options: list[tuple[str, Any]] = [
-        *channel_options(config.limits.message_bytes),
-        ("grpc.so_reuseport", 0),
-        ("grpc.max_concurrent_streams", config.limits.clients + 100),
-    ]
-    server = grpc.aio.server(options=options)
-    credentials = server_credentials(config)
-    listen = config.listen_address
-    try:
-        port = (
-            server.add_insecure_port(str(listen))
-            if credentials is None
-            else server.add_secure_port(str(listen), credentials)
-        )
-    except RuntimeError:
-        port = 0
-    if not port:
-        raise ConfigError(f"cannot listen at {listen}: another program does, perhaps")
+    listener = Listener(config)
+    port = listener.bind()
     name = config.name_at(port)
     store = None
     if config.store.folder is not None:
@@ -253,9 +236,8 @@ async def start_server(config: BrokerConfig) -> RunningBroker:
         store.start(asyncio.get_running_loop())
     broker = Broker(config, name, store)
     service = Service(broker)
-    server.add_generic_rpc_handlers((service.handlers(),))
-    await server.start()
-    running = RunningBroker(broker, service, server, port)
+    await listener.serve(service.handlers())
+    running = RunningBroker(broker, service, listener, port)
     try:
         if config.http:
             # It takes a while to load, and not every broker has one.
