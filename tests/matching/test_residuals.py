@@ -8,7 +8,7 @@ import pytest
 from random_expressions import RandomExpressions, random_document
 from residuals import Libxml2, compiled, quoted
 
-from twigcast.matching import CompactDocument
+from twigcast.matching import CompactDocument, Matcher
 
 DOCUMENTS = (
     (
@@ -256,3 +256,17 @@ def test_random_expressions_are_those_of_libxml2(seed: int) -> None:
             check(f"count(//node()[{expressions.boolean(depth)}])", both)
             check(f"string(//*[{expressions.predicate(depth)}])", both)
             check(f"string((//*)[2]/{expressions.step(depth)})", both)
+
+
+def test_what_a_name_decides_is_kept_and_what_the_document_decides_is_not() -> None:
+    matcher = Matcher(
+        {
+            "name": "//*[ends-with(local-name(), 'b')][not(c)]",
+            "document": "//*[local-name() = string(/*/@wanted)]",
+        }
+    )
+    for wanted, names in (("x", "ab c"), ("ab", "ab c"), ("c", "ab c d"), ("z", "yb"), ("c", "d")):
+        elements = "".join(f"<{name}/>" for name in names.split())
+        expected = {"name"} if "b" in names else set()
+        expected |= {"document"} if wanted in names.split() else set()
+        assert set(matcher.match(f"<a wanted='{wanted}'>{elements}</a>")) == expected

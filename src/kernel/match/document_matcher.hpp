@@ -38,7 +38,7 @@ using namespace xml;
 using namespace program;
 using namespace index;
 
-class DocumentMatcher {
+class DocumentMatcher : public WithDeclarations {
 public:
     DocumentMatcher() : join_(paths_, hits_), resolver_(paths_, hits_, join_) {}
 
@@ -71,6 +71,10 @@ public:
     Trouble open_document(size_t size) {
         build([&](DocumentBuilder& builder) { return builder.open_document(size); });
         return Trouble::none;
+    }
+
+    void declare(std::string_view prefix, std::string_view space) {
+        if (builder_.has_value()) builder_->declare(prefix, space);
     }
 
     Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
@@ -140,13 +144,9 @@ private:
         size_t text_begin;
     };
 
-    // A program, its tests in terms of the names that documents had so far, and what its regular
-    // expressions have learned.
     struct KnownProgram {
         Program program;
-        std::vector<LabelTest> tests;
-        uint64_t names_version = NONE;
-        RegularAutomata automata;
+        Learned learned;
     };
 
     static constexpr size_t MOST_PROGRAMS = 4096;
@@ -305,17 +305,12 @@ private:
             programs_.erase(entry);
             throw std::runtime_error("the matcher holds a pattern that is damaged");
         }
-        const Program& program = entry->second.program;
-        if (program.expressions.asks_for_qualifiers() && !document.qualifiers.is_read) {
-            read_qualifiers(expat, limits, input, document, &arena_);
-        }
         KnownProgram& known = entry->second;
-        if (known.names_version != document.names_version()) {
-            known.names_version = document.names_version();
-            known.tests = LabelTest::make_all(program, document);
+        if (known.program.expressions.asks_for_qualifiers && !document.qualifiers.is_known) {
+            find_qualifiers(expat, limits, input, document, &arena_);
         }
         const Verdict verdict =
-            Evaluation(document, program, known.tests, labels, known.automata, input.now).matches();
+            Evaluation(document, known.program, known.learned, labels, input.now).matches();
         if (verdict == Verdict::yes) hits_.accept(pattern);
         return verdict != Verdict::undecided;
     }

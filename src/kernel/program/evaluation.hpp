@@ -34,7 +34,7 @@
 #include "base/number_text.hpp"
 #include "program/interpreter_texts.hpp"
 #include "program/label_index.hpp"
-#include "program/label_test.hpp"
+#include "program/learned.hpp"
 #include "program/node_set.hpp"
 #include "program/occurrences.hpp"
 #include "program/program.hpp"
@@ -51,17 +51,17 @@ enum class Verdict : int { no, yes, undecided };
 class Evaluation {
 public:
     // `now` is what the functions of the current time give: nanoseconds since 1970.
-    // `tests` are those of the program in terms of the document's labels.
-    Evaluation(const Document& document, const Program& program,
-               const std::vector<LabelTest>& tests, LabelIndex& labels, RegularAutomata& automata,
-               int64_t now)
+    // What was learned follows the document.
+    Evaluation(const Document& document, const Program& program, Learned& learned,
+               LabelIndex& labels, int64_t now)
         : document_(document),
           nodes_(document.nodes.data()),
           program_(program),
-          tests_(tests),
+          learned_(learned),
           labels_(labels),
-          automata_(automata),
-          now_(now) {}
+          now_(now) {
+        learned.follow(program, document);
+    }
 
     Verdict matches() {
         try {
@@ -131,8 +131,7 @@ private:
     Interpreter& interpreter_of(const Instruction& instruction) {
         std::optional<Interpreter>& known = interpreters_[instruction.is_version_2];
         if (!known) {
-            known.emplace(document_, program_, tests_, automata_, work_, instruction.is_version_2,
-                          now_);
+            known.emplace(document_, program_, learned_, work_, instruction.is_version_2, now_);
         }
         return *known;
     }
@@ -149,6 +148,7 @@ private:
         const Instruction& instruction = program_.instructions[number];
         switch (instruction.operation) {
             case Operation::step: {
+                if (is_bare(instruction)) return keep_bare(instruction, asked);
                 NodeSet fit = reach(instruction, asked);
                 ParkedSet parked = park(std::move(asked));
                 keep_all(instruction.children_begin, instruction.children_end, fit);
@@ -202,13 +202,14 @@ private:
             kind_of(label) != Kind::element) {
             return holds_anew(instruction, node);
         }
-        by_name_.resize(program_.instructions.size());
-        std::vector<uint8_t>& known =
-            by_name_[static_cast<size_t>(&instruction - program_.instructions.data())];
-        known.resize(document_.names.size());
-        uint8_t& answer = known[name_of(label)];
-        if (answer == 0) answer = holds_anew(instruction, node) ? 1 : 2;
-        return answer == 1;
+        std::vector<Known>& answers =
+            learned_.by_name[static_cast<size_t>(&instruction - program_.instructions.data())];
+        answers.resize(document_.names.size());
+        Known& answer = answers[name_of(label)];
+        if (answer == Known::unknown) {
+            answer = holds_anew(instruction, node) ? Known::yes : Known::no;
+        }
+        return answer == Known::yes;
     }
 
     bool holds_anew(const Instruction& instruction, uint32_t node) {
@@ -260,9 +261,10 @@ private:
 
     // The nodes that a step leads to from any of `from`, its conditions not yet asked.
     NodeSet reach(const Instruction& step, const NodeSet& from) {
-        const LabelTest& test = tests_[step.test];
+        const LabelTest& test = learned_.tests[step.test];
         NodeSet reached;
         if (test.is_impossible()) return reached;
+        reached.reserve(FEW_REACHED);
         if (step.descendant) {
             reach_descendants(step, test, from, reached);
         } else {
@@ -310,6 +312,26 @@ private:
                 if (test.accepts(nodes_[node].label)) take(node);
             }
         }
+    }
+
+    // A step that asks for nothing but the node that it leads to.
+    static bool is_bare(const Instruction& step) {
+        return !step.descendant && step.position == 0 && step.children_begin == step.children_end;
+    }
+
+    // Keep those of `asked` from which a bare step leads anywhere.
+    void keep_bare(const Instruction& step, NodeSet& asked) const {
+        const LabelTest& test = learned_.tests[step.test];
+        const bool attributes = kind_of(test.wanted) == Kind::attribute;
+        keep_where(asked, [&](uint32_t above) {
+            const uint32_t end = nodes_[above].end;
+            for (uint32_t node = above + 1; node < end; node = nodes_[node].end) {
+                const uint32_t label = nodes_[node].label;
+                if (test.accepts(label)) return true;
+                if (attributes && kind_of(label) != Kind::attribute) break;
+            }
+            return false;
+        });
     }
 
     static bool is_asked(const Instruction& step, uint32_t index) {
@@ -423,21 +445,20 @@ private:
 
     static constexpr uint32_t BLOCKED_LEVELS = 2;
     static constexpr ptrdiff_t FIRST_BLOCK = 8, LAST_BLOCK = 512;
+    static constexpr size_t FEW_REACHED = 16;
     static constexpr uint32_t FEW_NODES = 32;  // that are sooner walked than looked up
 
     const Document& document_;
     const Node* nodes_;
     const Program& program_;
-    const std::vector<LabelTest>& tests_;
+    Learned& learned_;
     LabelIndex& labels_;
-    RegularAutomata& automata_;
     const int64_t now_;
     const char* reason_ = nullptr;
     bool errors_hold_ = false;  // what a residual without a value counts as here
     bool is_strict_ = false;    // such a residual must not be counted as either
     Work work_;
     std::optional<Interpreter> interpreters_[2];  // by XPath 1.0 and by version 2
-    std::vector<std::vector<uint8_t>> by_name_;   // of residuals: unknown, yes, no
     std::vector<uint8_t> marks_;                  // all zero between uses
     std::vector<uint32_t> counts_;                // for each node, set anew at each use
 };
@@ -446,17 +467,14 @@ private:
 class LoneEvaluation {
 public:
     LoneEvaluation(const Document& document, const Program& program, int64_t now)
-        : tests_(LabelTest::make_all(program, document)),
-          labels_(document),
-          evaluation_(document, program, tests_, labels_, automata_, now) {}
+        : labels_(document), evaluation_(document, program, learned_, labels_, now) {}
 
     Verdict matches() { return evaluation_.matches(); }
     const char* reason() const { return evaluation_.reason(); }
 
 private:
-    const std::vector<LabelTest> tests_;
+    Learned learned_;
     LabelIndex labels_;
-    RegularAutomata automata_;
     Evaluation evaluation_;
 };
 

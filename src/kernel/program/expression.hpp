@@ -9,6 +9,7 @@
 //     uses_context    whether the value depends on the context item
 //     uses_position   whether it depends on the context position or size
 //     is_constant     whether it depends on the document alone, so that it is evaluated once
+//     is_of_name      whether it depends on the name of the context item alone, in any document
 //
 // None of that is part of the bytes of a program, so a forged program cannot lie about it.
 #pragma once
@@ -61,7 +62,7 @@ struct Expression {
 
     Result result = Result::any;
     bool uses_context = false, uses_position = false, is_constant = false;
-    bool is_of_name = false;  // of the context item, its value depends on the name at most
+    bool is_of_name = false;
     std::optional<Regular> regular;
 };
 
@@ -72,6 +73,7 @@ public:
     std::vector<Expression> all;
     std::vector<uint32_t> children;
     size_t variables = 0;  // that may be bound at once
+    bool asks_for_qualifiers = false;
 
     const Expression& operator[](uint32_t number) const { return all[number]; }
     uint32_t count(const Expression& of) const { return of.children_end - of.children_begin; }
@@ -100,14 +102,6 @@ public:
             if (depths[number] > MOST_DEPTH) return false;
         }
         return find_facts();
-    }
-
-    bool asks_for_qualifiers() const {
-        return std::any_of(all.begin(), all.end(), [](const Expression& one) {
-            if (one.form == Form::along) return axis_of(one) == Axis::namespace_;
-            if (one.form != Form::call) return false;
-            return function_of(one) == Function::name || function_of(one) == Function::id;
-        });
     }
 
     static Axis axis_of(const Expression& one) { return static_cast<Axis>(one.code); }
@@ -183,18 +177,23 @@ private:
             const bool closed = free[number] == NONE || free[number] >= bound[number];
             one.is_constant = !one.uses_context && !one.uses_position && closed;
         }
-        for (Expression& one : all) one.is_of_name = one.is_constant || asks_for_name(one);
+        for (Expression& one : all) {
+            one.is_of_name = depends_on_name(one);
+            asks_for_qualifiers |= one.form == Form::call && (function_of(one) == Function::name ||
+                                                              function_of(one) == Function::id);
+        }
         return true;
     }
 
-    bool asks_for_name(const Expression& one) const {
+    bool depends_on_name(const Expression& one) const {
+        if (one.form < Form::context) return true;
         if (one.form == Form::call) {
             const Function function = function_of(one);
             if (function == Function::local_name || function == Function::namespace_uri) {
                 return count(one) == 0 || all[child(one, 0)].form == Form::context;
             }
-            const uint32_t full = function == Function::lang || function == Function::id ? 2 : 1;
-            if (FUNCTION_USES_CONTEXT[one.code] != 0 && count(one) < full) return false;
+            if (is_of_document(function)) return false;
+            if (lacks_argument(one)) return false;
         } else if (one.form != Form::conditional &&
                    (one.form != Form::operation || operator_of(one) == Operator::mapping)) {
             return false;
@@ -203,6 +202,17 @@ private:
             if (!all[child(one, at)].is_of_name) return false;
         }
         return !one.uses_position;
+    }
+
+    static bool is_of_document(Function function) {
+        return function == Function::id || function == Function::current_date ||
+               function == Function::current_dateTime || function == Function::current_time;
+    }
+
+    // A call that takes the context item instead of an argument.
+    bool lacks_argument(const Expression& one) const {
+        const uint32_t full = function_of(one) == Function::lang ? 2 : 1;
+        return FUNCTION_USES_CONTEXT[one.code] != 0 && count(one) < full;
     }
 
     void find_uses(Expression& one) const {
@@ -215,10 +225,8 @@ private:
         if (one.form == Form::call) {
             const Function function = function_of(one);
             const bool is_position = function == Function::position || function == Function::last;
-            const uint32_t full = function == Function::lang || function == Function::id ? 2 : 1;
             one.uses_position = is_position;
-            one.uses_context =
-                !is_position && FUNCTION_USES_CONTEXT[one.code] != 0 && count(one) < full;
+            one.uses_context = !is_position && lacks_argument(one);
         }
         const uint32_t parts = one.form == Form::along ? 0 : own ? 1 : count(one);
         for (uint32_t at = 0; at < parts; ++at) {

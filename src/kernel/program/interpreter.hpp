@@ -19,7 +19,7 @@
 // Recursion is over the expression, whose depth is bounded.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,8 +28,8 @@
 #include "program/axes.hpp"
 #include "program/decimal.hpp"
 #include "program/item.hpp"
+#include "program/learned.hpp"
 #include "program/program.hpp"
-#include "program/regular_automaton.hpp"
 #include "program/work.hpp"
 
 namespace twigcast::program {
@@ -72,20 +72,19 @@ private:
 
 class Interpreter {
 public:
-    Interpreter(const Document& document, const Program& program,
-                const std::vector<LabelTest>& tests, RegularAutomata& automata, Work& work,
+    Interpreter(const Document& document, const Program& program, Learned& learned, Work& work,
                 bool is_version_2, Wide now)
         : document_(document),
           program_(program),
           expressions_(program.expressions),
-          tests_(tests),
+          tests_(learned.tests),
           work_(work),
           is_version_2_(is_version_2),
           now_(now),
           axes_(document, work, is_version_2),
           constants_(program.expressions.all.size()),
           variables_(program.expressions.variables),
-          automata_(automata) {}
+          automata_(learned.automata) {}
 
     // Whether the expression is true at a node.
     bool holds(uint32_t expression, uint32_t node) {
@@ -239,7 +238,7 @@ private:
     const Wide now_;  // nanoseconds since 1970
     Axes axes_;
     std::vector<std::unique_ptr<Sequence>> constants_;  // by expression, once evaluated
-    std::deque<std::string> kept_;                      // the texts of the constants
+    std::list<std::string> kept_;                       // the texts of the constants
     std::unordered_map<uint32_t, std::unordered_set<std::string_view>> constant_texts_;
     std::unordered_map<uint32_t, std::pair<double, double>> constant_extremes_;
     std::vector<Sequence> variables_;  // by number

@@ -5,8 +5,6 @@
 
 namespace twigcast::program {
 
-constexpr std::string_view XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace";
-
 // The node that a function is about: its argument, or the context item; NONE where there is none.
 inline uint32_t Interpreter::own_node(Part one, const Focus& focus) {
     if (count(one) == 0) return node_of(focus);
@@ -65,10 +63,7 @@ inline bool Interpreter::has_language(Part one, const Focus& focus) {
     } else {
         node = node_of(focus);
     }
-    std::string name(XML_NAMESPACE);
-    name.push_back(NAMESPACE_SEPARATOR);
-    name += "lang";
-    const uint32_t label = document_.names.find(name);
+    const uint32_t label = document_.names.find_xml("lang");
     if (label == NONE) return false;
     const uint32_t sought = make_label(Kind::attribute, label);
     std::string_view found;

@@ -49,7 +49,7 @@ private:
     std::pair<uint32_t, uint32_t> make(uint32_t element, Work& work) {
         const Qualifiers& qualifiers = document_.qualifiers;
         const size_t begin = made_.size();
-        made_.push_back({element, "xml", "http://www.w3.org/XML/1998/namespace"});
+        made_.push_back({element, "xml", XML_NAMESPACE});
         std::vector<std::string_view> seen{"xml"};
         for (uint32_t at = element; at != NONE && at != 0; at = document_.nodes[at].parent) {
             const auto [first, last] = declared(at);

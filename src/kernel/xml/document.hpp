@@ -21,7 +21,7 @@
 // * A text node is a maximal run of character data; a comment or an instruction ends a run.
 // * Names are expanded and interned for the document, so equal names have equal numbers.  The name
 //   of a processing instruction is its target.
-// * Qualifiers, the prefixes as written, are read only where a program asks for them.
+// * The prefixes of names, which qualifiers has, are found only where a program asks for them.
 //
 // Cost: 24 bytes a node, the text once, each distinct name once.
 #pragma once
@@ -79,7 +79,7 @@ struct Document {
         nodes.clear();
         text.clear();
         values.clear();
-        qualifiers = {};
+        qualifiers.clear();
         if (names.size() > MOST_NAMES) {
             names = {};
             ++renewals_;

@@ -7,7 +7,7 @@ namespace twigcast::xml {
 
 using namespace base;
 
-class DocumentBuilder {
+class DocumentBuilder : public WithDeclarations {
 public:
     explicit DocumentBuilder(Document& document) : document_(document) {}
 
@@ -20,6 +20,10 @@ public:
         document_.values.reserve(expected / 8);
         document_.nodes.push_back({make_label(Kind::document, 0), NONE, 1, 0, 0, 0});
         return Trouble::none;
+    }
+
+    void declare(std::string_view prefix, std::string_view space) {
+        document_.qualifiers.declare(count_of(document_.nodes), prefix, space);
     }
 
     Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
@@ -38,7 +42,9 @@ public:
             attribute.text_end = count_of(document_.values);
         }
         current_ = element;
-        return fits(document_.values.size()) ? Trouble::none : Trouble::capacity;
+        const bool fit =
+            fits(document_.values.size()) && fits(document_.qualifiers.declared_bytes());
+        return fit ? Trouble::none : Trouble::capacity;
     }
 
     Trouble close_element() {

@@ -24,6 +24,7 @@ typedef void (*EndElementHandler)(void*, const char* name);
 typedef void (*CharacterHandler)(void*, const char* text, int length);
 typedef void (*CommentHandler)(void*, const char* text);
 typedef void (*InstructionHandler)(void*, const char* target, const char* text);
+typedef void (*DeclarationHandler)(void*, const char* prefix, const char* space);
 typedef void (*TypeStartHandler)(void*, const char* name, const char* system, const char* public_,
                                  int has_subset);
 typedef void (*TypeEndHandler)(void*);
@@ -46,7 +47,8 @@ struct ExpatTable {
     void (*set_comment_handler)(ExpatParser*, CommentHandler);
     void (*set_default_handler)(ExpatParser*, CharacterHandler);
     void (*set_element_handler)(ExpatParser*, StartElementHandler, EndElementHandler);
-    UnusedFunction set_namespace_handler;
+    // Of the beginning and the end of a declaration; it comes before the element it stands in.
+    void (*set_declaration_handler)(ExpatParser*, DeclarationHandler, UnusedFunction);
     void (*set_instruction_handler)(ExpatParser*, InstructionHandler);
     UnusedFunction set_unknown_encoding_handler;
     void (*set_user_data)(ExpatParser*, void*);

@@ -8,6 +8,9 @@ namespace twigcast::xml {
 
 using namespace base;
 
+// What the prefix xml stands for, without a declaration.
+constexpr std::string_view XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace";
+
 // The secret of this process's documents.  Set once, on import.
 inline HashSecret hash_secret;
 
@@ -36,6 +39,13 @@ public:
     // The number of the name, or NONE.
     uint32_t find(std::string_view name) const {
         return slots_[slot_of(name, hash_of(name, hash_secret))];
+    }
+
+    // The number of the name that a prefix xml gives, or NONE.
+    uint32_t find_xml(std::string_view local) const {
+        std::string name(XML_NAMESPACE);
+        name.push_back(NAMESPACE_SEPARATOR);
+        return find(name.append(local));
     }
 
     // The number of the name; a new one is added with the number size().

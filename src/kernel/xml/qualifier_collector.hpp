@@ -1,4 +1,5 @@
-// A sink of the Reader that reads a document again, names as written, and adds its qualifiers.
+// Finds the qualifiers of a document: from its declarations, or by a sink of the Reader that reads
+// the document again, names as written.
 //
 //     <p:a xmlns:p="u" p:x="1" id="2">     the next element and its attributes, in the same order,
 //      │               │     │              but for the declarations
@@ -28,6 +29,7 @@ public:
 
     bool wants_text() const { return false; }
     Trouble open_document(size_t) {
+        qualifiers_.clear();
         qualifiers_.start(document_.nodes.size());
         return Trouble::none;
     }
@@ -81,13 +83,57 @@ private:
     uint32_t at_ = 0;
 };
 
-// Read what a program needs beside the document itself.
-inline Failure read_qualifiers(const ExpatTable* expat, Limits limits, const Input& input,
+// The qualifiers as the declarations tell them; false where a namespace has two prefixes.
+inline bool derive_qualifiers(Document& document) {
+    Qualifiers& qualifiers = document.qualifiers;
+    const std::vector<Declaration>& declared = qualifiers.declarations;
+    constexpr size_t FEW = 64;  // that are compared pair by pair
+    if (declared.size() > FEW) return false;
+    for (size_t one = 0; one < declared.size(); ++one) {
+        for (size_t two = 0; two < one; ++two) {
+            if (qualifiers.space_of(declared[one]) == qualifiers.space_of(declared[two]) &&
+                qualifiers.prefix_of(declared[one]) != qualifiers.prefix_of(declared[two])) {
+                return false;
+            }
+        }
+    }
+    const Names& names = document.names;
+    std::vector<const Declaration*> by_name(names.size() + size_t{1}, nullptr);
+    std::vector<bool> is_met(names.size() + size_t{1});
+    const uint32_t id = names.find_xml("id");
+    qualifiers.start(document.nodes.size());
+    for (uint32_t node = 0; node < count_of(document.nodes); ++node) {
+        const uint32_t label = document.nodes[node].label;
+        if (kind_of(label) != Kind::element && kind_of(label) != Kind::attribute) continue;
+        const uint32_t name = name_of(label);
+        if (!is_met[name]) {
+            is_met[name] = true;
+            const std::string_view space = names.namespace_of(name);
+            for (const Declaration& one : declared) {
+                if (!space.empty() && qualifiers.space_of(one) == space) by_name[name] = &one;
+            }
+        }
+        if (by_name[name] != nullptr) {
+            qualifiers.set_prefix(node, *by_name[name]);
+        } else if (names.namespace_of(name) == XML_NAMESPACE) {
+            qualifiers.set_prefix(node, "xml");
+        }
+        if (name == id && kind_of(label) == Kind::attribute) qualifiers.ids.push_back(node);
+    }
+    return true;
+}
+
+// Find what a program needs beside the document itself.
+inline Failure find_qualifiers(const ExpatTable* expat, Limits limits, const Input& input,
                                Document& document, Arena* arena = nullptr) {
+    if (input.ids.empty() && derive_qualifiers(document)) {
+        document.qualifiers.is_known = true;
+        return {};
+    }
     limits.attributes = ~uint64_t{0};  // declarations are no attributes, and were read once
     QualifierCollector collector(document, input.ids);
     const Failure failure = Reader(expat, limits, collector, arena).read(input);
-    document.qualifiers.is_read = failure.trouble == Trouble::none;
+    document.qualifiers.is_known = failure.trouble == Trouble::none;
     return failure;
 }
 

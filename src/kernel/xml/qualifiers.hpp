@@ -1,8 +1,9 @@
-// What expat does not say once it has expanded names: the prefixes as written, the declarations of
-// namespaces, and which attributes are IDs.
+// What a name was before expat expanded it: the prefixes as written, the declarations of namespaces,
+// and which attributes are IDs.
 //
-// Few programs ask for it (`name()`, the namespace axis, `id()`), so a document is read once more
-// for them, without the processing of namespaces; `qualifier_collector.hpp` does it.
+// The declarations come with the document.  Few programs ask for the rest (`name()`, `id()`); it is
+// found for them by `qualifier_collector.hpp`: from the declarations where each namespace has one
+// prefix in the whole document, else by reading the document once more, names as written.
 //
 // Cost: 8 bytes a node; a prefix that is like the one before takes no bytes of its own.
 #pragma once
@@ -21,7 +22,7 @@ struct Declaration {
 
 class Qualifiers {
 public:
-    bool is_read = false;
+    bool is_known = false;                  // all but the declarations, which always are
     std::vector<Declaration> declarations;  // by element, in the order of the document
     std::vector<uint32_t> ids;              // the attributes that are IDs, in document order
 
@@ -36,6 +37,15 @@ public:
         return view(declaration.space_begin, declaration.space_end);
     }
 
+    void clear() {
+        is_known = false;
+        declarations.clear();
+        ids.clear();
+        prefixes_.clear();
+        bytes_.clear();
+        last_ = {0, 0};
+    }
+
     void start(size_t nodes) { prefixes_.assign(nodes, {0, 0}); }
 
     void set_prefix(uint32_t node, std::string_view prefix) {
@@ -45,6 +55,10 @@ public:
         }
         prefixes_[node] = last_;
     }
+    void set_prefix(uint32_t node, const Declaration& declaration) {
+        prefixes_[node] = {declaration.prefix_begin,
+                           declaration.space_begin - declaration.prefix_begin};
+    }
 
     void declare(uint32_t element, std::string_view prefix, std::string_view space) {
         const uint32_t begin = count_of(bytes_);
@@ -53,6 +67,8 @@ public:
         bytes_.append(space);
         declarations.push_back({element, begin, middle, count_of(bytes_)});
     }
+
+    size_t declared_bytes() const { return bytes_.size(); }
 
     size_t byte_size() const {
         return prefixes_.capacity() * sizeof(Prefix) + bytes_.capacity() +

@@ -14,9 +14,11 @@
 //     Trouble add_comment(std::string_view text)              ends a run, as an instruction does
 //     Trouble add_instruction(std::string_view target, std::string_view text)
 //
-// where names are expanded as expat does it: `local`, or namespace, separator, local.  A sink may
-// have names and attributes as they are written, declarations of namespaces among them: it derives
-// from AsWritten.
+//     void declare(std::string_view prefix, std::string_view space)     for the next element
+//
+// where names are expanded as expat does it: `local`, or namespace, separator, local.  Only a sink
+// that derives from WithDeclarations has the last.  A sink may have names and attributes as they
+// are written, declarations of namespaces among them: it derives from AsWritten.
 //
 // No handler calls Python, so a whole document is read without the interpreter lock.  CPython's
 // table of expat has no function that stops a parser: once something has failed the handlers do
@@ -75,6 +77,8 @@ struct Input {
 
 // A sink that gets names as they are written.
 struct AsWritten {};
+// A sink that is told which prefixes are declared.
+struct WithDeclarations {};
 
 template <class Sink>
 class Reader {
@@ -109,6 +113,9 @@ private:
             if (input.has_type) expat_->set_type_handler(parser_, on_type_start, on_type_end);
         }
         if (input.has_type) expat_->set_default_handler(parser_, on_other);
+        if constexpr (std::is_base_of_v<WithDeclarations, Sink>) {
+            expat_->set_declaration_handler(parser_, on_declaration, nullptr);
+        }
         measures_names_ = !input.has_short_names;
         guard(this, [&](Reader& reader) { return reader.sink_.open_document(input.size); });
         feed(input.data, input.size);
@@ -175,6 +182,12 @@ private:
     static void on_instruction(void* user, const char* target, const char* text) {
         guard(user, [&](Reader& reader) {
             return reader.in_type_ ? Trouble::none : reader.sink_.add_instruction(target, text);
+        });
+    }
+    static void on_declaration(void* user, const char* prefix, const char* space) {
+        guard(user, [&](Reader& reader) {
+            reader.sink_.declare(prefix != nullptr ? prefix : "", space != nullptr ? space : "");
+            return Trouble::none;
         });
     }
     // What a document type declaration holds is no part of the document.

@@ -109,7 +109,6 @@ private:
     };
 
     static constexpr size_t MOST_BYTES = size_t{32} << 20;
-    static constexpr std::string_view XML_SPACE = "http://www.w3.org/XML/1998/namespace";
 
     bool is_too_large() const { return size_ > largest_; }
 
@@ -182,7 +181,7 @@ private:
         std::sort(spaces.begin(), spaces.end());
         spaces.erase(std::unique(spaces.begin(), spaces.end()), spaces.end());
         const auto is_undeclared = [](std::string_view space) {
-            return space.empty() || space == XML_SPACE;
+            return space.empty() || space == XML_NAMESPACE;
         };
         spaces.erase(std::remove_if(spaces.begin(), spaces.end(), is_undeclared), spaces.end());
         size_t declared = 0;
@@ -246,7 +245,7 @@ private:
     void write_name(std::string& text, uint32_t path,
                     const std::vector<std::string_view>& spaces) const {
         const std::string_view space = space_of(path);
-        if (space == XML_SPACE) {
+        if (space == XML_NAMESPACE) {
             text += "xml:";
         } else if (!space.empty()) {
             const auto at = std::lower_bound(spaces.begin(), spaces.end(), space);

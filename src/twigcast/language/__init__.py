@@ -1,16 +1,19 @@
-"""The subscription language: XPath text in, immutable pattern trees in normal form out.
+"""The subscription language: XPath text in, immutable patterns in normal form out.
 
-    text ──tokens──► tokens ──descent──► normal form of a tree ──► Pattern ──str()──► text
-      │            (normal, implication: equivalent spellings meet)   ▲
-      └──linear──► normal form of a path, as text ────────────────────┘
+    text ──grammar──► Expression ──lowering──► Condition ──► Pattern ──str()──► text
+      │                              └► Residual: what no pattern tree says  ▲
+      └──linear──► normal form of a path, as text ───────────────────────────┘
 
-:func:`parse` reads an expression by recursive descent and builds the tree bottom-up through the
-functions of ``normal``, so no tree outside the normal form ever exists; for a path of names and
-``*`` alone it works on the text, and the tree is built when asked for.  A :class:`Pattern` is a
-union of branches from the document node; each :class:`Step` of a branch carries the axis of the
-edge to it and the conditions at it (``nodes`` draws this).  Whether a step stood on the path that
-XPath selects along or in a predicate makes no difference to whether a document matches, so the
-tree does not keep it.
+:func:`parse` reads any text of XPath into an expression (``grammar``), with names expanded,
+variables replaced and relative paths anchored.  ``lowering`` turns as much of it as possible into
+conditions, through the functions of ``normal``, so no condition outside the normal form ever
+exists.  What no condition says stays an expression, in a :class:`Residual`.  For a path of names
+and ``*`` alone :func:`parse` works on the text, and the tree is built when asked for.
+
+A :class:`Pattern` is a union of conditions at the document node; each :class:`Step` of a condition
+carries the axis of the edge to it and the conditions at it (``nodes`` draws this).  Whether a step
+stood on the path that XPath selects along or in a predicate makes no difference to whether a
+document matches, so the tree does not keep it.
 
 Invariants: ``parse(str(p)) == p``; equal patterns match the same documents; evaluation of
 ``to_xpath()`` by libxml2 agrees with every matcher.  Cost: linear in the text, plus the product of
@@ -21,6 +24,7 @@ The language itself is specified in ``docs/language.md``.
 
 from __future__ import annotations
 
+from twigcast.language.analysis import is_of_name
 from twigcast.language.binding_texts import (
     BINDING_COLUMNS,
     BINDING_LINE,
@@ -200,6 +204,7 @@ __all__ = [
     "decided_by_paths",
     "document_text",
     "implies",
+    "is_of_name",
     "linear_normal_form",
     "name_text",
     "node_test",

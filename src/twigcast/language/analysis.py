@@ -3,8 +3,9 @@
     static_type        boolean, number, string, nodes, or any: what its value is
     is_position_free   as a predicate: its truth does not depend on where its node stands
     is_context_free    its value is the same at every node of a document
+    is_of_name         its value depends on the name of the context item alone
 
-All three err on the safe side: ``any``, and False.  Cost: linear in the expression, each time.
+All four err on the safe side: ``any``, and False.  Cost: linear in the expression, each time.
 """
 
 from __future__ import annotations
@@ -99,6 +100,28 @@ def _asks_position(expression: Expression) -> bool:
             return _asks_position(operands[0])
         case _:
             return any(map(_asks_position, parts(expression)))
+
+
+def is_of_name(expression: Expression) -> bool:
+    """Whether the name of the context item decides the value, in any document."""
+    match expression:
+        case Constant():
+            return True
+        case Call(name="local-name" | "namespace-uri", arguments=() | (ContextItem(),)):
+            return True
+        case Call(name="id" | "current-date" | "current-dateTime" | "current-time"):
+            return False
+        case Call(name=name, arguments=arguments):
+            function = BY_NAME.get(name)
+            if function is None or (function.uses_context and len(arguments) < function.most):
+                return False
+            return all(map(is_of_name, arguments))
+        case Operation(operator=operator) if operator == "!":
+            return False
+        case Operation() | Conditional():
+            return all(map(is_of_name, parts(expression)))
+        case _:
+            return False
 
 
 def is_context_free(expression: Expression, bound: frozenset[str] = frozenset()) -> bool:

@@ -38,7 +38,7 @@ cdef extern from "xml/names.hpp" namespace "twigcast::xml" nogil:
 
 cdef extern from "xml/qualifiers.hpp" namespace "twigcast::xml" nogil:
     cdef cppclass Qualifiers:
-        bool is_read
+        bool is_known
 
 
 cdef extern from "xml/document.hpp" namespace "twigcast::xml" nogil:
@@ -93,7 +93,7 @@ cdef extern from "xml/document_builder.hpp" namespace "twigcast::xml" nogil:
 
 
 cdef extern from "xml/qualifier_collector.hpp" namespace "twigcast::xml" nogil:
-    Failure read_qualifiers(const ExpatTable*, Limits, const Input&, Document&) except +
+    Failure find_qualifiers(const ExpatTable*, Limits, const Input&, Document&) except +
 
 
 cdef extern from "xml/prologue.hpp" namespace "twigcast::xml" nogil:
@@ -124,7 +124,7 @@ cdef extern from "program/expression.hpp" namespace "twigcast::program" nogil:
     cdef cppclass Expressions:
         vector[Expression] all
         vector[uint32_t] children
-        bool asks_for_qualifiers() const
+        bool asks_for_qualifiers
 
 
 cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
@@ -275,7 +275,7 @@ cdef class CompiledPattern:
 cdef class CompactDocument:
     cdef Document document
     cdef Documents documents
-    cdef int read_qualifiers(self) except -1
+    cdef int find_qualifiers(self) except -1
 
 
 cdef class Documents:

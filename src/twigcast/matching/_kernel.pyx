@@ -158,10 +158,10 @@ cdef class CompactDocument:
             raise documents.refusal(0, failure)
         self.documents = documents
 
-    cdef int read_qualifiers(self) except -1:
-        """Read the document again for what few programs need; with the lock, so only once."""
+    cdef int find_qualifiers(self) except -1:
+        """Find what few programs need beside the document; with the lock, so only once."""
         cdef Limits bounds = _bounds(self.documents.limits)
-        cdef Failure failure = read_qualifiers(
+        cdef Failure failure = find_qualifiers(
             _expat, bounds, self.documents.inputs[0], self.document
         )
         if failure.trouble != Trouble.none:
@@ -179,9 +179,9 @@ cdef class CompactDocument:
         """The same, and why an expression has no value if that is why it does not match."""
         cdef Verdict verdict
         cdef bytes reason = b""
-        if pattern.program.expressions.asks_for_qualifiers():
-            if not self.document.qualifiers.is_read:
-                self.read_qualifiers()
+        if pattern.program.expressions.asks_for_qualifiers:
+            if not self.document.qualifiers.is_known:
+                self.find_qualifiers()
         cdef LoneEvaluation* evaluation = new LoneEvaluation(
             self.document, pattern.program, time.time_ns()
         )

@@ -30,6 +30,7 @@ from twigcast.language import (
     Residual,
     Step,
     ValueTest,
+    is_of_name,
 )
 from twigcast.matching.expression_program import (
     ExpressionCompiler,
@@ -159,8 +160,22 @@ class _Compiler(Fold[[], Instruction]):
 
 def _cost(condition: Condition) -> tuple[int, int]:
     """What to ask last: the order of conditions is free, and the first to fail ends the matter."""
-    rank = 0 if isinstance(condition, ValueTest) else 2 if isinstance(condition, Residual) else 1
-    return rank, len(condition.text)
+    return _rank(condition), len(condition.text)
+
+
+def _rank(condition: Condition) -> int:
+    """Names are asked first, which the kernel remembers; then values, steps, expressions."""
+    match condition:
+        case Negation(condition=inner):
+            return _rank(inner)
+        case Either(members=members) | Both(members=members):
+            return max(map(_rank, members))
+        case ValueTest():
+            return 1
+        case Residual(expression=expression):
+            return 0 if is_of_name(expression) else 3
+        case _:
+            return 2
 
 
 def _position(position: Position | None) -> tuple[int, int]:

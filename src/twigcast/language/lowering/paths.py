@@ -20,6 +20,7 @@ from twigcast.language.analysis import (
 from twigcast.language.expressions import (
     Along,
     Call,
+    Constant,
     ContextItem,
     Expression,
     Filter,
@@ -248,7 +249,11 @@ class PathLowering(ABC):
 def _is_multiple(step: Expression) -> bool:
     """Whether the lowering of a step repeats what stands behind it."""
     return any(
-        (isinstance(each, Operation) and each.operator in ("|", ","))
+        (
+            isinstance(each, Operation)
+            and each.operator in ("|", ",")
+            and not all(isinstance(operand, Constant) for operand in each.operands)
+        )
         or (isinstance(each, Along) and each.axis.endswith("-or-self") and not is_anywhere(each))
         for each in walk_expression(step)
     )
