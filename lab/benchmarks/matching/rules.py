@@ -29,6 +29,7 @@ from twigcast.matching import Matcher
 _MOST_EXPAT: Final = 5.0
 _LEAST_LXML: Final = 150.0
 _LXML: Final = "lxml one by one"
+_PEER_DOCUMENTS: Final = 50
 
 
 def real_rules(
@@ -68,7 +69,7 @@ def _beside_lxml(
     *,
     is_goal: bool,
 ) -> Result:
-    some = documents[:: max(1, len(documents) // 5)]
+    some = documents[:: max(1, len(documents) // _PEER_DOCUMENTS)]
     trees = [etree.fromstring(data).getroottree() for data in some]
     work = f"{len(some):,} documents of {folder}: the {len(xpaths):,} rules that lxml takes"
     bench.progress(work)
