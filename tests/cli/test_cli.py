@@ -526,3 +526,46 @@ def test_the_package_is_a_program() -> None:
     command = [sys.executable, "-m", "twigcast", "--version"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (result.returncode, result.stdout) == (0, f"twigcast {twigcast.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["match", "cover"])
+def test_bad_subscriptions_are_left_out_and_named(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "desk.txt"
+    file.write_text("wrong\t//a[\ngood\t//a\n" + "".join(f"{n}\t//a[\n" for n in range(20)))
+    document = tmp_path / "a.xml"
+    document.write_text("<a/>")
+    files = [str(file), *([str(document)] if command == "match" else [])]
+    refused = CliRunner().invoke(app, [command, *files])
+    assert refused.exit_code != 0
+    result = CliRunner().invoke(app, [command, *files, "--skip-bad", "--json"])
+    assert result.exit_code == 0
+    (line,) = result.stdout.splitlines()
+    assert "good" in line or "//a" in line
+    assert "wrong" not in line
+    assert "left out" in result.stderr
+    assert "desk.txt, line 1" in result.stderr
+    assert "21 subscriptions were left out" in result.stderr
+
+
+def test_blanks_instead_of_a_tab_are_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "desk.txt"
+    file.write_text("alice //a/b\n//a / b\na/b\n")
+    noted = run("cover", str(file)).stderr.decode()
+    assert noted.count("a tab, not blanks") == 1
+    assert "line 1" in noted
+    file.write_text("alice //a[\n")
+    refused = run("cover", str(file))
+    assert refused.returncode != 0
+    assert b"a tab, not blanks" in refused.stderr
+
+
+def test_advertise_binds_the_prefixes_of_an_expression() -> None:
+    schema = str(EXAMPLES / "orders.xsd")
+    namespace = Schema.of(schema).root.partition("}")[0][2:]
+    bound = ["--overlaps", "//o:*", "--namespace", f"o={namespace}"]
+    assert lines("advertise", schema, "--json", "--limit", "0", *bound)
+    other = ["--overlaps", "/o:*", "--namespace", "o=urn:other"]
+    assert lines("advertise", schema, "--json", *other) == []
+    result = CliRunner().invoke(app, ["advertise", schema, "--namespace", "o=urn:other"])
+    assert result.exit_code == 2
+    assert "--overlaps" in result.stderr

@@ -229,7 +229,6 @@ def test_large_sets_are_drawn_too(
         (["--spark", "--conf", "spark.driver.memory"], "--conf takes NAME=VALUE"),
         (["--spark", "--conf", "memory=4g"], "its names start with spark."),
         (["--output", "out"], "--output goes with --spark"),
-        (["--skip-bad"], "--skip-bad goes with --spark"),
         (["--master", "local[1]"], "--master goes with --spark"),
         (["--conf", "spark.ui.enabled=false"], "--conf goes with --spark"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from twigcast import Matcher
 from twigcast.errors import SubscriptionError
-from twigcast.language import Residual, parse, walk
+from twigcast.language import Residual, ValueTest, parse, walk
 from twigcast.language.functions import FUNCTIONS_OF_XPATH
 
 WHOLLY_LOWERED = """
@@ -33,6 +33,12 @@ WHOLLY_LOWERED = """
 //a[every $b in b satisfies $b = 'x']     //a[not(b!="x")]
 //a[b = ('x', 'y')]                       //a/b[.="x" or .="y"]
 //a[if (b) then c else d]                 //a[b[../c] or d and not(b)]
+//a[1 = 1 or b]                           //a
+//a[b or 'x' = ('y', 'z') or 5 < '4']     //a/b
+//a[b or . = 'x' and . != 'x']            //a/b
+//a[b or . > 5 and not(. != 3)]           //a[b or . > 5 and not(. != 3)]
+//a[b or . > 5 and . = 3]                 //a/b
+//a[b or c = d and not(c = d)]            //a/b
 """
 
 
@@ -62,6 +68,26 @@ def test_wholly_lowered(written: str, normal: str) -> None:
 )
 def test_what_stays_an_expression(expression: str, expected: list[str]) -> None:
     assert residuals(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "values"),
+    [
+        ("//c[contains(' A B ', concat(' ', normalize-space(.), ' '))]", ["A", "A B", "B"]),
+        ("//c[contains(' A B ', concat(' ', upper-case(@d), ' '))]", ["A", "A B", "B"]),
+        ("//c[contains(',A,', concat(',', d, ','))]", ["A"]),
+        ("//c[contains(' A  B ', concat(' ', d, ' '))]", []),
+        ("//c[contains('-+A+-', concat('-+', d, '+-'))]", []),
+        ("//c[contains(' A ', concat(' ', d, ','))]", []),
+        (f"//c[contains(' {' '.join(map(str, range(30)))} ', concat(' ', d, ' '))]", []),
+    ],
+)
+def test_codes_of_a_list_are_indexed(expression: str, values: list[str]) -> None:
+    (residual,) = (
+        each for each in walk(*parse(expression).alternatives) if isinstance(each, Residual)
+    )
+    tests = [each for each in walk(residual.implied) if isinstance(each, ValueTest)]
+    assert sorted(str(each.operand) for each in tests) == values
 
 
 @pytest.mark.parametrize(

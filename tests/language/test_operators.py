@@ -18,6 +18,7 @@ TEXTS = ["", "a", "b", "ab", "ba", "aba", "bab", "abab", "5", "-5", "5.0", "x5"]
 OPERANDS: dict[type, list[str | float]] = {float: [4.0, 5.0, 6.0], str: [*TEXTS[1:]]}
 KNOWS_FUNCTIONS = {
     "language/operators.py": "the table",
+    "language/lowering/implication.py": "a list of codes is contains() the other way round",
     "matching/reference/text_functions.py": "the reference says by itself what they mean",
     "workload/values.py": "which functions suit generated values is a choice of the workload",
 }

@@ -54,8 +54,36 @@ def test_what_never_holds_is_marked(expression: str, position: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("//a[1 = 2]", "no document matches this expression"),
+        ("//a[. = 'x'][. = 'y']", "no document matches this expression"),
+        ("//a[b > 5 and not(b > 5)]", "no document matches this expression"),
+        ("//a/@b/c", "no document matches this expression"),
+        ("false()", "no document matches this expression"),
+        ("'x'", "every document matches this expression"),
+        ("//a or true()", "every document matches this expression"),
+        ("2 < 10", "every document matches this expression"),
+    ],
+)
+def test_what_no_document_decides_is_a_warning(expression: str, reason: str) -> None:
+    assert warned(expression) == [reason]
+
+
+@pytest.mark.parametrize(
     "expression",
-    ["//a[@d >= '7']", "//a[@d = '2024-01-01']", "//a[1]", "/*[not(.)]", "//a[contains(b, '')]"],
+    [
+        "/",
+        "/*",
+        "//*",
+        "//node()",
+        ".",
+        "//a[@d >= '7']",
+        "//a[@d = '2024-01-01']",
+        "//a[1]",
+        "/*[not(.)]",
+        "//a[contains(b, '')]",
+    ],
 )
 def test_what_may_hold_is_no_warning(expression: str) -> None:
     assert warned(expression) == []

@@ -9,8 +9,16 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from twigcast.cli.binding_options import (
+    NAMESPACE,
+    RELATIVE_TO,
+    VARIABLE,
+    XPATH_VERSION,
+    chosen_bindings,
+    parse_expressions,
+)
 from twigcast.cli.console import output, print_json, print_table, read_schema, readable_count
-from twigcast.language import Pattern, parse
+from twigcast.language import Pattern
 from twigcast.schema import Advertisement, Advertisements, Schema
 
 
@@ -31,13 +39,22 @@ def advertise(
     overlaps: Annotated[
         str | None, typer.Option(help="Only those that overlap this subscription.")
     ] = None,
+    namespace: NAMESPACE = None,
+    variable: VARIABLE = None,
+    relative_to: RELATIVE_TO = None,
+    xpath_version: XPATH_VERSION = None,
     json: Annotated[
         bool, typer.Option("--json", help="One JSON object an advertisement instead of a table.")
     ] = False,
 ) -> None:
     """List what documents of a schema promise: their root-to-leaf paths."""
     schema = read_schema(schema_file, root)
-    pattern = None if overlaps is None else parse(overlaps)
+    bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
+    if overlaps is None and bindings:
+        raise typer.BadParameter(
+            "--namespace, --variable, --relative-to and --xpath-version go with --overlaps"
+        )
+    pattern = None if overlaps is None else parse_expressions([overlaps], bindings)[0]
     advertisements = schema.advertisements(depth)
     shown = list(islice(_overlapping(schema, advertisements, pattern), limit or None))
     if json:

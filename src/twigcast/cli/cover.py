@@ -16,6 +16,7 @@ from twigcast.cli import spark_options
 from twigcast.cli.console import output as console_output
 from twigcast.cli.console import print_json, print_table, read_schema, showing_work, with_progress
 from twigcast.cli.cover_on_spark import cover_on_spark
+from twigcast.cli.subscription_argument import SKIP_BAD, report_skipped
 from twigcast.covering import (
     CoveringTable,
     MergedSet,
@@ -24,6 +25,7 @@ from twigcast.covering import (
     SubscriptionTree,
     replaced_patterns,
 )
+from twigcast.errors import SubscriptionFileError
 from twigcast.language import Pattern, read_subscriptions
 
 if TYPE_CHECKING:
@@ -128,9 +130,7 @@ def cover(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what is in the folder.")
     ] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out what cannot be read.  Goes with --spark.")
-    ] = False,
+    skip_bad: SKIP_BAD = False,
     master: spark_options.MASTER = None,
     conf: spark_options.CONF = None,
 ) -> None:
@@ -153,7 +153,7 @@ def cover(
             json=json,
         )
         return
-    there = {"output": output, "skip-bad": skip_bad or None, "master": master, "conf": conf or None}
+    there = {"output": output, "master": master, "conf": conf or None}
     _refuse(there, "goes with --spark")
     if merge is not None and dtd is None:
         raise typer.BadParameter(
@@ -166,7 +166,7 @@ def cover(
     if root is not None and dtd is None:
         raise typer.BadParameter("--root goes with --dtd")
     schema = None if dtd is None else read_schema(dtd, root)
-    covering = _cover(subscriptions)
+    covering = _cover(subscriptions, skip_bad)
     if schema is not None and merge is not None:
         _merge(covering, PathCounter(schema, depth or _DEPTH), merge)
     _draw(covering, svg, dot)
@@ -182,10 +182,13 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
             raise typer.BadParameter(f"--{option} {why}")
 
 
-def _cover(file: str) -> _Covering:
+def _cover(file: str, skip_bad: bool) -> _Covering:
     table = CoveringTable()
-    for subscription in with_progress(read_subscriptions(file), "covering"):
+    skipped: list[SubscriptionFileError] = []
+    named = read_subscriptions(file, skipped.append if skip_bad else None)
+    for subscription in with_progress(named, "covering"):
         table.add(subscription.key, subscription.pattern)
+    report_skipped(skipped)
     replaced = replaced_patterns(table)
     forwarded = [pattern for pattern in table.patterns if pattern not in replaced]
     return _Covering(table, replaced, forwarded)

@@ -25,8 +25,8 @@ from twigcast.cli.console import (
     xml_files,
 )
 from twigcast.cli.explain import choose_subscriptions, explain_files
-from twigcast.cli.subscription_argument import named_subscriptions
-from twigcast.errors import DocumentError
+from twigcast.cli.subscription_argument import SKIP_BAD, named_subscriptions, report_skipped
+from twigcast.errors import DocumentError, SubscriptionFileError
 from twigcast.matching import Matcher
 
 _MOST_SHOWN: Final = 50
@@ -69,6 +69,7 @@ def match(
         list[str] | None,
         typer.Option("--key", help="Explain this subscription only; can be given several times."),
     ] = None,
+    skip_bad: SKIP_BAD = False,
     namespace: NAMESPACE = None,
     variable: VARIABLE = None,
     relative_to: RELATIVE_TO = None,
@@ -80,9 +81,11 @@ def match(
     if keys and not explaining:
         raise typer.BadParameter("--key goes with --explain")
     bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
-    named = named_subscriptions(subscriptions, bindings)
+    skipped: list[SubscriptionFileError] = []
+    named = named_subscriptions(subscriptions, bindings, skipped.append if skip_bad else None)
     if explaining:
         chosen = choose_subscriptions(named, subscriptions, keys or [])
+        report_skipped(skipped)
         explain_files(chosen, _files_to_match(documents), json=json)
         return
     matcher = Matcher()
@@ -90,6 +93,7 @@ def match(
     for subscription in with_progress(named, "reading"):
         matcher.add(subscription.key, subscription.pattern)
         order[subscription.key] = len(order)
+    report_skipped(skipped)
     names = _files_to_match(documents)
     work = with_progress(names, "matching", len(names), printing=json)
     answers = (_answer(matcher, order, name) for name in work)

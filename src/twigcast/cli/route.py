@@ -11,12 +11,12 @@ from rich.text import Text
 from twigcast.cli import spark_options
 from twigcast.cli.console import leaving_early, output, print_figures, print_json, print_table, warn
 from twigcast.cli.spark_console import spark_session
+from twigcast.cli.subscription_argument import SKIP_BAD, report_skipped
 
 if TYPE_CHECKING:
     from twigcast.pipeline import RouteReport, Totals
 
 _MOST_LINKS = 20
-_MOST_SKIPPED = 10
 
 
 def route(
@@ -41,7 +41,7 @@ def route(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder if it is there.")
     ] = False,
-    skip_bad: spark_options.SKIP_BAD = False,
+    skip_bad: SKIP_BAD = False,
     shard_size: Annotated[
         int | None,
         typer.Option(
@@ -91,10 +91,7 @@ def route(
             skip_bad=skip_bad,
             shard_size=shard_size or SHARD_SIZE,
         )
-        for error in job.decision.skipped[:_MOST_SKIPPED]:
-            warn(f"left out: {error}")
-        if len(job.decision.skipped) > _MOST_SKIPPED:
-            warn(f"{len(job.decision.skipped):,} subscriptions were left out")
+        report_skipped(job.decision.skipped)
         for warning in job.decision.warnings:
             warn(warning)
         if explain_plan:

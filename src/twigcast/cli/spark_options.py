@@ -80,9 +80,6 @@ AT = Annotated[
 AT_COLUMN = Annotated[
     str | None, typer.Option(help="The column of a table that names that broker.")
 ]
-SKIP_BAD = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave bad subscriptions out instead of stopping.")
-]
 
 
 class OutputFormat(StrEnum):

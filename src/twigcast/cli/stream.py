@@ -15,6 +15,7 @@ from rich.text import Text
 from twigcast.cli import spark_options
 from twigcast.cli.broker_options import noting_signals
 from twigcast.cli.console import note, output, print_json, showing_work, warn
+from twigcast.cli.subscription_argument import SKIP_BAD
 
 if TYPE_CHECKING:
     from twigcast.pipeline import BatchReport, Stream
@@ -64,7 +65,7 @@ def stream(
         int | None, typer.Option(min=1, help="The most files of one batch.")
     ] = None,
     output_format: spark_options.OUTPUT_FORMAT = spark_options.OutputFormat.PARQUET,
-    skip_bad: spark_options.SKIP_BAD = False,
+    skip_bad: SKIP_BAD = False,
     master: spark_options.MASTER = None,
     conf: spark_options.CONF = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a batch.")] = False,

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
 from twigcast.cli.binding_options import parse_expressions
-from twigcast.cli.console import note
+from twigcast.cli.console import note, warn
 from twigcast.errors import SubscriptionError, SubscriptionFileError
-from twigcast.language import Bindings, Subscription, read_subscriptions
+from twigcast.language import Bindings, OnBad, Subscription, read_subscriptions
 
+SKIP_BAD = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave bad subscriptions out instead of stopping.")
+]
+
+_MOST_SKIPPED: Final = 10
 _ENDINGS: Final = (".txt", ".csv", ".parquet")
 _LIKE_A_FILE: Final = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 
 
-def named_subscriptions(argument: str, bindings: Bindings) -> Iterator[Subscription]:
+def report_skipped(errors: Sequence[SubscriptionFileError]) -> None:
+    """Say which subscriptions were left out."""
+    for error in errors[:_MOST_SKIPPED]:
+        warn(f"left out: {error}")
+    if len(errors) > _MOST_SKIPPED:
+        warn(f"{len(errors):,} subscriptions were left out")
+
+
+def named_subscriptions(
+    argument: str, bindings: Bindings, on_bad: OnBad | None = None
+) -> Iterator[Subscription]:
     """The subscriptions of a file, or the XPath that the argument itself is, as its own key.
 
     ``-`` and the name of an existing file are files; so is a name with the ending of such a file,
@@ -31,7 +46,7 @@ def named_subscriptions(argument: str, bindings: Bindings) -> Iterator[Subscript
                 "--namespace, --variable, --relative-to and --xpath-version go with an XPath; "
                 "a file of subscriptions says these itself"
             )
-        return read_subscriptions(argument)
+        return read_subscriptions(argument, on_bad)
     try:
         (pattern,) = parse_expressions([argument], bindings)
     except SubscriptionError as error:

@@ -30,6 +30,8 @@ from twigcast.language.nodes import (
 from twigcast.language.numbers import to_number
 from twigcast.language.operators import NUMBER_OPERATORS, Operator
 
+_OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
 # What may stand within a number: every piece of one is some of these in this order.  What was taken
 # is not given back (``*+``): otherwise a long run of digits would be shared out in every manner.
 _PART_OF_NUMBER = re.compile(r"[ \t\r\n]*+-?+[0-9]*+\.?+[0-9]*+[eE]?+[+-]?+[0-9]*+[ \t\r\n]*+")
@@ -166,6 +168,17 @@ def value_implies(given: ValueTest, asked: ValueTest) -> bool:
     if isinstance(asked.operand, str):
         return _excludes(given, asked)
     return _number_implies(given.comparison, given.operand, asked.comparison, asked.operand)
+
+
+def exclude_each_other(one: ValueTest, other: ValueTest) -> bool:
+    """Whether it is plain that no string-value passes both."""
+    for given, asked in ((one, other), (other, one)):
+        if given.operator == "=" and isinstance(given.operand, str):
+            return not passes(given.operand, asked)
+    if isinstance(one.operand, str) or isinstance(other.operand, str):
+        return False
+    opposite = NUMBER_OPERATORS[_OPPOSITES[other.operator]]
+    return _number_implies(one.comparison, one.operand, opposite, other.operand)
 
 
 def passes(value: str, test: ValueTest) -> bool:

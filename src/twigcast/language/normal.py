@@ -7,8 +7,8 @@ the classes of :mod:`twigcast.language.nodes`.  What they do, and nothing else:
   (:mod:`twigcast.language.implication`): ``[a][a]``, ``[a][a/b]``, ``[. > 5][. > 3]``.
 * ``not`` moves inward to the single conditions; ``not(. = x)`` is ``. != x``.  There it stops:
   ``not(. < 5)`` is not ``. >= 5``, since a text that is no number passes the one only.
-* What can never hold (``[. < "x"]``, ``[position() < 1]``) is NEVER, and takes with it all that
-  depends on it; what always holds is dropped.
+* What can never hold (``[. < "x"]``, ``[position() < 1]``, ``[. = "x"][. = "y"]``) is NEVER, and
+  takes with it all that depends on it; what always holds is dropped.
 * A run of bare ``*`` has its descendant edge, if any, at its lower end: ``a//*/b`` and ``a/*//b``
   mean the same and become the latter; at a leaf, ``a//*`` and ``a/*`` mean the same too.
 
@@ -20,11 +20,12 @@ hold, since deciding it is what covering is for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from operator import attrgetter
 from typing import assert_never
 
-from twigcast.language.implication import implies
+from twigcast.language.implication import exclude_each_other, implies
 from twigcast.language.nodes import (
     ALWAYS,
     ATTRIBUTE,
@@ -84,6 +85,8 @@ def conjunction(conditions: Iterable[Condition]) -> tuple[Condition, ...] | None
             flat[member] = None
     if len(flat) < 2:
         return tuple(flat)
+    if _never_hold_together(flat):
+        return None
     return _without_implied(flat, implies)
 
 
@@ -203,6 +206,14 @@ def _selects_at_most_one(step: Step) -> bool:
     if step.test.kind is ATTRIBUTE:
         return step.test.namespace is not None and step.test.local is not None
     return step.position is not None and step.position.operator == "="
+
+
+def _never_hold_together(conditions: Mapping[Condition, None]) -> bool:
+    """Whether it is plain that one condition is false where another is true."""
+    tests = [each for each in conditions if isinstance(each, ValueTest)]
+    return any(exclude_each_other(*pair) for pair in combinations(tests, 2)) or any(
+        isinstance(each, Negation) and each.condition in conditions for each in conditions
+    )
 
 
 def _without_implied(

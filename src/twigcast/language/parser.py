@@ -13,6 +13,7 @@ from typing import NamedTuple, Unpack
 
 from twigcast.errors import SubscriptionError, SubscriptionWarning
 from twigcast.keywords import refuse_unknown
+from twigcast.language.analysis import static_type
 from twigcast.language.bindings import (
     NO_BINDINGS,
     BindingKeywords,
@@ -131,7 +132,8 @@ def read_by_grammar(text: str, bindings: Bindings, limits: LanguageLimits) -> Re
         if not any((each.reason, each.position) == (reason, position) for each in warnings):
             warnings.append(SubscriptionWarning(reason, text, position))
 
-    pattern = Pattern((lower(grammar.parse(), bindings.version == "2.0", notice),))
+    expression = grammar.parse()
+    pattern = Pattern((lower(expression, bindings.version == "2.0", notice),))
     normal_form = str(pattern)
     if VERSION_2 in text and _has_version_within(pattern):
         raise SubscriptionError(f"{VERSION_2}(…) stands for a whole condition only", text, 0)
@@ -141,6 +143,11 @@ def read_by_grammar(text: str, bindings: Bindings, limits: LanguageLimits) -> Re
             Grammar(normal_form, NO_BINDINGS.scope, limits).parse()
         except SubscriptionError as error:
             raise SubscriptionError(f"in normal form, {error.reason}", text, 0) from error
+    if normal_form != text.strip() and not warnings:
+        if not pattern.alternatives:
+            warnings.append(SubscriptionWarning("no document matches this expression", text))
+        elif normal_form == "/*" and static_type(expression) != "nodes":
+            warnings.append(SubscriptionWarning("every document matches this expression", text))
     return Reading(pattern, warnings, grammar.prefixes, grammar.variables)
 
 

@@ -17,13 +17,14 @@ comparisons that never hold and bindings that no line uses are warnings.
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from twigcast.errors import SubscriptionFileError
+from twigcast.errors import SubscriptionFileError, SubscriptionWarning
 from twigcast.language.binding_texts import BINDING_COLUMNS, bind_line, bindings_of_row
 from twigcast.language.bindings import NO_BINDINGS, Bindings
 from twigcast.language.parser import read_bound
@@ -33,6 +34,8 @@ from twigcast.language.warning import Notices
 SUBSCRIPTION_COLUMNS = ("key", "xpath", "subscriber", *BINDING_COLUMNS)
 """The columns of a table of subscriptions; the first two must be there."""
 _MARK = b"\xef\xbb\xbf"
+_LIKE_A_KEY = re.compile(r"[^\s/(\[]+ +/\S")
+_NO_TAB = "a tab, not blanks, stands between a key and its expression"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +181,11 @@ class _Reader:
                 self._notices.bind(bindings, self._where(number))
                 continue
             key, tab, xpath = line.rstrip("\r\n").partition("\t")
+            hint = ""
             if not tab:
                 key, xpath = str(number), stripped
-            yield number, self._read(key.strip(), xpath, bindings, None, number)
+                hint = _NO_TAB if _LIKE_A_KEY.match(stripped) else ""
+            yield number, self._read(key.strip(), xpath, bindings, None, number, hint)
         self._notices.issue(self._name)
 
     def rows(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> _Numbered:
@@ -201,12 +206,22 @@ class _Reader:
         self._notices.issue(self._name)
 
     def _read(
-        self, key: str, xpath: str, bindings: Bindings, subscriber: str | None, number: int
+        self,
+        key: str,
+        xpath: str,
+        bindings: Bindings,
+        subscriber: str | None,
+        number: int,
+        hint: str = "",
     ) -> Subscription | SubscriptionFileError:
         try:
             reading = read_bound(xpath, bindings)
         except ValueError as error:
-            return SubscriptionFileError(str(error), self._name, number)
+            reason = f"{error}\n  {hint}" if hint else str(error)
+            return SubscriptionFileError(reason, self._name, number)
+        if hint:
+            warning = SubscriptionWarning(f"the whole line is read as an expression; {hint}", xpath)
+            reading = reading._replace(warnings=[*reading.warnings, warning])
         if reading.warnings or reading.prefixes or reading.variables:
             self._notices.add(reading, bindings, self._where(number))
         return Subscription(key, reading.pattern, subscriber, xpath.strip())

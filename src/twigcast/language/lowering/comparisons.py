@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 from twigcast.language import normal
@@ -30,9 +31,11 @@ from twigcast.language.nodes import (
     Kind,
     node_test,
 )
+from twigcast.language.numbers import to_number
 from twigcast.language.operators import (
     FUNCTIONS,
     MIRRORED,
+    NUMBER_OPERATORS,
     TEXT_OPERATORS,
 )
 from twigcast.language.tokens import NAME
@@ -73,6 +76,9 @@ class ComparisonLowering(PathLowering):
             if constants is None:
                 return self._compared_truths(operator, left, right)
             left, right, operator = right, left, MIRRORED[operator]
+        known = constants_in(left)
+        if known is not None:
+            return self._of_constants(operator, known, constants)
         is_text = operator in ("=", "!=") and all(isinstance(each, str) for each in constants)
         is_count = isinstance(left, Call) and left.name == "count"
         if self._is_version_2 and not is_text and not is_count:
@@ -87,6 +93,16 @@ class ComparisonLowering(PathLowering):
                 raise
             # Where nothing is there to be counted, no document is asked.
             return self._negated(Operation(opposite, (left, right)))
+
+    def _of_constants(
+        self, operator: str, left: Sequence[str | float], right: Sequence[str | float]
+    ) -> Condition:
+        """A comparison that no document changes."""
+        are_texts = all(isinstance(each, str) for each in (*left, *right))
+        if self._is_version_2 and not (are_texts and operator in TEXT_OPERATORS):
+            raise CannotLowerError  # exact numbers, the order of texts, errors
+        holds = any(_constants_compare(operator, *pair) for pair in product(left, right))
+        return ALWAYS if holds else NEVER
 
     def _check_moments(
         self, whole: Expression, operator: str, left: Expression, right: Expression
@@ -268,3 +284,11 @@ def is_moment(expression: Expression) -> bool:
             return name in _MOMENTS
         case _:
             return False
+
+
+def _constants_compare(operator: str, one: str | float, other: str | float) -> bool:
+    """By the rules of XPath 1.0: as texts where both are and their order is not asked for."""
+    if isinstance(one, str) and isinstance(other, str) and operator in TEXT_OPERATORS:
+        return TEXT_OPERATORS[operator].passes(one, other)
+    numbers = [to_number(each) if isinstance(each, str) else each for each in (one, other)]
+    return NUMBER_OPERATORS[operator].passes(*numbers)

@@ -31,6 +31,7 @@ from twigcast.language.lowering.expressions import Lowering
 from twigcast.language.lowering.paths import DOWN, THERE, Ending, Notice
 from twigcast.language.nodes import (
     ALWAYS,
+    NEVER,
     Both,
     Condition,
     Either,
@@ -65,6 +66,8 @@ _TEXT_FUNCTIONS: Final = (
     "substring-after",
 )
 """Functions whose value is empty where that of their first argument is."""
+_MOST_CODES: Final = 20
+"""How many codes a list may have for each to be indexed, with all runs of neighbours."""
 _RESPELLING: Final = ("string", "normalize-space", "upper-case", "lower-case")
 """Those that change letter case and white space only."""
 
@@ -115,6 +118,8 @@ class Implication(Lowering):
                 return self.condition(base) if static_type(base) == "nodes" else ALWAYS
             case Binding(kind="some", source=source):
                 return self._needed(source)
+            case Call(name="contains", arguments=(Constant(value=str(codes)), Call() as wanted)):
+                return self._needed_code(codes, wanted)
             case Call(name=name, arguments=(subject, wanted)) if name in FUNCTIONS:
                 is_empty = isinstance(wanted, Constant) and wanted.value == ""
                 is_text = isinstance(wanted, Constant) and not is_empty
@@ -214,6 +219,27 @@ class Implication(Lowering):
         if static_type(expression) != "nodes":
             return ALWAYS
         return self._path((expression,), ending)
+
+    def _needed_code(self, codes: str, wanted: Call) -> Condition:
+        """What a text needs for standing in a list of codes.
+
+        ``contains(' A B ', concat(' ', x, ' '))``: ``A``, ``B`` or ``A B``.
+        """
+        match wanted:
+            case Call(name="concat", arguments=(Constant(value=str(separator)), subject, behind)):
+                pass
+            case _:
+                return ALWAYS
+        if len(separator) != 1 or not isinstance(behind, Constant) or behind.value != separator:
+            return ALWAYS
+        words = codes.split(separator)[1:-1]
+        if "" in words:
+            return ALWAYS  # the text may be empty
+        if len(words) > _MOST_CODES:
+            return self._needed_text(subject)
+        ends = range(1, len(words) + 1)
+        values = [separator.join(words[begin:end]) for end in ends for begin in range(end)]
+        return self._needed_text(subject, values) if values else NEVER
 
     def _needed_number(self, expression: Expression) -> Condition:
         """What a number needs for being one."""
