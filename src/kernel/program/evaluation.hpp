@@ -202,6 +202,7 @@ private:
             kind_of(label) != Kind::element) {
             return holds_anew(instruction, node);
         }
+        learned_.by_name.resize(program_.instructions.size());
         std::vector<Known>& answers =
             learned_.by_name[static_cast<size_t>(&instruction - program_.instructions.data())];
         answers.resize(document_.names.size());
@@ -303,7 +304,7 @@ private:
                     reached.push_back(node);
                 }
             };
-            if (test.mask == NONE && done - above > FEW_NODES) {
+            if (test.mask == NONE && done - above > FEW_NODES && labels_.is_worth_asking()) {
                 const auto [first, last] = labels_.find(test.wanted, above + 1, done);
                 std::for_each(first, last, take);
                 continue;

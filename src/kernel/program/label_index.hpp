@@ -3,7 +3,8 @@
 //
 //     ends_[label]     where the nodes of a label end in nodes_; they begin where those before end
 //
-// It is made when first asked for, and serves all programs that are asked of the document.
+// It serves all programs that are asked of the document, and is made when it has been asked for a
+// few times: for one search, a walk is quicker.
 //
 // Cost: 4 bytes a node and 4 bytes a label; two passes over the nodes.
 #pragma once
@@ -18,6 +19,9 @@ using namespace xml;
 class LabelIndex {
 public:
     explicit LabelIndex(const Document& document) : document_(document) {}
+
+    // Whether a search is quicker than a walk.
+    bool is_worth_asking() { return !ends_.empty() || ++asked_ > FEW_TIMES; }
 
     // The nodes of the label from one node up to, and without, another.
     std::pair<const uint32_t*, const uint32_t*> find(uint32_t label, uint32_t begin, uint32_t end) {
@@ -43,7 +47,10 @@ private:
         }
     }
 
+    static constexpr uint32_t FEW_TIMES = 2;
+
     const Document& document_;
+    uint32_t asked_ = 0;
     std::vector<uint32_t> ends_, nodes_;
 };
 

@@ -20,14 +20,14 @@ enum class Known : uint8_t { unknown, yes, no };
 
 struct Learned {
     std::vector<LabelTest> tests;
-    std::vector<std::vector<Known>> by_name;  // by instruction, by name
+    std::vector<std::vector<Known>> by_name;  // by instruction, by name, as far as asked
     RegularAutomata automata;
 
     void follow(const Program& program, const Document& document) {
         if (names_version_ == document.names_version()) return;
         names_version_ = document.names_version();
         tests = LabelTest::make_all(program, document);
-        by_name.assign(program.instructions.size(), {});
+        by_name.clear();
     }
 
 private:

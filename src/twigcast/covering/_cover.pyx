@@ -15,7 +15,6 @@ from libcpp.vector cimport vector
 
 from twigcast.covering.conditions import can_all_hold, denial_of, implied, implies_other
 from twigcast.covering.signatures import WIDTH, signature
-from twigcast.covering.values import with_consequences
 from twigcast.language import (
     NUMBER_OPERATORS,
     Axis,
@@ -27,6 +26,7 @@ from twigcast.language import (
     to_number,
     value_implies,
     walk,
+    with_consequences,
 )
 
 cdef object CHILD = Axis.CHILD

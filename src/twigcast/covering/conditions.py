@@ -19,7 +19,6 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from twigcast.covering.values import with_consequences
 from twigcast.language import (
     Axis,
     Both,
@@ -35,6 +34,7 @@ from twigcast.language import (
     ValueTest,
     implies,
     value_implies,
+    with_consequences,
 )
 
 

@@ -1,11 +1,12 @@
 """What two conditions show at a glance, before a search asks whether one implies the other.
 
     not(a/b)     denies   a, b, a/b     what a condition must hold for its negation to be implied
-    count(c)>2   is       count(c)>2    an expression, which only itself implies
+    count(c)>2   needs    c             the names in an expression that implies this one
 
 One condition implies another only where what the latter *needs* is among what the former *offers*;
 of two negations, the other way round.  Names are needed, and paths of names from the node by ``/``
-alone; of first nodes and expressions, the whole path or text.  All are bits of a number of fixed
+alone; of first nodes, the whole path; of expressions, that they are some, and their names, but for
+those in alternatives and below ``not()``.  All are bits of a number of fixed
 width, chosen by a checksum: where two share a bit, less is ruled out, and nothing wrongly.
 
 Invariant: where :func:`twigcast.covering.conditions.implies_other` says yes, so does
@@ -19,15 +20,21 @@ from zlib import crc32
 
 from twigcast.covering.conditions import implied
 from twigcast.language import (
+    Along,
     Axis,
+    Call,
     Condition,
+    Expression,
     FirstNode,
     Kind,
     Negation,
     NodeTest,
+    Operation,
     Residual,
     Step,
     parts,
+    parts_of_expression,
+    walk_expression,
 )
 
 WIDTH = 256
@@ -59,8 +66,10 @@ def signature(condition: Condition) -> Signature:
 
 def _needs(condition: Condition, path: str | None) -> int:
     """What is needed of a condition that implies this one, at the end of a path of names."""
-    if isinstance(condition, FirstNode | Residual):
-        return _own_bit(condition) if path == "" else 0
+    if isinstance(condition, Residual):
+        return _expression_needs(condition.expression) if path == "" else 0
+    if isinstance(condition, FirstNode):
+        return _bit(condition.path_text) if path == "" else 0
     if not isinstance(condition, Step):
         return 0
     bits, path = _step_bits(condition, path)
@@ -73,8 +82,10 @@ def _needs(condition: Condition, path: str | None) -> int:
 def _offers(condition: Condition, path: str | None) -> int:
     bits = 0
     below: tuple[Condition, ...] = (*parts(condition), *implied(condition))
-    if isinstance(condition, FirstNode | Residual):
-        bits, below = _own_bit(condition), implied(condition)
+    if isinstance(condition, Residual):
+        bits, below = _expression_offers(condition.expression), implied(condition)
+    elif isinstance(condition, FirstNode):
+        bits, below = _bit(condition.path_text), implied(condition)
     elif isinstance(condition, Step):
         bits, path = _step_bits(condition, path)
     for each in below:
@@ -94,8 +105,32 @@ def _step_bits(step: Step, path: str | None) -> tuple[int, str | None]:
     return bits | _bit(path), path
 
 
-def _own_bit(condition: FirstNode | Residual) -> int:
-    return _bit(condition.path_text if isinstance(condition, FirstNode) else condition.text)
+def _expression_needs(expression: Expression) -> int:
+    """The names that stand in every expression that implies this one."""
+    bits = _AN_EXPRESSION
+    waiting = [expression]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Operation) and each.operator in ("or", "|"):
+            continue
+        if isinstance(each, Call) and each.name == "not":
+            continue
+        bits |= _name_bit(each)
+        waiting.extend(parts_of_expression(each))
+    return bits
+
+
+def _expression_offers(expression: Expression) -> int:
+    bits = _AN_EXPRESSION
+    for each in walk_expression(expression):
+        bits |= _name_bit(each)
+    return bits
+
+
+def _name_bit(expression: Expression) -> int:
+    if isinstance(expression, Along) and _is_full_name(expression.test):
+        return _bit(f"expression {expression.test.text}")
+    return 0
 
 
 def _bit(text: str) -> int:
@@ -104,3 +139,6 @@ def _bit(text: str) -> int:
 
 def _is_full_name(test: NodeTest) -> bool:
     return test.kind is Kind.TEXT or (test.namespace is not None and test.local is not None)
+
+
+_AN_EXPRESSION = _bit("expression")

@@ -32,7 +32,6 @@ from dataclasses import dataclass
 
 from twigcast.covering.conditions import can_all_hold, implied, is_compared
 from twigcast.covering.splitting import Twig, has_choice
-from twigcast.covering.values import with_consequences
 from twigcast.language import (
     Axis,
     Condition,
@@ -43,6 +42,7 @@ from twigcast.language import (
     Step,
     ValueTest,
     node_test,
+    with_consequences,
 )
 
 _ANY_ELEMENT = node_test(Kind.ELEMENT)

@@ -77,12 +77,7 @@ from twigcast.language.expressions import parts as parts_of_expression
 from twigcast.language.functions import BY_NAME as FUNCTIONS_BY_NAME
 from twigcast.language.functions import CODES, REGULAR
 from twigcast.language.functions import TYPES as ATOMIC_TYPES
-from twigcast.language.implication import (
-    implies,
-    passes,
-    position_implies,
-    value_implies,
-)
+from twigcast.language.implication import implies, position_implies
 from twigcast.language.limits import DEFAULT_LIMITS, LanguageLimits
 from twigcast.language.linear import linear_normal_form
 from twigcast.language.nodes import (
@@ -125,6 +120,8 @@ from twigcast.language.subscription_file import (
     subscriptions_of_rows,
 )
 from twigcast.language.tokens import NAME
+from twigcast.language.value_consequences import with_consequences
+from twigcast.language.value_implication import passes, value_implies
 from twigcast.language.visiting import Fold, Question, Rewrite, parts, walk, walk_within
 from twigcast.language.warning import Notices
 
@@ -229,4 +226,5 @@ __all__ = [
     "walk",
     "walk_expression",
     "walk_within",
+    "with_consequences",
 ]

@@ -80,6 +80,8 @@ def is_anywhere(step: Expression) -> bool:
 
 def is_position_free(predicate: Expression) -> bool:
     """Whether a predicate asks nothing about the position of its node among others."""
+    if isinstance(predicate, Along):
+        return True
     return static_type(predicate) in ("boolean", "string", "nodes") and not _asks_position(
         predicate
     )

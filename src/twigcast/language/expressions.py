@@ -35,7 +35,7 @@ that a subscriber binds are constants.  ``strength`` says which of them need par
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -97,8 +97,11 @@ GENERAL_COMPARISONS: Final = ("=", "!=", "<", "<=", ">", ">=")
 VALUE_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-class Expression(Spelled, ABC):
-    """Something that has a value at a node."""
+class Expression(Spelled):
+    """Something that has a value at a node.
+
+    No abstract base class by Python's rules: those make ``isinstance``, and so ``match``, slow.
+    """
 
     __slots__ = ("_spelling",)
     strength: int = _PRIMARY

@@ -2,7 +2,8 @@
 
 Sound, not complete: True is always right, False means "not shown".  Branches are compared by
 homomorphism (each step asked for maps to one of the steps given), values by what one string or
-number says about another.  The normal form uses it to drop what is implied anyway, so it must be
+number says about another (``value_implication``), residuals part by part
+(``expression_implication``).  The normal form uses it to drop what is implied anyway, so it must be
 quick on the few conditions of one node; exact covering of whole patterns is another matter.
 
 Cost: each pair of steps is looked at once in one question, so |given| × |asked|.
@@ -10,9 +11,7 @@ Cost: each pair of steps is looked at once in one question, so |given| × |asked
 
 from __future__ import annotations
 
-import re
-from math import inf, nextafter
-
+from twigcast.language.expression_implication import residual_implies
 from twigcast.language.nodes import (
     CHILD,
     DESCENDANT,
@@ -24,17 +23,12 @@ from twigcast.language.nodes import (
     Negation,
     NodeTest,
     Position,
+    Residual,
     Step,
     ValueTest,
 )
-from twigcast.language.numbers import to_number
-from twigcast.language.operators import NUMBER_OPERATORS, Operator
-
-_OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-# What may stand within a number: every piece of one is some of these in this order.  What was taken
-# is not given back (``*+``): otherwise a long run of digits would be shared out in every manner.
-_PART_OF_NUMBER = re.compile(r"[ \t\r\n]*+-?+[0-9]*+\.?+[0-9]*+[eE]?+[+-]?+[0-9]*+[ \t\r\n]*+")
+from twigcast.language.operators import NUMBER_OPERATORS
+from twigcast.language.value_implication import number_implies, value_implies
 
 
 def implies(given: Condition, asked: Condition) -> bool:
@@ -67,6 +61,8 @@ class _Question:
             return self.implies(asked.condition, given.condition)
         if isinstance(given, FirstNode) and isinstance(asked, FirstNode):
             return given.path == asked.path and value_implies(given.test, asked.test)
+        if isinstance(given, Residual) and isinstance(asked, Residual):
+            return residual_implies(given, asked)
         return given == asked
 
     def _branch(self, given: Step, asked: Step) -> bool:
@@ -152,69 +148,4 @@ def position_implies(
 
 def _positions_within(given: Position, asked: Position) -> bool:
     known, wanted = NUMBER_OPERATORS[given.operator], NUMBER_OPERATORS[asked.operator]
-    return given == asked or _number_implies(known, given.value, wanted, asked.value)
-
-
-def value_implies(given: ValueTest, asked: ValueTest) -> bool:
-    """Whether every string-value that passes ``given`` passes ``asked``."""
-    if given == asked:
-        return True
-    if given.operator == "=" and isinstance(given.operand, str):
-        return passes(given.operand, asked)
-    if isinstance(given.operand, str):
-        if isinstance(asked.operand, str):
-            return _string_implies(given, asked, given.operand)
-        return given.is_function and asked.operator == "!=" and not _in_number(given.operand)
-    if isinstance(asked.operand, str):
-        return _excludes(given, asked)
-    return _number_implies(given.comparison, given.operand, asked.comparison, asked.operand)
-
-
-def exclude_each_other(one: ValueTest, other: ValueTest) -> bool:
-    """Whether it is plain that no string-value passes both."""
-    for given, asked in ((one, other), (other, one)):
-        if given.operator == "=" and isinstance(given.operand, str):
-            return not passes(given.operand, asked)
-    if isinstance(one.operand, str) or isinstance(other.operand, str):
-        return False
-    opposite = NUMBER_OPERATORS[_OPPOSITES[other.operator]]
-    return _number_implies(one.comparison, one.operand, opposite, other.operand)
-
-
-def passes(value: str, test: ValueTest) -> bool:
-    """Whether a node with that string-value passes the test: XPath 1.0's comparison."""
-    row = test.comparison
-    return row.passes(value if row.operand is str else to_number(value), test.operand)
-
-
-def _string_implies(given: ValueTest, asked: ValueTest, known: str) -> bool:
-    """What a text that passes ``given``, and is not known otherwise, passes as well."""
-    if asked.operator == "!=":
-        return given.operator != "!=" and not passes(str(asked.operand), given)
-    return asked.operator in given.comparison.implies and passes(known, asked)
-
-
-def _in_number(part: str) -> bool:
-    """Whether the part may stand within the text of a number; if not, that text is NaN."""
-    return _PART_OF_NUMBER.fullmatch(part) is not None
-
-
-def _excludes(given: ValueTest, asked: ValueTest) -> bool:
-    """A numeric test implies ``. != "text"`` where that text would not pass it."""
-    return asked.operator == "!=" and not passes(str(asked.operand), given)
-
-
-def _number_implies(given: Operator, known: float, asked: Operator, wanted: float) -> bool:
-    if given.spelling == "=":
-        return asked.passes(known, wanted)
-    if given.spelling == "!=" or asked.spelling == "=":
-        return False
-    if asked.spelling == "!=":
-        return not given.passes(wanted, known)
-    if given.bounds != asked.bounds:
-        return False
-    # The outermost number that passes.  Between a double and the next there is none: `.<5` is `.<=`
-    # the one before 5.
-    inwards = -inf if given.bounds == "below" else inf
-    outermost = known if given.passes(known, known) else nextafter(known, inwards)
-    return asked.passes(outermost, wanted)
+    return given == asked or number_implies(known, given.value, wanted, asked.value)

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations
 from operator import attrgetter
 from typing import assert_never
 
-from twigcast.language.implication import exclude_each_other, implies
+from twigcast.language.implication import implies
 from twigcast.language.nodes import (
     ALWAYS,
     ATTRIBUTE,
@@ -45,6 +44,7 @@ from twigcast.language.nodes import (
 )
 from twigcast.language.numbers import to_number
 from twigcast.language.operators import NUMBER_OPERATORS, TEXT_OPERATORS, operator_of
+from twigcast.language.value_consequences import with_consequences
 
 _TEXT = attrgetter("text")
 
@@ -211,7 +211,7 @@ def _selects_at_most_one(step: Step) -> bool:
 def _never_hold_together(conditions: Mapping[Condition, None]) -> bool:
     """Whether it is plain that one condition is false where another is true."""
     tests = [each for each in conditions if isinstance(each, ValueTest)]
-    return any(exclude_each_other(*pair) for pair in combinations(tests, 2)) or any(
+    return with_consequences(tests) is None or any(
         isinstance(each, Negation) and each.condition in conditions for each in conditions
     )
 

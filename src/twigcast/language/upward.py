@@ -52,6 +52,7 @@ from twigcast.language.nodes import (
     Both,
     Condition,
     Either,
+    FirstNode,
     Kind,
     Negation,
     NodeTest,
@@ -131,11 +132,17 @@ def negate(condition: Condition) -> Condition:
             return normal.negation(condition)
 
 
+_PLAIN: Final = frozenset({Step, ValueTest, FirstNode, Negation})
+"""Conditions that neither look upwards nor need anything above their node."""
+
+
 def branch(
     axis: Axis, test: NodeTest, position: Position | None, conditions: Iterable[Condition]
 ) -> Condition:
     """The condition that such a node is there; it may itself look upwards."""
     conditions = tuple(conditions)
+    if all(type(each) in _PLAIN for each in conditions):  # most are; it is quick to see
+        return _plain_branch(axis, test, position, conditions)
     conditions += tuple(_needed_above(conditions))
     if not any(map(looks_up, conditions)):
         return _plain_branch(axis, test, position, conditions)

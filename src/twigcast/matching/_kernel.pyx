@@ -182,14 +182,11 @@ cdef class CompactDocument:
         if pattern.program.expressions.asks_for_qualifiers:
             if not self.document.qualifiers.is_known:
                 self.find_qualifiers()
-        cdef LoneEvaluation* evaluation = new LoneEvaluation(
-            self.document, pattern.program, time.time_ns()
-        )
+        cdef bint has_expressions = not pattern.program.expressions.all.empty()
+        cdef int64_t now = time.time_ns() if has_expressions else 0
+        cdef LoneEvaluation* evaluation = new LoneEvaluation(self.document, pattern.program, now)
         try:
-            if (
-                self.document.nodes.size() < _NODES_WORTH_UNLOCKING
-                and pattern.program.expressions.all.empty()
-            ):
+            if self.document.nodes.size() < _NODES_WORTH_UNLOCKING and not has_expressions:
                 verdict = evaluation.matches()
             else:
                 with nogil:

@@ -166,12 +166,14 @@ def _cost(condition: Condition) -> tuple[int, int]:
 def _rank(condition: Condition) -> int:
     """Names are asked first, which the kernel remembers; then values, steps, expressions."""
     match condition:
+        case Step():
+            return 2
+        case ValueTest():
+            return 1
         case Negation(condition=inner):
             return _rank(inner)
         case Either(members=members) | Both(members=members):
             return max(map(_rank, members))
-        case ValueTest():
-            return 1
         case Residual(expression=expression):
             return 0 if is_of_name(expression) else 3
         case _:

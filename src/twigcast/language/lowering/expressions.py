@@ -63,14 +63,16 @@ class Lowering(ComparisonLowering):
 
     def _condition(self, expression: Expression) -> Condition:
         match expression:
+            case Along():
+                return self._path((expression,), THERE)
+            case Path() | Filter() | Operation(operator="|" | ","):
+                if static_type(expression) != "nodes":
+                    raise CannotLowerError
+                return self._path((expression,), THERE)
             case Constant(value=value):
                 return ALWAYS if value else NEVER
             case ContextItem() | Root():
                 return ALWAYS
-            case Along() | Path() | Filter() | Operation(operator="|" | ","):
-                if static_type(expression) != "nodes":
-                    raise CannotLowerError
-                return self._path((expression,), THERE)
             case Operation(operator="and", operands=operands):
                 return normal.both([self.condition(each) for each in operands])
             case Operation(operator="or", operands=operands):

@@ -94,7 +94,10 @@ class PathLowering(ABC):
         """The path selects a node where the ending holds."""
         if not steps:
             return ending.condition()
+        first = steps[0]
         try:
+            if isinstance(first, Along) and first.axis in DOWN:  # as most do; quick to see
+                return self._down(DOWN[first.axis], first, steps[1:], ending)
             return self._step(steps, ending)
         except CannotLowerError:
             path = steps[0] if len(steps) == 1 else Path(steps)
@@ -103,6 +106,8 @@ class PathLowering(ABC):
     def _step(self, steps: tuple[Expression, ...], ending: Ending) -> Condition:
         first, rest = steps[0], steps[1:]
         match first:
+            case Along():  # first, since most are
+                return self._along(first, rest, ending)
             case Path(steps=inner):
                 return self._step((*inner, *rest), ending)
             case Root():
@@ -117,8 +122,6 @@ class PathLowering(ABC):
                 return normal.either([self._path((each, *rest), ending) for each in operands])
             case Filter(base=base, predicates=predicates):
                 return self._step((filtered(base, predicates), *rest), ending)
-            case Along():
-                return self._along(first, rest, ending)
             case _:
                 raise CannotLowerError
 
@@ -172,6 +175,8 @@ class PathLowering(ABC):
         test = down_test(step)
         if test is None:
             return NEVER
+        if not step.predicates:
+            return branch(axis, test, None, (self._path(rest, ending),))
         position, conditions = self._predicates(step)
         conditions.append(self._path(rest, ending))
         return branch(axis, test, position, conditions)
@@ -262,6 +267,8 @@ def _is_multiple(step: Expression) -> bool:
 def down_test(step: Along) -> NodeTest | None:
     """The test of a step that leads down, in terms of patterns; None where no node passes."""
     kind = step.test.kind
+    if step.axis == "child" and kind is ELEMENT:
+        return step.test
     if step.axis == "attribute":
         if kind is Kind.NODE:
             return node_test(ATTRIBUTE)

@@ -2,7 +2,7 @@
 
 Two comparisons may say more than each alone: ``[. >= 5][. <= 5]`` is ``. = 5``, and
 ``[. = 1][. = 2]`` never holds.  :func:`with_consequences` puts in what follows, so that afterwards
-it is enough to look at one at a time (:func:`twigcast.language.value_implies`)::
+it is enough to look at one at a time (:func:`twigcast.language.value_implication.value_implies`)::
 
     [.>=5][.<=9][.!=5][.!=7][.!="x"]     ──►     .>5   .<=9   .!=7   .!="x"
 
@@ -20,7 +20,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, isfinite, nextafter
 
-from twigcast.language import ValueTest, passes, value_implies
+from twigcast.language.nodes import ValueTest
+from twigcast.language.value_implication import passes, value_implies
 
 _NOT_ZERO = ValueTest("!=", 0.0)
 
