@@ -1,4 +1,4 @@
-// What a name was before expat expanded it: the prefixes as written, the declarations of namespaces,
+// What names were before expat expanded them: prefixes as written and declarations of namespaces;
 // and which attributes are IDs.
 //
 // The declarations come with the document.  Few programs ask for the rest (`name()`, `id()`); it is
