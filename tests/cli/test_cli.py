@@ -544,7 +544,7 @@ def test_bad_subscriptions_are_left_out_and_named(tmp_path: Path, command: str) 
     assert "wrong" not in line
     assert "left out" in result.stderr
     assert "desk.txt, line 1" in result.stderr
-    assert "21 subscriptions were left out" in result.stderr
+    assert "21 in all: also lines 12, 13" in result.stderr
 
 
 def test_blanks_instead_of_a_tab_are_a_warning(tmp_path: Path) -> None:

@@ -330,3 +330,14 @@ def test_a_network_takes_them() -> None:
     network.attach("desk", "rome")
     network.subscribe("desk", "one", "a[b > $x]", variables={"x": 5}, relative_to="document")
     assert str(network.client("desk").subscriptions["one"]) == "/a[b>5]"
+
+
+def test_what_is_no_mapping_is_refused() -> None:
+    with pytest.raises(TypeError, match="variables are a mapping"):
+        parse("//a[b = $v]", variables=[("v", 5)])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="namespaces are a mapping"):
+        parse("//c:a", "urn:x")  # type: ignore[arg-type]
+
+
+def test_a_large_integer_is_taken() -> None:
+    assert parse("//a[b = $v]", variables={"v": 10**400}).matches("<a><b>1e400</b></a>")

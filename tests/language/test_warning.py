@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import twigcast
-from twigcast.errors import SubscriptionWarning
+from twigcast.errors import SubscriptionError, SubscriptionWarning
 from twigcast.language import (
     NO_BINDINGS,
     Notices,
@@ -40,6 +40,8 @@ def warned(*expressions: str, namespaces: dict[str, str] | None = None) -> list[
         ("//a[xs:date(@d) > xs:date('2024-01-01')]", 18),
         ("//a[not(@d > current-date())]", 13),
         ("//a[@d gt xs:date('2024-01-01')]", 10),
+        ("//a[b eq 5]", 9),
+        ("//a[b = 'x' or 'y']", 3),
     ],
 )
 def test_what_never_holds_is_marked(expression: str, position: int) -> None:
@@ -141,3 +143,14 @@ def test_a_long_file_is_not_a_flood_of_warnings() -> None:
         notices.issue("all.txt")
     assert len(caught) == 11
     assert str(caught[-1].message) == "all.txt: 990 more comparisons like these never hold"
+
+
+def test_a_prefix_of_a_function_or_a_type_is_used() -> None:
+    schema = "http://www.w3.org/2001/XMLSchema"
+    functions = "http://www.w3.org/2005/xpath-functions"
+    assert warned("//a[x:decimal(b) > 1]", namespaces={"x": schema}) == []
+    assert warned("//a[xs:decimal(b) > 1]", namespaces={"xs": schema}) == []
+    assert warned("//a[b castable as x:date]", namespaces={"x": schema}) == []
+    assert warned("//a[f:exists(b)]", namespaces={"f": functions}) == []
+    with pytest.raises(SubscriptionError, match="xs is bound to urn:other"):
+        parse("//a[xs:decimal(b) > 1]", {"xs": "urn:other"})

@@ -190,3 +190,8 @@ def test_the_same_pattern_again_changes_nothing() -> None:
         matcher.update({"a": "//a[b]", "c": "//c"})
     assert matcher.stats() == before
     assert matcher.match("<a><b/></a>") == ["a"]
+
+
+def test_an_error_of_many_names_the_key() -> None:
+    with pytest.raises(SubscriptionError, match="second: an expression was expected"):
+        Matcher({"first": "//a", "second": "//b["})

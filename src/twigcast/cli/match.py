@@ -84,8 +84,10 @@ def match(
     skipped: list[SubscriptionFileError] = []
     named = named_subscriptions(subscriptions, bindings, skipped.append if skip_bad else None)
     if explaining:
-        chosen = choose_subscriptions(named, subscriptions, keys or [])
-        report_skipped(skipped)
+        try:
+            chosen = choose_subscriptions(named, subscriptions, keys or [])
+        finally:
+            report_skipped(skipped)
         explain_files(chosen, _files_to_match(documents), json=json)
         return
     matcher = Matcher()

@@ -27,6 +27,8 @@ from twigcast.cli.broker_options import (
 )
 from twigcast.cli.console import leaving_early, note, warn
 from twigcast.cli.documents_shown import Show, require_reader, shown, wait_for_reader
+from twigcast.cli.subscription_argument import SKIP_BAD, report_skipped
+from twigcast.errors import SubscriptionFileError
 from twigcast.language import Bindings, Pattern, read_subscriptions
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ def subscribe(
             help="A file of expressions with keys: text, .csv or .parquet; - reads text.",
         ),
     ] = None,
+    skip_bad: SKIP_BAD = False,
     durable: Annotated[
         str | None,
         typer.Option(
@@ -114,7 +117,7 @@ def subscribe(
         note(f"{durable} is forgotten")
         return
     bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
-    expressions = _expressions(xpaths or [], bindings, subscriptions)
+    expressions = _expressions(xpaths or [], bindings, subscriptions, skip_bad)
     start = None if since is None else _start(since)
     show = shown(json=json, folder=folder)
     window = _WINDOW if limit is None else min(limit, _WINDOW)
@@ -217,12 +220,15 @@ def _check(
 
 
 def _expressions(
-    xpaths: list[str], bindings: Bindings, subscriptions: str | None
+    xpaths: list[str], bindings: Bindings, subscriptions: str | None, skip_bad: bool
 ) -> dict[str, Pattern]:
     """Expressions by their keys: those of a file, and the texts of those that are arguments."""
     patterns: dict[str, Pattern] = {}
     if subscriptions is not None:
-        patterns = {each.key: each.pattern for each in read_subscriptions(subscriptions)}
+        skipped: list[SubscriptionFileError] = []
+        named = read_subscriptions(subscriptions, skipped.append if skip_bad else None)
+        patterns = {each.key: each.pattern for each in named}
+        report_skipped(skipped)
         if not patterns:
             raise typer.BadParameter(f"there is no expression in {subscriptions}")
     parsed = parse_expressions(xpaths, bindings)

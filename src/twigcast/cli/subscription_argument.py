@@ -19,6 +19,7 @@ SKIP_BAD = Annotated[
 ]
 
 _MOST_SKIPPED: Final = 10
+_MOST_LINES: Final = 100
 _ENDINGS: Final = (".txt", ".csv", ".parquet")
 _LIKE_A_FILE: Final = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 
@@ -27,8 +28,10 @@ def report_skipped(errors: Sequence[SubscriptionFileError]) -> None:
     """Say which subscriptions were left out."""
     for error in errors[:_MOST_SKIPPED]:
         warn(f"left out: {error}")
-    if len(errors) > _MOST_SKIPPED:
-        warn(f"{len(errors):,} subscriptions were left out")
+    others = [str(error.line) for error in errors[_MOST_SKIPPED:]]
+    if others:
+        lines = ", ".join(others[:_MOST_LINES]) + (", …" if others[_MOST_LINES:] else "")
+        warn(f"left out, {len(errors):,} in all: also lines {lines}")
 
 
 def named_subscriptions(

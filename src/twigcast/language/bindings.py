@@ -100,6 +100,7 @@ NO_BINDINGS: Final = Bindings()
 
 def check_namespaces(namespaces: Mapping[str, str]) -> dict[str, str]:
     """The bindings with that of ``xml``; TypeError or ValueError for one that cannot be."""
+    _require_mapping(namespaces, "namespaces", "prefixes to URIs")
     bound = {"xml": XML_NAMESPACE, **namespaces}
     for prefix, uri in bound.items():
         if not isinstance(prefix, str):
@@ -119,8 +120,14 @@ def check_namespaces(namespaces: Mapping[str, str]) -> dict[str, str]:
     return bound
 
 
+def _require_mapping(given: object, what: str, of: str) -> None:
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{what} are a mapping from {of}, not {type(given).__name__}")
+
+
 def constants_of(variables: Variables) -> dict[str, Expression]:
     """The values as expressions, by the name of the variable."""
+    _require_mapping(variables, "variables", "names to values")
     return {name: _constant(name, value) for name, value in variables.items()}
 
 
@@ -149,6 +156,8 @@ def _constant(name: object, value: object) -> Expression:
 
 
 def _number(value: float | Decimal) -> Expression:
+    if isinstance(value, int):
+        return Operation("-", (Constant(-value),)) if value < 0 else Constant(value)
     if math.isnan(value):
         return Call("number", (Constant("NaN"),))
     if math.isinf(value):
@@ -156,5 +165,5 @@ def _number(value: float | Decimal) -> Expression:
     elif isinstance(value, Decimal):
         size = Constant(abs(value))
     else:
-        size = Constant(abs(value))  # a float, or an int, which stays one
+        size = Constant(abs(value))
     return Operation("-", (size,)) if math.copysign(1, value) < 0 else size

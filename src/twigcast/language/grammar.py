@@ -366,7 +366,8 @@ class Grammar(GrammarReader):
             return EMPTY
         if kind == "end":
             raise self.error("an expression was expected here", at)
-        raise self.error(f"{self.word!r} is not expected here; an expression was", at)
+        reason = f"{self.word!r} is not expected here; an expression was{self._remedy()}"
+        raise self.error(reason, at)
 
     def _parse_variable(self) -> Expression:
         at = self.at

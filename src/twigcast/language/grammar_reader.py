@@ -32,6 +32,24 @@ KIND_TESTS: Final = {
 }
 _SCHEMA_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema"
 _FUNCTION_NAMESPACE: Final = "http://www.w3.org/2005/xpath-functions"
+_KNOWN_PREFIXES: Final = {
+    "": _FUNCTION_NAMESPACE,
+    "fn": _FUNCTION_NAMESPACE,
+    "xs": _SCHEMA_NAMESPACE,
+    "xsd": _SCHEMA_NAMESPACE,
+}
+_ALIKE: Final = 0.75
+_REMEDIES: Final = {
+    "==": "write =",
+    "<>": "write !=",
+    "&&": "write and",
+    "AND": "write and",
+    "OR": "write or",
+    "NOT": "write not(…)",
+    "LIKE": "write contains(…), starts-with(…) or matches(…)",
+    "IN": "write = (…, …)",
+}
+"""What other languages write, and XPath's word for it."""
 
 
 class GrammarReader(TokenReader):
@@ -156,12 +174,14 @@ class GrammarReader(TokenReader):
             self.next()
             prefix, local = local, self.next()
         spelled = f"{prefix}:{local}" if prefix else local
-        if self._is_schema_prefix(prefix):
+        namespace = self._namespace_of_functions(prefix)
+        if namespace == _SCHEMA_NAMESPACE:
             name = f"xs:{local}"
-        elif prefix in ("", "fn") or self._namespaces.get(prefix) == _FUNCTION_NAMESPACE:
+        elif namespace == _FUNCTION_NAMESPACE:
             name = local
         else:
-            raise self.error(f"the function {spelled}() is not known", at)
+            where = f"; {prefix} is bound to {namespace}" if namespace else ""
+            raise self.error(f"the function {spelled}() is not known{where}", at)
         if name in BY_NAME or (name == VERSION_2 and not prefix):
             return name
         if name in XSLT_FUNCTIONS:
@@ -170,14 +190,18 @@ class GrammarReader(TokenReader):
         if name in OUTSIDE_FUNCTIONS:
             reason = f"{spelled}() is not there; an expression sees one document and nothing else"
             raise self.error(reason, at)
-        similar = get_close_matches(name.lower(), BY_NAME, n=1)
+        similar = [f"xs:{name}"] if f"xs:{name}" in TYPES else []
+        similar = similar or get_close_matches(name.lower(), BY_NAME, n=1, cutoff=_ALIKE)
         hint = f"; did you mean {similar[0]}()?" if similar else ""
         raise self.error(f"the function {spelled}() is not known{hint}", at)
 
-    def _is_schema_prefix(self, prefix: str) -> bool:
-        return prefix in ("xs", "xsd") or (
-            prefix != "" and self._namespaces.get(prefix) == _SCHEMA_NAMESPACE
-        )
+    def _namespace_of_functions(self, prefix: str) -> str | None:
+        """The namespace that a prefix of a function or a type stands for; some need no binding."""
+        bound = self._namespaces.get(prefix) if prefix else None
+        if bound is None:
+            return _KNOWN_PREFIXES.get(prefix)
+        self.prefixes.add(prefix)
+        return bound
 
     def _parse_type_name(self) -> str:
         at = self.at
@@ -188,9 +212,11 @@ class GrammarReader(TokenReader):
             self.next()
             prefix, local = local, self.next()
         name = f"xs:{local}"
-        if not self._is_schema_prefix(prefix) or name not in TYPES:
+        is_schema_type = self._namespace_of_functions(prefix) == _SCHEMA_NAMESPACE
+        if not is_schema_type or name not in TYPES:
             spelled = f"{prefix}:{local}" if prefix else local
-            raise self.error(f"the type {spelled} is not known", at)
+            hint = f"; did you mean {name}?" if name in TYPES and not prefix else ""
+            raise self.error(f"the type {spelled} is not known{hint}", at)
         return name
 
     def _literal(self) -> str:
@@ -213,7 +239,14 @@ class GrammarReader(TokenReader):
     def _complaint(self, closing: str, behind: str = "the expression") -> str:
         if self.kind == "end":
             return f"{closing} is missing"
-        return f"{self.word!r} is not expected behind {behind}"
+        return f"{self.word!r} is not expected behind {behind}{self._remedy()}"
+
+    def _remedy(self) -> str:
+        """XPath's word for what other languages write; begins with a semicolon."""
+        remedy = _REMEDIES.get(self.word.upper()) or _REMEDIES.get(
+            "".join(self.words[max(self.at - 1, 0) : self.at + 1])
+        )
+        return f"; {remedy}" if remedy else ""
 
     def _expect_word(self, word: str, where: str) -> None:
         if self.kind != "name" or self.word != word:

@@ -86,17 +86,18 @@ _Numbered = Iterator[tuple[int, Subscription | SubscriptionFileError]]
 
 def _distinct(subscriptions: _Numbered, name: str, on_bad: OnBad | None) -> Iterator[Subscription]:
     """The subscriptions, each of which must be good and have a key of its own."""
-    keys: set[str] = set()
+    keys: dict[str, int] = {}
     for number, each in subscriptions:
         if isinstance(each, SubscriptionFileError):
             error = each
         elif not each.key:
             error = SubscriptionFileError("the key is empty", name, number)
         elif each.key in keys:
-            reason = f"the key {each.key!r} stands for another subscription already"
+            first = keys[each.key]
+            reason = f"the key {each.key!r} stands for the subscription of line {first} already"
             error = SubscriptionFileError(reason, name, number)
         else:
-            keys.add(each.key)
+            keys[each.key] = number
             yield each
             continue
         if on_bad is None:
@@ -121,6 +122,11 @@ def _csv_rows(file: Iterable[bytes], name: str) -> Iterator[tuple[int, Mapping[s
     try:
         _require_columns(reader.fieldnames or (), name)
         for row in reader:
+            if None in row:
+                cells = len(reader.fieldnames or ()) + len(row[None])
+                reason = f"{cells} cells where the first line has {len(reader.fieldnames or ())}"
+                remedy = "put an expression with a comma in double quotes"
+                raise SubscriptionFileError(f"{reason}; {remedy}", name, reader.line_num)
             yield reader.line_num, row
     except csv.Error as error:
         raise SubscriptionFileError(str(error), name, reader.line_num + 1) from error
@@ -136,8 +142,8 @@ def _parquet_rows(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         with parquet.ParquetFile(name) as file:
             names = file.schema_arrow.names
+            _require_columns(names, name)
             present = [column for column in SUBSCRIPTION_COLUMNS if column in names]
-            _require_columns(present, name)
             for batch in file.iter_batches(columns=present):
                 for row in batch.to_pylist():
                     number += 1
@@ -147,9 +153,16 @@ def _parquet_rows(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _require_columns(columns: Iterable[str], name: str) -> None:
+    """Refuse a table without a column that must be there, or with the name of one misspelt."""
+    found = list(columns)
+    for column in found:
+        meant = column.strip().lower().replace("-", "_").replace("xpath_version", "version")
+        if meant in SUBSCRIPTION_COLUMNS and column not in SUBSCRIPTION_COLUMNS:
+            raise SubscriptionFileError(f"write the column {column!r} as {meant}", name, 1)
     for column in ("key", "xpath"):
-        if column not in columns:
-            raise SubscriptionFileError(f"the column {column} is missing", name, 1)
+        if column not in found:
+            reason = f"the column {column} is missing; there is {', '.join(map(repr, found))}"
+            raise SubscriptionFileError(reason, name, 1)
 
 
 def _cell(value: Any) -> str | None:

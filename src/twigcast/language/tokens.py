@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from itertools import accumulate
+from typing import Final
 
 from twigcast.errors import SubscriptionError
 
@@ -39,6 +40,18 @@ _KINDS = {
     **dict.fromkeys(" \t\r\n", "space"),
 }
 """The kind of a word that is no symbol by its first character; every other word is a name."""
+
+
+_REMEDIES: Final = {
+    "\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb`": "write ' or \"",
+    "\u00a0\u2003\u2009\u202f\u200b\u200c\u200d\ufeff": "write a blank, or leave it out",
+    "&": "write and; < and > stand as they are",
+    "\u2013\u2014\u2212": "write -",
+    "\u2260": "write !=",
+    "\u2264": "write <=",
+    "\u2265": "write >=",
+}
+"""Characters that editors and other languages put in, and what to write instead."""
 
 
 class TokenReader:
@@ -142,4 +155,7 @@ def _stray_character(text: str) -> SubscriptionError:
     if character in "\"'":
         return SubscriptionError("this string literal is not closed", text, position)
     reason = f"the character {character!r} does not belong into an expression"
+    remedy = next((remedy for some, remedy in _REMEDIES.items() if character in some), "")
+    if remedy:
+        reason += f"; {remedy}"
     return SubscriptionError(reason, text, position)

@@ -23,7 +23,7 @@ from twigcast.errors import (
     SubscriptionError,
     UnknownKeyError,
 )
-from twigcast.keywords import exact_keywords
+from twigcast.keywords import exact_keywords, refuse_unknown
 from twigcast.language import (
     NO_BINDINGS,
     BindingKeywords,
@@ -166,6 +166,7 @@ class Matcher(Mapping[str, Pattern]):
         """The pattern of an expression, read with the bindings of the matcher too."""
         if self._bindings is NO_BINDINGS or isinstance(subscription, Pattern):
             return as_pattern(subscription, namespaces, **bindings)
+        refuse_unknown(bindings, BindingKeywords.__annotations__, "a subscription")
         bound = self._bindings.beside(namespaces, **bindings)
         reading = read_bound(subscription, bound)
         notices = Notices()
@@ -238,7 +239,11 @@ class Matcher(Mapping[str, Pattern]):
                     read[name] = encode(path)
                     continue
             if not isinstance(subscription, Pattern):
-                reading = read_bound(subscription, bindings)
+                try:
+                    reading = read_bound(subscription, bindings)
+                except SubscriptionError as error:
+                    reason = f"{key}: {error.reason}"
+                    raise SubscriptionError(reason, error.text, error.position) from None
                 notices.add(reading, bindings, key)
                 subscription = reading.pattern
             read[name] = subscription

@@ -67,6 +67,7 @@ class ComparisonLowering(PathLowering):
     ) -> Condition:
         self._check_moments(whole, operator, left, right)
         if operator in VALUE_COMPARISONS:
+            self._check_types(whole, left, right)
             return self._value_comparison(operator, left, right)
         if operator not in GENERAL_COMPARISONS:
             raise CannotLowerError
@@ -125,6 +126,17 @@ class ComparisonLowering(PathLowering):
                     "write xs:date(…) around the text"
                 )
                 self._notice(whole, reason)
+
+    def _check_types(self, whole: Expression, left: Expression, right: Expression) -> None:
+        """Note a value comparison between a node, whose value is a text, and a number."""
+        if {static_type(left), static_type(right)} == {"nodes", "number"}:
+            assert isinstance(whole, Operation)
+            operator = whole.operator
+            reason = (
+                f"this comparison never holds: {operator} does not compare a text with a number; "
+                f"write {VALUE_COMPARISONS[operator]}, or xs:decimal(…) around the text"
+            )
+            self._notice(whole, reason)
 
     def _value_comparison(self, operator: str, left: Expression, right: Expression) -> Condition:
         constants = constants_in(right)
