@@ -22,7 +22,7 @@ from twigcast.covering.conditions import implies_other
 from twigcast.covering.outlines import Outline
 from twigcast.covering.pairwise import Prepared, covers, equivalent, overlaps
 from twigcast.covering.signatures import signature
-from twigcast.errors import CoveringBudgetError
+from twigcast.errors import CoveringBudgetError, SubscriptionWarning
 from twigcast.language import (
     Condition,
     FirstNode,
@@ -156,6 +156,9 @@ def test_expressions_imply_each_other(p: str, q: str) -> None:
         ("//a[not(following::b[c][d])]", "//a[not(following::b[c][e])]"),
         ("//a[following::b=true()]", "//a[following::b[c]=false()]"),
         ("//a[following::b[xs:decimal(c)>1]]", "//a[following::b[d][xs:decimal(c)>1]]"),
+        ("not(count(//@x[xs:integer(.)=1]/b) >= 3)", "not(//c)"),
+        ("not(//@x[a = xs:integer(.)][last()])", "not(//c)"),
+        ("not(//a[count((b=1)[c]) > 2])", "not(//a[count(b=1) > 2])"),
     ],
 )
 def test_expressions_that_do_not_imply_each_other(p: str, q: str) -> None:
@@ -304,3 +307,17 @@ def test_tables_and_trees_take_all_patterns() -> None:
         table.remove(str(number))
         tree.remove(str(number))
     assert not table.forwarded
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["not(count(/a/@b/c) >= 3)", "not(/@a[position()>1]/text())", "not(/b[self::a][last()])"],
+)
+def test_what_always_holds_covers_all_in_the_search_too(expression: str) -> None:
+    with pytest.warns(SubscriptionWarning, match="every document"):
+        always = parse(expression)
+    search = PatternSearch()
+    search.add(always)
+    for asked in ("not(//a)", "//a", "count(//a) > 2"):
+        assert covers(always, parse(asked))
+        assert search.covering(parse(asked)) == [always]

@@ -127,6 +127,27 @@ def test_every_function_is_known_once() -> None:
         ("//text()[not(*[last()])]", "<a>x</a>", True),
         ("-1 castable as xs:byte", "<a/>", True),
         ("//a[b instance of empty-sequence()]", "<a/>", True),
+        # An error is not false, so its negation is not true; an index must not say otherwise.
+        ("//a[xpath-2.0(not(normalize-space(b)='X'))]", "<a><b>y</b><b>z</b></a>", False),
+        ("//a[xpath-2.0(not(contains(' A B ',concat(' ',b,' '))))]", "<a><b/><b/></a>", False),
+        ("not(//a[xs:integer(.) = @x/b])", '<a x="none">n</a>', False),
+        ("not(//@x[xs:integer(.) = a])", '<a x="none">n</a>', False),
+        ("not(//b[count(b) eq (1,2)])", "<b>1</b>", False),
+        ("not(//a[exactly-one(b)/@y = c])", "<a/>", False),
+        ("//a[not(if (xs:integer(.) = 1) then b else c)]", "<a>none</a>", False),
+        ("//a[not(xs:integer(.)=1 and not(xs:integer(.)=1))]", "<a>none</a>", False),
+        ("//a[not(if (xs:integer(.)=1) then false() else false())]", "<a>none</a>", False),
+        # With a boolean, a sequence is compared by its effective boolean value.
+        ("/a[(b,@x) >= true()]", '<a x="a"><b x=""/></a>', True),
+        ("/a[(b,@x) < true()]", '<a x="a"><b>0</b></a>', False),
+        ("/a[true() <= (b,b)]", "<a><b>0</b></a>", True),
+        # What looks up by several levels; what is denied twice.
+        ("//b/@a[. = ../..]", '<r>1<b a="1"/></r>', True),
+        ("//*[name() >= parent::*]//*[name() >= parent::*]", "<a><b/></a>", False),
+        ("//c/a[b = ../parent::*/ancestor::*]", "<a><c><a><b/></a></c></a>", False),
+        ("//b[a = parent::*[d]/c]", "<x><b><a>1</a></b><c>1</c><d/></x>", True),
+        ("//*[not(not(self::a) or false())]", "<a/>", True),
+        ("/c[*[not(not(self::a) and true())]]", "<c><b/></c>", False),
     ],
 )
 def test_what_was_wrong_once(

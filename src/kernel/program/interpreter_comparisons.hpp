@@ -126,8 +126,10 @@ inline bool Interpreter::any_compares(Operator operation, const Sequence& one,
             return sequence.size() == 1 && sequence[0].type == Type::boolean;
         };
         if (is_boolean(one) || is_boolean(two)) {
-            const bool is_set = one.is_node_set() || two.is_node_set();
-            if (is_set || !is_order(operation)) {
+            // Of two atomic values, the order is that of their numbers.
+            const bool is_pair =
+                one.size() == 1 && two.size() == 1 && !one.is_node_set() && !two.is_node_set();
+            if (!is_pair || !is_order(operation)) {
                 return values_compare(operation, is_true(one), is_true(two));
             }
         }

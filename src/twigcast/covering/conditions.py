@@ -33,6 +33,7 @@ from twigcast.language import (
     Step,
     ValueTest,
     implies,
+    may_fail,
     value_implies,
     with_consequences,
 )
@@ -77,7 +78,9 @@ def implies_other(known: Condition, wanted: Condition) -> bool:
         return True
     if isinstance(known, Negation) and isinstance(wanted, Negation):
         denied = wanted.condition
-        return any(implies(each, known.condition) for each in (denied, *implied(denied)))
+        # Where it may have no value, that what it needs is not there does not make it false.
+        weaker = () if may_fail(denied) else implied(denied)
+        return any(implies(each, known.condition) for each in (denied, *weaker))
     return implies(known, wanted)
 
 

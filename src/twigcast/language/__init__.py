@@ -94,6 +94,7 @@ from twigcast.language.nodes import (
     Step,
     ValueTest,
     document_text,
+    may_fail,
     name_text,
     node_test,
 )
@@ -203,6 +204,7 @@ __all__ = [
     "implies",
     "is_of_name",
     "linear_normal_form",
+    "may_fail",
     "name_text",
     "node_test",
     "number_text",

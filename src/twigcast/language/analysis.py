@@ -4,13 +4,17 @@
     is_position_free   as a predicate: its truth does not depend on where its node stands
     is_context_free    its value is the same at every node of a document
     is_of_name         its value depends on the name of the context item alone
+    always_has_value   by the rules of XPath 1.0 it has one at every node, and is never an error
 
-All four err on the safe side: ``any``, and False.  Cost: linear in the expression, each time.
+All five err on the safe side: ``any``, and False.  Cost: linear in the expression, each time.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from twigcast.language.expressions import (
+    GENERAL_COMPARISONS,
     Along,
     Binding,
     Call,
@@ -25,12 +29,18 @@ from twigcast.language.expressions import (
     Typed,
     Variable,
     parts,
+    walk_expression,
 )
 from twigcast.language.functions import BY_NAME, Result
 from twigcast.language.nodes import Kind
 
 _NUMBERS = frozenset({"+", "-", "*", "div", "idiv", "mod"})
 _NODES = frozenset({"|", "intersect", "except"})
+_PLAIN_OPERATORS = frozenset(("and", "or", "|", "+", "-", "*", "div", "mod", *GENERAL_COMPARISONS))
+_OF_NODES = frozenset({"count", "sum", "local-name", "namespace-uri", "name"})
+"""Functions of XPath 1.0 whose argument must be nodes."""
+_MOST = {"lang": 1, "round": 1}
+"""How many arguments functions have in XPath 1.0 that may have more since."""
 
 
 def static_type(expression: Expression) -> Result:
@@ -102,6 +112,35 @@ def _asks_position(expression: Expression) -> bool:
             return _asks_position(operands[0])
         case _:
             return any(map(_asks_position, parts(expression)))
+
+
+@lru_cache(maxsize=4096)
+def always_has_value(expression: Expression) -> bool:
+    """Whether it is of XPath 1.0 throughout, by whose rules nothing is an error."""
+    for each in walk_expression(expression):
+        match each:
+            case Call(name=name, arguments=arguments):
+                function = BY_NAME.get(name)
+                if function is None or not function.is_xpath_1:
+                    return False
+                if len(arguments) > _MOST.get(name, function.most):
+                    return False
+                of_nodes = arguments[:1] if name in _OF_NODES else ()
+            case Operation(operator=operator, operands=operands):
+                if operator not in _PLAIN_OPERATORS:
+                    return False
+                of_nodes = operands if operator == "|" else ()
+            case Filter(base=base):
+                of_nodes = (base,)
+            case Path(steps=steps):
+                of_nodes = steps
+            case Constant() | ContextItem() | Root() | Along():
+                of_nodes = ()
+            case _:
+                return False
+        if any(static_type(part) != "nodes" for part in of_nodes):
+            return False
+    return True
 
 
 def is_of_name(expression: Expression) -> bool:

@@ -16,63 +16,29 @@ Cost: each pair of parts is looked at once, so the product of the sizes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import isfinite
-from typing import Final
 
 from twigcast.language.analysis import is_position_free, static_type
 from twigcast.language.expressions import (
     GENERAL_COMPARISONS,
     Along,
-    Binding,
     Call,
-    Conditional,
     Constant,
     Expression,
     Filter,
     Operation,
     Path,
-    Typed,
-    Variable,
-    walk_expression,
 )
-from twigcast.language.functions import BY_NAME
 from twigcast.language.nodes import Kind, NodeTest, Residual, ValueTest
 from twigcast.language.operators import FUNCTIONS, MIRRORED, NUMBER_OPERATORS, TEXT_OPERATORS
 from twigcast.language.value_implication import value_implies
-
-_PLAIN_OPERATORS: Final = frozenset(
-    ("and", "or", "|", "+", "-", "*", "div", "mod", *GENERAL_COMPARISONS)
-)
 
 
 def residual_implies(given: Residual, asked: Residual) -> bool:
     """Whether one residual holds at a node wherever another one does."""
     if given == asked:
         return True
-    if given.is_version_2 or asked.is_version_2:
-        return False
-    return (
-        _is_plain(given.expression)
-        and _is_plain(asked.expression)
-        and _implies(given.expression, asked.expression)
-    )
-
-
-@lru_cache(maxsize=4096)
-def _is_plain(expression: Expression) -> bool:
-    """Whether it is of XPath 1.0, where every expression has a value."""
-    for each in walk_expression(expression):
-        match each:
-            case Call(name=name):
-                if name not in BY_NAME or not BY_NAME[name].is_xpath_1:
-                    return False
-            case Operation(operator=operator):
-                if operator not in _PLAIN_OPERATORS:
-                    return False
-            case Binding() | Conditional() | Typed() | Variable():
-                return False
-    return True
+    return given.never_fails and asked.never_fails and _implies(given.expression, asked.expression)
 
 
 def _implies(given: Expression, asked: Expression) -> bool:

@@ -196,12 +196,14 @@ class GrammarReader(TokenReader):
         raise self.error(f"the function {spelled}() is not known{hint}", at)
 
     def _namespace_of_functions(self, prefix: str) -> str | None:
-        """The namespace that a prefix of a function or a type stands for; some need no binding."""
+        """The namespace that a prefix of a function or a type stands for.
+
+        Some need no binding, and stand for the same whatever they are bound to.
+        """
         bound = self._namespaces.get(prefix) if prefix else None
-        if bound is None:
-            return _KNOWN_PREFIXES.get(prefix)
-        self.prefixes.add(prefix)
-        return bound
+        if bound is not None:
+            self.prefixes.add(prefix)
+        return _KNOWN_PREFIXES.get(prefix, bound)
 
     def _parse_type_name(self) -> str:
         at = self.at

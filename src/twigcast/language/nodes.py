@@ -400,11 +400,33 @@ class Residual(Condition):
         _set(self, "text", spelled)
 
     @property
+    def never_fails(self) -> bool:
+        """Whether the expression has a value at every node; where it has none, is an error."""
+        from twigcast.language.analysis import always_has_value  # which looks into expressions
+
+        return not self.is_version_2 and always_has_value(self.expression)
+
+    @property
     def implied(self) -> Condition:
         """What must hold at the node wherever this holds, as far as a pattern can say it."""
         from twigcast.language.lowering import implied_by  # which builds conditions
 
         return implied_by(self)
+
+
+def may_fail(condition: Condition) -> bool:
+    """Whether an expression within the condition may have no value, and so neither may this."""
+    match condition:
+        case Residual():
+            return not condition.never_fails
+        case Step(conditions=within) | Either(members=within) | Both(members=within):
+            return any(map(may_fail, within))
+        case FirstNode(path=path):
+            return any(map(may_fail, path))
+        case ValueTest():
+            return False
+        case _:  # a negation, or a condition that looks upwards
+            return may_fail(condition.condition)  # type: ignore[attr-defined]
 
 
 VERSION_2 = "xpath-2.0"

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import assert_never
 
+from twigcast.language.expressions import Expression
 from twigcast.language.implication import implies
 from twigcast.language.nodes import (
     ALWAYS,
@@ -39,8 +40,10 @@ from twigcast.language.nodes import (
     Negation,
     NodeTest,
     Position,
+    Residual,
     Step,
     ValueTest,
+    may_fail,
 )
 from twigcast.language.numbers import to_number
 from twigcast.language.operators import NUMBER_OPERATORS, TEXT_OPERATORS, operator_of
@@ -141,6 +144,12 @@ def value_test(operator: str, operand: str | float) -> Condition:
     return ALWAYS if operand == "" and row.is_function else ValueTest(operator, operand)
 
 
+def residual(expression: Expression, is_version_2: bool) -> Condition:
+    """What no pattern says; NEVER where what it needs can never be there."""
+    condition = Residual(expression, is_version_2)
+    return NEVER if condition.never_fails and condition.implied is NEVER else condition
+
+
 def first_node(path: Sequence[Step], operator: str, operand: str | float) -> Condition:
     """A test of the first node of a path: ``contains(path, operand)`` and its like."""
     test = value_test(operator, operand)
@@ -212,7 +221,8 @@ def _never_hold_together(conditions: Mapping[Condition, None]) -> bool:
     """Whether it is plain that one condition is false where another is true."""
     tests = [each for each in conditions if isinstance(each, ValueTest)]
     return with_consequences(tests) is None or any(
-        isinstance(each, Negation) and each.condition in conditions for each in conditions
+        isinstance(each, Negation) and each.condition in conditions and not may_fail(each.condition)
+        for each in conditions
     )
 
 

@@ -21,6 +21,7 @@ Cost: the alternatives of a step multiply; past a bound the step is not built an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
@@ -143,7 +144,16 @@ def branch(
     conditions = tuple(conditions)
     if all(type(each) in _PLAIN for each in conditions):  # most are; it is quick to see
         return _plain_branch(axis, test, position, conditions)
-    conditions += tuple(_needed_above(conditions))
+    needed = tuple(_needed_above(conditions))
+    if needed:
+        with suppress(CannotLowerError):  # it may be left out
+            return _branch(axis, test, position, (*conditions, *needed))
+    return _branch(axis, test, position, conditions)
+
+
+def _branch(
+    axis: Axis, test: NodeTest, position: Position | None, conditions: tuple[Condition, ...]
+) -> Condition:
     if not any(map(looks_up, conditions)):
         return _plain_branch(axis, test, position, conditions)
     if sum(len(each.text) for each in conditions) > _LONGEST:
@@ -305,7 +315,7 @@ def at_document(condition: Condition) -> Condition:
         case ValueTest():  # the text of the document is that of its root
             return normal.branch(CHILD, _ANY_ELEMENT, None, (condition,))
         case Residual(expression=expression, is_version_2=is_version_2):
-            return Residual(from_root(expression), is_version_2)
+            return normal.residual(from_root(expression), is_version_2)
         case Step():
             return _step_at_document(condition)
         case _:

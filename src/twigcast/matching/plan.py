@@ -36,6 +36,7 @@ from twigcast.language import (
     Residual,
     Step,
     ValueTest,
+    may_fail,
 )
 from twigcast.matching.expression_program import encode
 from twigcast.matching.program import comparison_of
@@ -93,6 +94,7 @@ class _Twig(NamedTuple):
 
 _NOTHING: Final = _Demand()
 _LEFT_OUT: Final = _Demand(needs_check=True)
+_ALWAYS: Final = Both(())
 _ROOT: Final = _Twig("/*", _NOTHING)
 """Every document has a root; it stands for a unit that asks for nothing."""
 
@@ -166,7 +168,7 @@ class _Demands(Fold[[str], list[_Demand]]):
         return _all_of(condition.members, path)
 
     def negation(self, condition: Negation, path: str) -> list[_Demand]:
-        denied = condition.condition
+        denied = _certain(condition.condition)
         cases = self.visit(denied.implied if isinstance(denied, Residual) else denied, path)
         denials = [_denial(demand, path) for demand in cases]
         if len(denials) > _MOST_COMBINATIONS or None in denials:
@@ -181,6 +183,23 @@ class _Demands(Fold[[str], list[_Demand]]):
 
 
 _demands: Final = _Demands().visit
+
+
+def _certain(condition: Condition) -> Condition:
+    """What holds wherever the condition holds, or has no value because an expression has none."""
+    if not may_fail(condition):
+        return condition
+    match condition:
+        case Step(axis=axis, test=test, position=position, conditions=conditions):
+            kept = (each for each in map(_certain, conditions) if each != _ALWAYS)
+            return Step(axis, test, position, tuple(kept))
+        case Both(members=members):
+            return Both(tuple(each for each in map(_certain, members) if each != _ALWAYS))
+        case Either(members=members):
+            certain = tuple(map(_certain, members))
+            return _ALWAYS if _ALWAYS in certain else Either(certain)
+        case _:
+            return _ALWAYS
 
 
 def _denial(demand: _Demand, path: str) -> Branch | None:

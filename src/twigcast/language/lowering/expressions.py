@@ -29,7 +29,7 @@ from twigcast.language.nodes import (
     NEVER,
     VERSION_2,
     Condition,
-    Residual,
+    may_fail,
 )
 from twigcast.language.operators import (
     FUNCTIONS,
@@ -58,7 +58,7 @@ class Lowering(ComparisonLowering):
         """What becomes of an expression that no pattern says."""
         if static_type(expression) in ("number", "any"):
             expression = Call("boolean", (expression,))
-        residual = Residual(expression, self._is_version_2)
+        residual = normal.residual(expression, self._is_version_2)
         return above(Where.ROOT, residual) if is_context_free(expression) else residual
 
     def _condition(self, expression: Expression) -> Condition:
@@ -99,6 +99,8 @@ class Lowering(ComparisonLowering):
         if any(isinstance(each, Conditional) for each in walk_expression(asked)):
             raise CannotLowerError  # each would double what is within it
         condition = self._exactly(asked)
+        if may_fail(condition):
+            raise CannotLowerError  # without a value of the condition there is none of the whole
         return normal.either(
             [
                 normal.both([condition, self.condition(then)]),
@@ -120,6 +122,11 @@ class Lowering(ComparisonLowering):
             is_negated = not is_negated
         if not is_negated:
             return self.condition(expression)
+        match expression:  # so that what is denied twice is seen
+            case Operation(operator="or", operands=operands):
+                return normal.both([self._negated(each) for each in operands])
+            case Operation(operator="and", operands=operands):
+                return normal.either([self._negated(each) for each in operands])
         return negate(self._exactly(expression))
 
     def _quantified(self, binding: Binding) -> Condition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
 from twigcast.language import normal
@@ -37,8 +38,10 @@ from twigcast.language.nodes import (
     Either,
     FirstNode,
     Negation,
+    NodeTest,
     Residual,
     Step,
+    ValueTest,
 )
 from twigcast.language.operators import (
     FUNCTIONS,
@@ -50,9 +53,11 @@ from twigcast.language.operators import (
 from twigcast.language.upward import (
     CannotLowerError,
     Upward,
+    Where,
     at_document,
 )
 
+_TEXT = attrgetter("text")
 _ARITHMETIC: Final = ("+", "-", "*", "div", "idiv", "mod")
 _NUMBER_FUNCTIONS: Final = ("number", "round", "floor", "ceiling", "abs", "round-half-to-even")
 _TEXT_FUNCTIONS: Final = (
@@ -88,8 +93,37 @@ def needed_above(residual: Residual) -> list[Condition]:
     return [
         each
         for each in members
-        if isinstance(each, Upward) and each.test is None and each.condition is not ALWAYS
+        if isinstance(each, Upward) and each.test is None and not _says_nothing(each)
     ]
+
+
+def _looks_further(condition: Condition) -> bool:
+    match condition:
+        case Upward():
+            return condition.where is not Where.SELF
+        case Both(members=within) | Either(members=within):
+            return any(map(_looks_further, within))
+        case _:
+            return False
+
+
+def _says_nothing(condition: Condition) -> bool:
+    """Whether it asks for nodes of any name only; said at every step, that would grow for ever."""
+    match condition:
+        case Upward(where=Where.ANCESTOR, condition=inner) if _looks_further(inner):
+            return True  # it is not found again where it was put
+        case Upward(test=None, condition=inner):
+            return _says_nothing(inner)
+        case Step(test=NodeTest(namespace=None, local=None), conditions=conditions):
+            return all(map(_says_nothing, conditions))
+        case Upward(test=NodeTest(namespace=None, local=None)):
+            return True
+        case Both(members=members):
+            return all(map(_says_nothing, members))
+        case Either():
+            return True  # it would be multiplied
+        case _:
+            return False
 
 
 def _ignore(expression: Expression, reason: str) -> None:
@@ -214,8 +248,10 @@ class Implication(Lowering):
         is_plain = all(isinstance(each, str) and each.isascii() for each in constants)
         if not constants or not is_plain or not self._keeps_values:
             return self._needed(expression)
-        tests = [normal.value_test(RESEMBLES, each) for each in constants]
-        ending = Ending(lambda: normal.either(tests), lambda path: path)
+        # None of them implies another, which need not be found out pair by pair.
+        tests = sorted({ValueTest(RESEMBLES, str(each)) for each in constants}, key=_TEXT)
+        one_of = tests[0] if len(tests) == 1 else Either(tuple(tests))
+        ending = Ending(lambda: one_of, lambda path: path)
         if static_type(expression) != "nodes":
             return ALWAYS
         return self._path((expression,), ending)

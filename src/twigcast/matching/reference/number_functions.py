@@ -122,11 +122,12 @@ def sum_(setting: Setting, items: Sequence) -> Atomic:
     return _total(_summands(setting, atomize(items))) if items else atomic(0)
 
 
-@define("avg", "values", needs_setting=True)
-def avg(setting: Setting, values: list[Atomic]) -> Atomic | None:
+@define("avg", "values")
+def avg(values: list[Atomic]) -> Atomic | None:
     if not values:
         return None
-    return compute("div", _total(_summands(setting, values)), atomic(len(values)))
+    numbers = [cast(value, "xs:double") if is_untyped(value) else value for value in values]
+    return compute("div", _total(numbers), atomic(len(values)))
 
 
 def _summands(setting: Setting, values: list[Atomic]) -> list[Atomic]:
