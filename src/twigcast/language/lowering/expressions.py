@@ -73,17 +73,12 @@ class Lowering(ComparisonLowering):
                 return ALWAYS if value else NEVER
             case ContextItem() | Root():
                 return ALWAYS
-            case Operation(operator="and" | "or" as operator, operands=operands) if any(
-                isinstance(each, Constant) for each in operands
-            ):
-                reason = f"a constant beside {operator} is true unless it is empty or 0; compare it"
-                self._notice(expression, reason)
+            case Operation(operator="and" | "or" as operator, operands=operands):
+                if any(isinstance(each, Constant) for each in operands):
+                    reason = f"a constant beside {operator} is true unless it is empty or 0"
+                    self._notice(expression, f"{reason}; compare it")
                 truths = [self.condition(each) for each in operands]
                 return normal.both(truths) if operator == "and" else normal.either(truths)
-            case Operation(operator="and", operands=operands):
-                return normal.both([self.condition(each) for each in operands])
-            case Operation(operator="or", operands=operands):
-                return normal.either([self.condition(each) for each in operands])
             case Operation(operator=operator, operands=(left, right)):
                 return self._comparison(expression, operator, left, right)
             case Call():
