@@ -1,9 +1,9 @@
 # Everything a developer runs. Each target sets up what it needs first.
 
 VENV := .venv/bin
-KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp lab/published/*.hpp)
+KERNEL_HEADERS := $(wildcard src/kernel/*/*.hpp lab/*/*.hpp)
 KERNEL_SOURCES := $(foreach suffix,pyx pxd pxi,$(wildcard src/twigcast/*/*.$(suffix))) $(KERNEL_HEADERS) \
-	$(wildcard $(foreach name,operators functions expression_codes,src/twigcast/language/$(name).py) lab/published/*.pyx)
+	$(wildcard $(foreach name,operators functions expression_codes,src/twigcast/language/$(name).py) lab/*/*.pyx)
 INSTALLED := .venv/installed
 JAVA := .venv/java-home/bin/java
 SPARK_CLASSES := .venv/spark-classes.jsa

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the kernel with the address and undefined-behaviour sanitizers and runs its tests.
 #
-#   tools/sanitize.sh [seconds]     the seconds that each of the two fuzzers may take, 60 by default
+#   tools/sanitize.sh [seconds]     the seconds that each of the three fuzzers may take, 60 by default
 #
 # `make sanitize` calls it.  Everything goes to build/sanitize, a copy of the package with modules of
 # its own, so the modules in src stay as they are.  The first finding ends the run, with a stack.
@@ -15,6 +15,18 @@ folder=$PWD/build/sanitize
 # crash is reported as SIGSEGV, which the sanitizers report themselves; and the tests of covering
 # that are about Python.
 chosen='not hostile and not leaks and not cost and not memory and not quick and not a_crash_a_hang'
+
+echo "Fuzzing the checked reader against expat, $seconds seconds."
+fuzzer=build/fuzz_reader
+if clang++ -std=c++17 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+    -Ilab/readers -Isrc/kernel -Ibuild/kernel tools/fuzz_reader.cpp -o "$fuzzer" -lexpat; then
+    mkdir -p build/fuzz_reader_corpus
+    "$fuzzer" -max_total_time="$seconds" -max_len=2000 -print_final_stats=1 -verbosity=0 \
+        -dict=tools/fuzz_reader.dict -artifact_prefix=build/ build/fuzz_reader_corpus
+else
+    echo "left out: it needs clang++ with libFuzzer, and expat's header" >&2
+    echo "(Debian and Ubuntu: \`apt install clang libexpat1-dev\`)" >&2
+fi
 
 echo "Building the kernel with sanitizers."
 TWIGCAST_SANITIZE=1 "$python" setup.py --quiet build \

@@ -36,6 +36,11 @@ def by_matcher(case: Case) -> bool:
     return matcher.match(case.document) == ["key"]
 
 
+def by_matcher_with_expat(case: Case) -> bool:
+    matcher = Matcher({"key": case.question.pattern}, reader="expat")
+    return matcher.match(case.document) == ["key"]
+
+
 def by_normal_form(case: Case) -> bool:
     """libxml2 on the normal form, where that is XPath 1.0."""
     if case.by_saxon:
@@ -43,7 +48,14 @@ def by_normal_form(case: Case) -> bool:
     return xpath_matches(parse_tree(case.document), *case.question.pattern.to_xpath())
 
 
-MATCHERS = (by_oracle, by_reference, by_kernel, by_matcher, by_normal_form)
+MATCHERS = (
+    by_oracle,
+    by_reference,
+    by_kernel,
+    by_matcher,
+    by_matcher_with_expat,
+    by_normal_form,
+)
 
 
 @pytest.mark.parametrize("cases", BY_QUESTION.values(), ids=BY_QUESTION)

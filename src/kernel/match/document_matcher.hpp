@@ -40,15 +40,18 @@ using namespace index;
 
 class DocumentMatcher : public WithDeclarations {
 public:
-    DocumentMatcher() : join_(paths_, hits_), resolver_(paths_, hits_, join_) {}
+    explicit DocumentMatcher(const ExpatTable* expat)
+        : memory_(expat), join_(paths_, hits_), resolver_(paths_, hits_, join_) {}
 
     // Add the patterns that the document matches to `answer`.
-    Failure match(const Index& index, size_t cache_limit, const ExpatTable* expat,
-                  const Limits& limits, const Input& input, NumberBuffer& answer) {
+    Failure match(const Index& index, size_t cache_limit, const Limits& limits, const Input& input,
+                  NumberBuffer& answer) {
         const size_t before = answer.size();
         answer.make_room(index.pattern_count() + size_t{1});
-        hits_.start(index, answer.end());
-        const Failure failure = match(index, cache_limit, expat, limits, input);
+        index_ = &index;
+        cache_limit_ = cache_limit;
+        answer_ = answer.end();
+        const Failure failure = match(limits, input);
         if (cache_size() > cache_limit) forget();
         reported_paths_ = paths_.count() - 1;
         reported_bytes_ = cache_size();
@@ -66,23 +69,37 @@ public:
 
     // --- a sink of the Reader -------------------------------------------------------------------
 
-    bool wants_text() const { return index_->needs_text() || builder_.has_value(); }
-
     Trouble open_document(size_t size) {
+        start();
         build([&](DocumentBuilder& builder) { return builder.open_document(size); });
+        follow_names();
         return Trouble::none;
     }
+
+    bool wants_text() const { return index_->needs_text() || builder_.has_value(); }
+
+    // A name's label, or its number in the document that is built.
+    uint32_t number_of(Kind kind, std::string_view name) {
+        const uint32_t label = paths_.labels.of(kind, name);
+        if (!numbers_by_document_) return label;
+        const uint32_t number = document_.names.intern(name);
+        std::vector<uint32_t>& known = name_labels_[kind == Kind::attribute];
+        if (known.size() <= number) known.resize(number + size_t{1});
+        known[number] = label;
+        return number;
+    }
+    uint64_t numbering() const { return numbering_; }
 
     void declare(std::string_view prefix, std::string_view space) {
         if (builder_.has_value()) builder_->declare(prefix, space);
     }
 
-    Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
+    Trouble open_element(uint32_t name, const Attributes& attributes, uint32_t depth) {
         build([&](DocumentBuilder& builder) {
             return builder.open_element(name, attributes, depth);
         });
         end_run();
-        const uint32_t path = enter(paths_.labels.of(Kind::element, name));
+        const uint32_t path = enter(label_of(Kind::element, name));
         if (depth >= Join::DEEPEST) resolver_.be_exact();
         CachedPath& cached = paths_[path];
         const uint32_t parent = open_.back().element;
@@ -93,9 +110,8 @@ public:
         open_.push_back({path, element, edges, wants_value, text_.size()});
         paths_.open(path);
         if ((edges & (CHILD_ATTRIBUTE | BELOW_ATTRIBUTE)) == 0) return Trouble::none;
-        for (; *attributes != nullptr; attributes += 2) {
-            const uint32_t below = enter(paths_.labels.of(Kind::attribute, attributes[0]));
-            visit_leaf(below, attributes[1]);
+        for (const Attribute& attribute : attributes) {
+            visit_leaf(enter(label_of(Kind::attribute, attribute.name)), attribute.value);
         }
         return Trouble::none;
     }
@@ -153,56 +169,69 @@ private:
     static constexpr size_t LONG_TEXT = size_t{1} << 16;
     static constexpr uint32_t PATIENCE = 8;
 
-    Failure match(const Index& index, size_t cache_limit, const ExpatTable* expat,
-                  const Limits& limits, const Input& input) {
-        start(index, cache_limit);
-        const Failure failure = Reader<DocumentMatcher>(expat, limits, *this, &arena_).read(input);
+    Failure match(const Limits& limits, const Input& input) {
+        const Failure failure = Reader<DocumentMatcher>(limits, *this, memory_).read(input);
         if (failure.trouble != Trouble::none) return failure;
         resolver_.flush(text_);
         const std::vector<uint32_t>& asked = resolver_.find_units();
         if (!asked.empty()) {
             if (!builder_.has_value()) {
-                document_.clear();
                 DocumentBuilder builder(document_);
-                const Failure second = DocumentReader(expat, limits, builder, &arena_).read(input);
+                const Failure second = DocumentReader(limits, builder, memory_).read(input);
                 if (second.trouble != Trouble::none) return second;
             }
             LabelIndex labels(document_);
             for (const uint32_t pattern : asked) {
-                if (!ask(expat, limits, input, document_, labels, pattern)) {
+                if (!ask(limits, input, labels, pattern)) {
                     undecided_.push_back(pattern);
                 }
             }
         }
         patience_ = !asked.empty() ? PATIENCE : patience_ - (patience_ != 0);
-        if (index.dead_patterns() != 0) hits_.drop_dead(index);
+        if (index_->dead_patterns() != 0) hits_.drop_dead(*index_);
         return failure;
     }
 
-    void start(const Index& index, size_t cache_limit) {
-        index_ = &index;
-        if (index.generation != generation_) {
-            generation_ = index.generation;
+    // Begin the document; perhaps again, by another reader.
+    void start() {
+        hits_.start(*index_, answer_);
+        if (index_->generation != generation_) {
+            generation_ = index_->generation;
             join_.clear();
             programs_.clear();
         }
-        paths_.follow(index);
-        limit_ = cache_limit;
+        paths_.follow(*index_);
+        limit_ = cache_limit_;
         if (hits_.epoch() == 1) forget();
-        resolver_.start(index);
+        resolver_.start(*index_);
         text_.clear();
         undecided_.clear();
         builder_.reset();
-        if (patience_ != 0) {
-            document_.clear();
-            builder_.emplace(document_);
-        }
+        if (patience_ != 0) builder_.emplace(document_);
         collecting_ = 0;
         in_run_ = false;
         open_.clear();
         open_.push_back({PathCache::ROOT, NONE, paths_[PathCache::ROOT].edges, false, 0});
         paths_.close_all();
         paths_.open(PathCache::ROOT);
+    }
+
+    // See whether names have other numbers than in the document before.
+    void follow_names() {
+        const bool by_document = builder_.has_value();
+        const uint64_t version = by_document ? document_.numbering() : NEVER_REMOVED;
+        if (by_document == numbers_by_document_ && version == document_numbering_ &&
+            labels_numbering_ == paths_.labels.numbering()) {
+            return;
+        }
+        numbers_by_document_ = by_document;
+        document_numbering_ = version;
+        labels_numbering_ = paths_.labels.numbering();
+        ++numbering_;
+    }
+
+    uint32_t label_of(Kind kind, uint32_t name) const {
+        return numbers_by_document_ ? name_labels_[kind == Kind::attribute][name] : name;
     }
 
     // Let the builder take an event; a document that it cannot hold is not built.
@@ -296,8 +325,7 @@ private:
     }
 
     // False where the pattern needs more work than it may cost.
-    bool ask(const ExpatTable* expat, const Limits& limits, const Input& input, Document& document,
-             LabelIndex& labels, uint32_t pattern) {
+    bool ask(const Limits& limits, const Input& input, LabelIndex& labels, uint32_t pattern) {
         if (hits_.is_accepted(pattern)) return true;
         if (programs_.size() > MOST_PROGRAMS) programs_.clear();
         const auto [entry, is_new] = programs_.try_emplace(pattern);
@@ -306,19 +334,20 @@ private:
             throw std::runtime_error("the matcher holds a pattern that is damaged");
         }
         KnownProgram& known = entry->second;
-        if (known.program.expressions.asks_for_qualifiers && !document.qualifiers.is_known) {
-            find_qualifiers(expat, limits, input, document, &arena_);
+        if (known.program.expressions.asks_for_qualifiers && !document_.qualifiers.is_known) {
+            find_qualifiers(limits, input, document_, memory_);
         }
         const Verdict verdict =
-            Evaluation(document, known.program, known.learned, labels, input.now).matches();
+            Evaluation(document_, known.program, known.learned, labels, input.now).matches();
         if (verdict == Verdict::yes) hits_.accept(pattern);
         return verdict != Verdict::undecided;
     }
 
     const Index* index_ = nullptr;
     uint64_t generation_ = NEVER_REMOVED;
-    size_t limit_ = 0;
-    Arena arena_;
+    size_t cache_limit_ = 0, limit_ = 0;
+    uint32_t* answer_ = nullptr;
+    ReaderMemory memory_;
     PathCache paths_;
     Hits hits_;
     Join join_;
@@ -328,6 +357,9 @@ private:
     Document document_;
     std::optional<DocumentBuilder> builder_;  // of the document that is being read, if it is built
     uint32_t patience_ = 0;                   // for how many more documents that nobody asks
+    bool numbers_by_document_ = false;
+    std::vector<uint32_t> name_labels_[2];  // of elements and attributes, by number in the document
+    uint64_t numbering_ = 0, document_numbering_ = NEVER_REMOVED, labels_numbering_ = 0;
 
     std::vector<Open> open_;
     std::vector<uint32_t> labels_;

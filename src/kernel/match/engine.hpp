@@ -96,7 +96,7 @@ public:
         batch.index = index_;
         const std::lock_guard lock(matchers_mutex_);
         if (idle_.empty()) {
-            matchers_.push_back(std::make_unique<DocumentMatcher>());
+            matchers_.push_back(std::make_unique<DocumentMatcher>(expat_));
             return matchers_.back().get();
         }
         DocumentMatcher* const matcher = idle_.back();
@@ -319,7 +319,7 @@ private:
         if (input.data != nullptr) {
             const Reading reading(gate_);
             batch.versions.push_back(index_->version());
-            failure = matcher.match(*index_, cache_limit_, expat_, limits, input, batch.patterns);
+            failure = matcher.match(*index_, cache_limit_, limits, input, batch.patterns);
             for (const uint32_t pattern : matcher.undecided()) {
                 batch.undecided.emplace_back(number, pattern);
             }

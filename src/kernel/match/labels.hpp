@@ -47,6 +47,9 @@ public:
         if (tests_known_ != index.tests.count()) forget_names();
     }
 
+    // As long as this is the same, a name has the same label.
+    uint64_t numbering() const { return renewals_; }
+
     uint32_t of(Kind kind, std::string_view name) {
         const uint32_t word = index_->tests.find_word(name, index_->secret);
         if (word == NONE && !index_->tests.has_partial(kind)) {
@@ -68,6 +71,7 @@ public:
 private:
     // Forget which name has which label: new tests may distinguish names that were alike.
     void forget_names() {
+        ++renewals_;
         tests_known_ = index_->tests.count();
         for (std::vector<uint32_t>& known : known_labels_) {
             known.assign(index_->tests.word_count(), NONE);
@@ -115,6 +119,7 @@ private:
     std::map<std::array<uint32_t, 4>, uint32_t> labels_by_tests_;
     std::vector<uint32_t> known_labels_[2];  // by word, for elements and for attributes
     uint32_t tests_known_ = 0;
+    uint64_t renewals_ = 0;
 };
 
 }  // namespace twigcast::match

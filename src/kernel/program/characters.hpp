@@ -1,4 +1,4 @@
-// Texts by characters: UTF-8 read and written, and the string functions that count or change
+// Texts by characters: UTF-8 read, and the string functions that count or change
 // characters.  All texts of documents and programs are well-formed UTF-8, but for half a surrogate
 // pair that a subscription may spell; whatever the bytes are, nothing is read behind their end.
 #pragma once
@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/number_text.hpp"
+#include "base/utf_8.hpp"
 #include "program/work.hpp"
 
 namespace twigcast::program {
@@ -37,24 +38,6 @@ inline uint32_t take_character(std::string_view text, size_t& at) {
         character = (character << 6 | (static_cast<unsigned char>(text[at]) & 0x3Fu)) & 0x1FFFFF;
     }
     return character;
-}
-
-inline void put_character(std::string& text, uint32_t character) {
-    if (character < 0x80) {
-        text.push_back(static_cast<char>(character));
-    } else if (character < 0x800) {
-        text.push_back(static_cast<char>(0xC0 | character >> 6));
-        text.push_back(static_cast<char>(0x80 | (character & 0x3F)));
-    } else if (character < 0x10000) {
-        text.push_back(static_cast<char>(0xE0 | character >> 12));
-        text.push_back(static_cast<char>(0x80 | (character >> 6 & 0x3F)));
-        text.push_back(static_cast<char>(0x80 | (character & 0x3F)));
-    } else {
-        text.push_back(static_cast<char>(0xF0 | character >> 18));
-        text.push_back(static_cast<char>(0x80 | (character >> 12 & 0x3F)));
-        text.push_back(static_cast<char>(0x80 | (character >> 6 & 0x3F)));
-        text.push_back(static_cast<char>(0x80 | (character & 0x3F)));
-    }
 }
 
 inline std::string_view trimmed(std::string_view text) {

@@ -32,6 +32,7 @@ public:
     class Use {
     public:
         explicit Use(Arena& arena) : before_(current_) {
+            if (arena.memory_ == nullptr) arena.memory_.reset(new char[SIZE]);
             arena.used_ = 0;
             current_ = &arena;
         }
@@ -80,7 +81,7 @@ private:
 
     static inline thread_local Arena* current_ = nullptr;
 
-    std::unique_ptr<char[]> memory_{new char[SIZE]};
+    std::unique_ptr<char[]> memory_;  // made when first used
     size_t used_ = 0;
 };
 

@@ -86,7 +86,9 @@ struct Document {
         }
     }
 
-    // As long as this is the same, names have the same numbers and there are no others.
+    // As long as this is the same, names keep their numbers.
+    uint64_t numbering() const { return renewals_; }
+    // The same, and there are no other names.
     uint64_t names_version() const { return renewals_ << 32 | names.size(); }
 
     size_t byte_size() const {

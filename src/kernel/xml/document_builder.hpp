@@ -1,6 +1,7 @@
 // A sink of the Reader that builds a Document.
 #pragma once
 
+#include "xml/document.hpp"
 #include "xml/reader.hpp"
 
 namespace twigcast::xml {
@@ -9,11 +10,17 @@ using namespace base;
 
 class DocumentBuilder : public WithDeclarations {
 public:
+    // The document is cleared when reading begins.
     explicit DocumentBuilder(Document& document) : document_(document) {}
 
     bool wants_text() const { return true; }
+    uint32_t number_of(Kind, std::string_view name) { return document_.names.intern(name); }
+    uint64_t numbering() const { return document_.numbering(); }
 
     Trouble open_document(size_t size) {
+        document_.clear();
+        current_ = depth_ = 0;
+        in_text_ = false;
         const size_t expected = std::min(size, MOST_EXPECTED);
         document_.nodes.reserve(expected / 20 + 8);
         document_.text.reserve(expected / 4);
@@ -26,20 +33,20 @@ public:
         document_.qualifiers.declare(count_of(document_.nodes), prefix, space);
     }
 
-    Trouble open_element(std::string_view name, const char** attributes, uint32_t depth) {
+    Trouble open_element(uint32_t name, const Attributes& attributes, uint32_t depth) {
         in_text_ = false;
         depth_ = depth;
         const uint32_t element = add_node(Kind::element, name, document_.text.size());
         if (element == NONE) return Trouble::capacity;
-        for (; *attributes != nullptr; attributes += 2) {
+        for (const Attribute& attribute : attributes) {
             const uint32_t index =
-                add_node(Kind::attribute, attributes[0], document_.values.size());
+                add_node(Kind::attribute, attribute.name, document_.values.size());
             if (index == NONE) return Trouble::capacity;
-            Node& attribute = document_.nodes[index];
-            attribute.parent = element;
-            attribute.depth = depth_ + 1;
-            document_.values.append(attributes[1]);
-            attribute.text_end = count_of(document_.values);
+            Node& node = document_.nodes[index];
+            node.parent = element;
+            node.depth = depth_ + 1;
+            document_.values.append(attribute.value);
+            node.text_end = count_of(document_.values);
         }
         current_ = element;
         const bool fit =
@@ -90,13 +97,12 @@ private:
     }
 
     // A named node below the current one; NONE where there are too many.
-    uint32_t add_node(Kind kind, std::string_view name, size_t text_begin) {
-        const uint32_t number = document_.names.intern(name);
-        if (document_.nodes.size() >= MOST || number >= MOST) return NONE;
+    uint32_t add_node(Kind kind, uint32_t name, size_t text_begin) {
+        if (document_.nodes.size() >= MOST || name >= MOST) return NONE;
         const uint32_t index = count_of(document_.nodes);
         const uint32_t begin = static_cast<uint32_t>(text_begin);
         document_.nodes.push_back(
-            {make_label(kind, number), current_, index + 1, begin, begin, depth_});
+            {make_label(kind, name), current_, index + 1, begin, begin, depth_});
         return index;
     }
 

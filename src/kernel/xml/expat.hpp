@@ -27,7 +27,6 @@ typedef void (*InstructionHandler)(void*, const char* target, const char* text);
 typedef void (*DeclarationHandler)(void*, const char* prefix, const char* space);
 typedef void (*TypeStartHandler)(void*, const char* name, const char* system, const char* public_,
                                  int has_subset);
-typedef void (*TypeEndHandler)(void*);
 typedef void (*UnusedFunction)(void);
 
 struct ExpatTable {
@@ -52,7 +51,7 @@ struct ExpatTable {
     void (*set_instruction_handler)(ExpatParser*, InstructionHandler);
     UnusedFunction set_unknown_encoding_handler;
     void (*set_user_data)(ExpatParser*, void*);
-    void (*set_type_handler)(ExpatParser*, TypeStartHandler, TypeEndHandler);
+    void (*set_type_handler)(ExpatParser*, TypeStartHandler);  // of its beginning only
     UnusedFunction set_encoding;
     UnusedFunction default_unknown_encoding_handler;
     int (*set_hash_salt)(ExpatParser*, unsigned long salt);

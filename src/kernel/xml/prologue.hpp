@@ -1,9 +1,9 @@
-// Whether expat can take a document as it is, decided from its bytes without Python.
+// Whether a reader can take a document as it is, decided from its bytes without Python.
 //
 // `twigcast.documents` prepares documents for expat: it detects the encoding, and it refuses entity
 // bombs and start tags of a size that expat cannot be stopped in.  Most documents need none of
-// that, and the same check in Python takes a third of the time of parsing.  Where `is_plain` is not
-// sure, the document goes to `twigcast.documents`, which alone decides.
+// that, and the same check in Python takes a third of the time of parsing.  Where `prologue_of` is
+// not sure, the document goes to `twigcast.documents`, which alone decides.
 #pragma once
 
 #include <cstring>
@@ -11,6 +11,8 @@
 #include "base/common.hpp"
 
 namespace twigcast::xml {
+
+constexpr std::string_view BYTE_ORDER_MARK = "\xEF\xBB\xBF";
 
 inline size_t skip_space(std::string_view data, size_t at) {
     return std::min(data.find_first_not_of(" \t\r\n", at), data.size());
@@ -47,28 +49,72 @@ inline bool has_short_tags(std::string_view data, size_t window) {
     return true;
 }
 
-// Whether expat can be given the document as it is: UTF-8, no document type declaration, no start
-// tag of `window` bytes or more.  True only where that is certain.
-inline bool is_plain(const char* bytes, size_t size, size_t window) {
+// Where a document type declaration ends, given where it begins; npos where it has an internal
+// subset, or no end.
+inline size_t end_of_type(std::string_view data, size_t at) {
+    for (at = data.find_first_of("[>\"'", at); at != std::string_view::npos;
+         at = data.find_first_of("[>\"'", at + 1)) {
+        if (data[at] == '>') return at + 1;
+        if (data[at] == '[') break;
+        at = data.find(data[at], at + 1);
+        if (at == std::string_view::npos) break;
+    }
+    return std::string_view::npos;
+}
+
+// Whether all references are to characters, or to the entities that every document knows.
+inline bool has_known_references(std::string_view data) {
+    for (size_t at = data.find('&'); at != std::string_view::npos; at = data.find('&', at + 1)) {
+        bool is_known = at + 1 < data.size() && data[at + 1] == '#';
+        for (const std::string_view name : {"lt;", "gt;", "amp;", "quot;", "apos;"}) {
+            is_known = is_known || starts_with(data, at + 1, name);
+        }
+        if (!is_known) return false;
+    }
+    return true;
+}
+
+// What a document begins with: nothing that needs preparing; a document type declaration that needs
+// none either, since it declares nothing itself and nothing is referred to; or something else.
+enum class Prologue : int { plain, typed, other };
+
+// Whether a reader can be given the document as it is: UTF-8, nothing declared within it, no start
+// tag of `window` bytes or more.  Anything but `other` is certain.
+inline Prologue prologue_of(const char* bytes, size_t size, size_t window) {
     constexpr size_t LONGEST_DECLARATION = 200;
-    const std::string_view data{bytes, size};
-    if (size < 4 || data[0] != '<' || data[1] == '\0') return false;
+    std::string_view data{bytes, size};
+    if (starts_with(data, 0, BYTE_ORDER_MARK)) data.remove_prefix(BYTE_ORDER_MARK.size());
+    if (data.size() < 4 || data[0] != '<' || data[1] == '\0') return Prologue::other;
     size_t at = 0;
     if (starts_with(data, 0, "<?xml")) {
         at = data.substr(0, LONGEST_DECLARATION).find("?>");
-        if (at == std::string_view::npos || !declares_utf_8(data.substr(0, at))) return false;
+        if (at == std::string_view::npos || !declares_utf_8(data.substr(0, at))) {
+            return Prologue::other;
+        }
         at += 2;
     }
+    Prologue prologue = Prologue::plain;
     while (true) {
         at = skip_space(data, at);
-        const bool comment = starts_with(data, at, "<!--");
-        if (!comment && !starts_with(data, at, "<?")) break;
-        at = data.find(comment ? "-->" : "?>", at + (comment ? 4 : 2));
-        if (at == std::string_view::npos) return false;
-        at += comment ? 3 : 2;
+        if (starts_with(data, at, "<!DOCTYPE")) {
+            if (prologue == Prologue::typed) return Prologue::other;
+            prologue = Prologue::typed;
+            at = end_of_type(data, at);
+        } else if (starts_with(data, at, "<!--")) {
+            at = data.find("-->", at + 4);
+            if (at != std::string_view::npos) at += 3;
+        } else if (starts_with(data, at, "<?")) {
+            at = data.find("?>", at + 2);
+            if (at != std::string_view::npos) at += 2;
+        } else {
+            break;
+        }
+        if (at == std::string_view::npos) return Prologue::other;
     }
     // Expat refuses anything but a start tag here, so only a declaration need be looked for.
-    return at + 1 < size && data[at] == '<' && data[at + 1] != '!' && has_short_tags(data, window);
+    if (at + 1 >= data.size() || data[at] != '<' || data[at + 1] == '!') return Prologue::other;
+    if (prologue == Prologue::typed && !has_known_references(data)) return Prologue::other;
+    return has_short_tags(data, window) ? prologue : Prologue::other;
 }
 
 }  // namespace twigcast::xml

@@ -8,6 +8,7 @@
 
 #include <unordered_set>
 
+#include "xml/document.hpp"
 #include "xml/reader.hpp"
 
 namespace twigcast::xml {
@@ -28,6 +29,7 @@ public:
     }
 
     bool wants_text() const { return false; }
+    uint32_t number_of(Kind, std::string_view name) { return written_.intern(name); }
     Trouble open_document(size_t) {
         qualifiers_.clear();
         qualifiers_.start(document_.nodes.size());
@@ -38,18 +40,19 @@ public:
     Trouble add_comment(std::string_view) { return Trouble::none; }
     Trouble add_instruction(std::string_view, std::string_view) { return Trouble::none; }
 
-    Trouble open_element(std::string_view name, const char** attributes, uint32_t) {
+    Trouble open_element(uint32_t number, const Attributes& attributes, uint32_t) {
+        const std::string_view name = written_.local_of(number);
         const uint32_t count = count_of(document_.nodes);
         while (at_ < count && kind_at(at_) != Kind::element) ++at_;
         if (at_ == count) return Trouble::capacity;  // never: both reads see the same elements
         const uint32_t element = at_++;
         set_prefix(element, name);
-        for (; *attributes != nullptr; attributes += 2) {
-            const std::string_view written(attributes[0]);
+        for (const Attribute& attribute : attributes) {
+            const std::string_view written = written_.local_of(attribute.name);
             if (written == "xmlns") {
-                qualifiers_.declare(element, {}, attributes[1]);
+                qualifiers_.declare(element, {}, attribute.value);
             } else if (written.substr(0, 6) == "xmlns:") {
-                qualifiers_.declare(element, written.substr(6), attributes[1]);
+                qualifiers_.declare(element, written.substr(6), attribute.value);
             } else if (at_ < count && kind_at(at_) == Kind::attribute) {
                 set_prefix(at_, written);
                 if (is_id(name, written)) qualifiers_.ids.push_back(at_);
@@ -78,6 +81,7 @@ private:
 
     Document& document_;
     Qualifiers& qualifiers_;
+    Names written_;
     std::unordered_set<std::string> ids_;
     std::string key_;
     uint32_t at_ = 0;
@@ -124,15 +128,15 @@ inline bool derive_qualifiers(Document& document) {
 }
 
 // Find what a program needs beside the document itself.
-inline Failure find_qualifiers(const ExpatTable* expat, Limits limits, const Input& input,
-                               Document& document, Arena* arena = nullptr) {
+inline Failure find_qualifiers(Limits limits, const Input& input, Document& document,
+                               ReaderMemory& memory) {
     if (input.ids.empty() && derive_qualifiers(document)) {
         document.qualifiers.is_known = true;
         return {};
     }
     limits.attributes = ~uint64_t{0};  // declarations are no attributes, and were read once
     QualifierCollector collector(document, input.ids);
-    const Failure failure = Reader(expat, limits, collector, arena).read(input);
+    const Failure failure = ExpatReader(memory.expat, limits, collector, memory.arena).read(input);
     document.qualifiers.is_known = failure.trouble == Trouble::none;
     return failure;
 }

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "base/number_table.hpp"
+#include "xml/document.hpp"
 #include "xml/reader.hpp"
 
 namespace twigcast::xml {
@@ -43,7 +44,7 @@ struct SkeletonBatch {
 class SkeletonBuilder {
 public:
     SkeletonBuilder(const ExpatTable* expat, const Limits& limits, size_t largest)
-        : expat_(expat), limits_(limits), largest_(largest) {
+        : memory_(expat), limits_(limits), largest_(largest) {
         forget();
     }
 
@@ -55,7 +56,7 @@ public:
                 continue;
             }
             const Failure failure =
-                Reader<SkeletonBuilder>(expat_, limits_, *this, &arena_).read(inputs[at]);
+                Reader<SkeletonBuilder>(limits_, *this, memory_).read(inputs[at]);
             if (failure.trouble != Trouble::none) {
                 batch.failures.emplace_back(at, failure);
                 batch.numbers.push_back(-1);
@@ -69,8 +70,13 @@ public:
     // --- a sink of the Reader -------------------------------------------------------------------
 
     bool wants_text() const { return false; }
+    uint32_t number_of(Kind, std::string_view name) {
+        return is_too_large() ? 0 : names_.intern(name);
+    }
+    uint64_t numbering() const { return renewals_; }
 
     Trouble open_document(size_t) {
+        if (is_too_large()) ++renewals_;  // of names without a number
         ++document_;
         met_.clear();
         open_.assign(1, 0);
@@ -78,12 +84,13 @@ public:
         return Trouble::none;
     }
 
-    Trouble open_element(std::string_view name, const char** attributes, uint32_t) {
+    Trouble open_element(uint32_t name, const Attributes& attributes, uint32_t) {
         if (is_too_large()) return Trouble::none;
         const uint32_t path = visit(Kind::element, name);
         open_.push_back(path);
-        for (; *attributes != nullptr && !is_too_large(); attributes += 2) {
-            visit(Kind::attribute, attributes[0]);
+        for (const Attribute& attribute : attributes) {
+            if (is_too_large()) break;
+            visit(Kind::attribute, attribute.name);
         }
         return Trouble::none;
     }
@@ -119,6 +126,7 @@ private:
 
     void forget() {
         names_ = Names();
+        ++renewals_;
         table_.clear();
         paths_.assign(1, {make_label(Kind::document, 0), NONE, 0});
         known_.clear();
@@ -126,9 +134,9 @@ private:
     }
 
     // The path of a node below the element that is open.
-    uint32_t visit(Kind kind, std::string_view name) {
+    uint32_t visit(Kind kind, uint32_t name) {
         const uint32_t parent = open_.back();
-        const uint32_t label = make_label(kind, names_.intern(name));
+        const uint32_t label = make_label(kind, name);
         uint32_t path = table_.find(pair_of(parent, label));
         if (path == NONE) {
             path = count_of(paths_);
@@ -272,11 +280,11 @@ private:
         }
     }
 
-    const ExpatTable* const expat_;
+    ReaderMemory memory_;
     const Limits limits_;
     const size_t largest_;
-    Arena arena_;
     Names names_;
+    uint64_t renewals_ = 0;  // of their numbers
     NumberTable table_;
     std::vector<Path> paths_;  // 0 is the document node
     std::unordered_multimap<uint64_t, Known> known_;

@@ -56,7 +56,7 @@ cdef extern from "xml/document.hpp" namespace "twigcast::xml" nogil:
     uint32_t name_of(uint32_t label)
 
 
-cdef extern from "xml/reader.hpp" namespace "twigcast::xml" nogil:
+cdef extern from "xml/events.hpp" namespace "twigcast::xml" nogil:
     struct Limits:
         uint64_t depth
         uint64_t attributes
@@ -79,26 +79,34 @@ cdef extern from "xml/reader.hpp" namespace "twigcast::xml" nogil:
         const char* data
         size_t size
         const char* encoding
-        bool has_type, has_short_names
+        bool has_type, only_expat
         string_view ids
         int64_t now
+
+
+cdef extern from "xml/reader.hpp" namespace "twigcast::xml" nogil:
+    cdef cppclass ReaderMemory:
+        ReaderMemory(const ExpatTable*) except +
 
 
 cdef extern from "xml/document_builder.hpp" namespace "twigcast::xml" nogil:
     cdef cppclass DocumentBuilder:
         DocumentBuilder(Document&)
     cdef cppclass DocumentReader:
-        DocumentReader(const ExpatTable*, const Limits&, DocumentBuilder&)
+        DocumentReader(const Limits&, DocumentBuilder&, ReaderMemory&)
         Failure read(const Input&)
 
 
 cdef extern from "xml/qualifier_collector.hpp" namespace "twigcast::xml" nogil:
-    Failure find_qualifiers(const ExpatTable*, Limits, const Input&, Document&) except +
+    Failure find_qualifiers(Limits, const Input&, Document&, ReaderMemory&) except +
 
 
 cdef extern from "xml/prologue.hpp" namespace "twigcast::xml" nogil:
-    bool is_plain(const char* data, size_t size, size_t window)
-    bool has_short_tags(string_view data, size_t window)
+    cdef enum class Prologue(int):
+        plain
+        typed
+        other
+    Prologue prologue_of(const char* data, size_t size, size_t window)
 
 
 cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:
@@ -284,7 +292,8 @@ cdef class Documents:
     cdef dict encodings
     cdef readonly dict errors
     cdef object limits
-    cdef size_t largest, shortest
+    cdef size_t largest
+    cdef bool only_expat
     cdef int64_t now
     cdef int add_bytes(self, const char* data, size_t size, owner) except -1
     cdef int prepare(self, data) except -1

@@ -3,6 +3,7 @@ from typing import Any, Literal, TypeAlias, final
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError
+from twigcast.matching.batches import ReaderName
 from twigcast.matching.plan import Unit
 from twigcast.matching.program import Program
 
@@ -18,7 +19,9 @@ class CompiledPattern:
 
 @final
 class CompactDocument:
-    def __init__(self, data: Source, limits: DocumentLimits = ...) -> None: ...
+    def __init__(
+        self, data: Source, limits: DocumentLimits = ..., reader: ReaderName = "checked"
+    ) -> None: ...
     @property
     def byte_size(self) -> int: ...
     def matches(self, pattern: CompiledPattern) -> bool: ...
@@ -28,7 +31,7 @@ class CompactDocument:
 
 @final
 class Documents:
-    def __init__(self, limits: DocumentLimits) -> None: ...
+    def __init__(self, limits: DocumentLimits, reader: ReaderName = "checked") -> None: ...
     @property
     def errors(self) -> dict[int, DocumentError]: ...
     def add(self, data: Source) -> None: ...

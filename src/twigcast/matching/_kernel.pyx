@@ -141,18 +141,20 @@ cdef class CompiledPattern:
 cdef class CompactDocument:
     """A document in memory, read once and asked any number of patterns; immutable."""
 
-    def __cinit__(self, data, limits=DEFAULT_LIMITS):
-        cdef Documents documents = Documents(limits)
+    def __cinit__(self, data, limits=DEFAULT_LIMITS, reader="checked"):
+        cdef Documents documents = Documents(limits, reader)
         documents.add(data)
         if documents.errors:
             raise documents.errors[0]
         cdef Limits bounds = _bounds(limits)
         cdef Failure failure
         cdef DocumentBuilder* builder = new DocumentBuilder(self.document)
-        cdef DocumentReader* reader = new DocumentReader(_expat, bounds, builder[0])
+        cdef ReaderMemory* memory = new ReaderMemory(_expat)
+        cdef DocumentReader* document_reader = new DocumentReader(bounds, builder[0], memory[0])
         with nogil:
-            failure = reader.read(documents.inputs[0])
-        del reader
+            failure = document_reader.read(documents.inputs[0])
+        del document_reader
+        del memory
         del builder
         if failure.trouble != Trouble.none:
             raise documents.refusal(0, failure)
@@ -161,9 +163,14 @@ cdef class CompactDocument:
     cdef int find_qualifiers(self) except -1:
         """Find what few programs need beside the document; with the lock, so only once."""
         cdef Limits bounds = _bounds(self.documents.limits)
-        cdef Failure failure = find_qualifiers(
-            _expat, bounds, self.documents.inputs[0], self.document
-        )
+        cdef ReaderMemory* memory = new ReaderMemory(_expat)
+        cdef Failure failure
+        try:
+            failure = find_qualifiers(
+                bounds, self.documents.inputs[0], self.document, memory[0]
+            )
+        finally:
+            del memory
         if failure.trouble != Trouble.none:
             raise self.documents.refusal(0, failure)
         return 0
@@ -236,15 +243,20 @@ cdef Limits _bounds(limits):
 
 
 cdef class Documents:
-    """Documents ready for expat; one that cannot be prepared has its error in ``errors``."""
+    """Documents ready to be read; one that cannot be prepared has its error in ``errors``.
 
-    def __cinit__(self, limits not None):
+    ``reader`` is "checked", which leaves to expat what it is not sure of, or "expat" alone.
+    """
+
+    def __cinit__(self, limits not None, reader="checked"):
+        if reader not in ("checked", "expat"):
+            raise ValueError(f"the reader is 'checked' or 'expat', not {reader!r}")
+        self.only_expat = reader == "expat"
         self.kept = []
         self.encodings = {}
         self.errors = {}
         self.limits = limits
         self.largest = min(limits.size, _MOST)
-        self.shortest = min(limits.name_length, _MOST) // 2
         self.now = time.time_ns()
 
     def add(self, data):
@@ -299,24 +311,24 @@ cdef class Documents:
                 end = (<const int32_t*> &offset_bytes[0])[at + 1]
             if begin < 0 or end < begin or <size_t> end > size:
                 raise ValueError("the array's offsets lead outside its data")
-            if is_text and not is_plain(start + begin, end - begin, LONG_TAG):
+            if is_text and prologue_of(start + begin, end - begin, LONG_TAG) == Prologue.other:
                 self.prepare(start[begin:end].decode("utf-8", "surrogatepass"))
             else:
                 self.add_bytes(start + begin, end - begin, None)
 
     cdef int add_bytes(self, const char* data, size_t size, owner) except -1:
         cdef Input input
-        if size > self.largest or not is_plain(data, size, LONG_TAG):
+        cdef Prologue prologue = prologue_of(data, size, LONG_TAG)
+        if size > self.largest or prologue == Prologue.other:
             return self.prepare(data[:size] if owner is None else owner)
         if owner is not None:
             self.kept.append(owner)
         input.data = data
         input.size = size
         input.encoding = NULL
-        input.has_type = False
+        input.has_type = prologue == Prologue.typed
+        input.only_expat = self.only_expat
         input.now = self.now
-        # A name is at most what two tags hold: one its namespace, the other its local part.
-        input.has_short_names = has_short_tags(string_view(data, size), self.shortest)
         self.inputs.push_back(input)
         return 0
 
@@ -326,7 +338,7 @@ cdef class Documents:
         cdef bytes parsable, name, ids = b""
         try:
             parsable, encoding = to_parsable(data, self.limits)
-            input.has_short_names = False
+            input.only_expat = self.only_expat
             input.has_type = has_document_type(parsable)
             if input.has_type:
                 for element, attribute in check_entities(parsable, encoding, self.limits):
@@ -355,7 +367,7 @@ cdef class Documents:
         nothing.data = NULL
         nothing.size = 0
         nothing.encoding = NULL
-        nothing.has_type = nothing.has_short_names = False
+        nothing.has_type = nothing.only_expat = False
         nothing.now = 0
         self.errors[self.inputs.size()] = error
         self.inputs.push_back(nothing)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from twigcast.documents import DocumentLimits
 from twigcast.matching._kernel import Documents
 
+ReaderName: TypeAlias = Literal["checked", "expat"]
+"""Who reads documents: Twigcast's own reader with expat behind it, or expat alone."""
 
-def prepare_batch(documents: Any, limits: DocumentLimits) -> Documents:
+
+def prepare_batch(
+    documents: Any, limits: DocumentLimits, reader: ReaderName = "checked"
+) -> Documents:
     """Documents in any sequence, or in Arrow data, which are read where they lie."""
-    prepared = Documents(limits)
+    prepared = Documents(limits, reader)
     chunks = _arrow_chunks(documents)
     if chunks is None:
         prepared.add_all(documents)

@@ -47,7 +47,7 @@ from twigcast.matching._kernel import (
     MatchEngine,
 )
 from twigcast.matching.batch_matches import BatchMatches
-from twigcast.matching.batches import prepare_batch
+from twigcast.matching.batches import ReaderName, prepare_batch
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation
 from twigcast.matching.expression_program import encode
@@ -95,14 +95,17 @@ class Matcher(Mapping[str, Pattern]):
     ``relative_to`` and ``version`` hold for all expressions that are given to this matcher, as for
     :func:`twigcast.parse`.  ``limits`` bound what a document may be.
     ``cache_bytes`` bounds what each thread that matches remembers of the paths that it met in
-    documents; with 0 nothing is kept between documents.
+    documents; with 0 nothing is kept between documents.  ``reader`` is "checked", Twigcast's own
+    reader, which starts again with expat where it is not sure of a document, or "expat", which
+    reads all documents with expat; the answers are the same.
     """
 
-    __slots__ = ("__weakref__", "_bindings", "_cache_bytes", "_engine", "_limits")
+    __slots__ = ("__weakref__", "_bindings", "_cache_bytes", "_engine", "_limits", "_reader")
 
     _engine: MatchEngine
     _limits: DocumentLimits
     _cache_bytes: int
+    _reader: ReaderName
     _bindings: Bindings
 
     def __init__(
@@ -115,9 +118,10 @@ class Matcher(Mapping[str, Pattern]):
         version: Version = "1.0",
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
+        reader: ReaderName = "checked",
     ) -> None:
         bindings = Bindings(dict(namespaces or {}), dict(variables or {}), relative_to, version)
-        self._start(limits, cache_bytes, bindings)
+        self._start(limits, cache_bytes, reader, bindings)
         if subscriptions:
             self.update(subscriptions)
 
@@ -125,6 +129,7 @@ class Matcher(Mapping[str, Pattern]):
         self,
         limits: DocumentLimits | None,
         cache_bytes: int,
+        reader: ReaderName,
         bindings: Bindings,
         mapping: mmap.mmap | bytes | None = None,
     ) -> None:
@@ -133,6 +138,8 @@ class Matcher(Mapping[str, Pattern]):
         _ = bindings.scope  # checks them
         self._bindings = bindings if bindings else NO_BINDINGS
         self._limits = limits or DEFAULT_LIMITS
+        Documents(self._limits, reader)  # checks it
+        self._reader = reader
         self._cache_bytes = cache_bytes
         self._engine = MatchEngine(min(cache_bytes, _MOST_CACHE_BYTES), mapping)
         _engines.add(self._engine)
@@ -294,7 +301,7 @@ class Matcher(Mapping[str, Pattern]):
 
     def match_numbered(self, document: Source) -> BatchMatches:
         """The answer of :meth:`match` as a batch of one, for programs that go on with numbers."""
-        documents = Documents(self._limits)
+        documents = Documents(self._limits, self._reader)
         documents.add(document)
         answers = self._engine.match(documents)
         if answers.errors:
@@ -308,7 +315,9 @@ class Matcher(Mapping[str, Pattern]):
         (chunked or not), which is read where it lies.  A bad document gets an entry in the
         result's ``errors`` and does no harm to the others.
         """
-        return BatchMatches(self._engine.match(prepare_batch(documents, self._limits)))
+        return BatchMatches(
+            self._engine.match(prepare_batch(documents, self._limits, self._reader))
+        )
 
     def explain(self, document: Source, subscription: str | Pattern) -> Explanation:
         """Which steps, values and texts make a document match a subscription, or fail.
@@ -368,6 +377,7 @@ class Matcher(Mapping[str, Pattern]):
         version: Version = "1.0",
         limits: DocumentLimits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
+        reader: ReaderName = "checked",
     ) -> Matcher:
         """The matcher in a file written by :meth:`save`, with bindings for what is added to it.
 
@@ -383,7 +393,7 @@ class Matcher(Mapping[str, Pattern]):
         matcher = cls.__new__(cls)
         bindings = Bindings(dict(namespaces or {}), dict(variables or {}), relative_to, version)
         try:
-            matcher._start(limits, cache_bytes, bindings, mapping)
+            matcher._start(limits, cache_bytes, reader, bindings, mapping)
         except ValueError as error:
             raise MatcherFileError(str(error), str(path)) from None
         return matcher
@@ -392,7 +402,7 @@ class Matcher(Mapping[str, Pattern]):
         """A copy, also one in another process, has subscriptions of its own."""
         pieces: list[bytes] = []
         self._engine.write(lambda piece: pieces.append(bytes(piece)))
-        state = (b"".join(pieces), self._limits, self._cache_bytes, self._bindings)
+        state = (b"".join(pieces), self._limits, self._cache_bytes, self._reader, self._bindings)
         own = getattr(self, "__dict__", None)  # of a class that extends this one
         return _restored, (type(self), *state), own or None
 
@@ -474,10 +484,11 @@ def _restored(
     data: bytes,
     limits: DocumentLimits,
     cache_bytes: int,
+    reader: ReaderName,
     bindings: Bindings,
 ) -> Matcher:
     matcher = kind.__new__(kind)
-    matcher._start(limits, cache_bytes, bindings, data)
+    matcher._start(limits, cache_bytes, reader, bindings, data)
     return matcher
 
 
