@@ -316,7 +316,7 @@ private:
     }
 
     const Index* index_ = nullptr;
-    uint64_t generation_ = NEVER_REMOVED;
+    uint64_t generation_ = NEVER;
     size_t limit_ = 0;
     Arena arena_;
     PathCache paths_;
