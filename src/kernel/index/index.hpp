@@ -47,8 +47,8 @@ public:
 
     // The pattern that is that path; a new one where there is none.  NONE if the text is no path.
     uint32_t intern_path(std::string_view path) {
+        if (!is_path(path)) return NONE;
         const uint32_t node = intern_node(path);
-        if (node == NONE) return NONE;
         for (uint32_t at = trie[node].accept; at != NONE; at = links_[at].next) {
             if (patterns_[links_[at].value].node == node) return links_[at].value;
         }
@@ -265,7 +265,6 @@ private:
     }
 
     uint32_t intern_node(std::string_view path) {
-        if (!is_path(path)) return NONE;
         uint32_t node = 0;
         for (PathText step(path); step.next();) {
             const uint32_t test = tests.intern(step.kind, step.form, step.word, secret);

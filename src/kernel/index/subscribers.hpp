@@ -84,7 +84,7 @@ public:
     // The subscription of that key that is there now, or NONE.
     uint32_t find(std::string_view key, const HashSecret& secret) const {
         return slots_.find(hash_of(key, secret), [&](uint32_t number) {
-            return key_of(number) == key && is_living(number);
+            return is_living(number) && key_of(number) == key;
         });
     }
 
@@ -128,7 +128,7 @@ public:
         const uint64_t hash = hash_of(key, secret);
         // A dead one of the same key is not looked for any more.
         const auto is_former = [&](uint32_t other) {
-            return key_of(other) == key && !is_living(other);
+            return !is_living(other) && key_of(other) == key;
         };
         if (!slots_.replace(hash, number, is_former)) {
             slots_.add(hash, number,
