@@ -59,13 +59,13 @@ NONE = 2**32 - 1
 
 SECTIONS = tuple(
     "tests words name_bytes partial word_slots nodes edge_slots places heads value_links blocks "
-    "intervals head_slots subscribers keys subscriber_slots patterns compounds texts extras probes "
-    "links triggers units branches segments denials segment_slots compound_slots "
-    "probe_slots".split()
+    "intervals head_slots subscribers keys key_ends members subscriber_slots patterns compounds "
+    "texts extras probes links triggers units branches segments denials segment_slots "
+    "compound_slots probe_slots".split()
 )
 """The arrays of an index, in the order of ``Index::each_array``."""
 
-WIDE = {"words", "heads", "intervals", "subscribers", "compounds", "probes"}
+WIDE = {"words", "heads", "intervals", "key_ends", "compounds", "probes"}
 """Those with words of eight bytes among those of four."""
 
 
@@ -160,6 +160,8 @@ JOINED = (
     *("/a[starts-with(., 'ab')]", "/a/b/c[a/b/c[starts-with(., 'ab')]][b]", "//*:b", "//@x"),
 )
 """Some that hold at the top of a document, and some that are joined from far below."""
+SHARED = ("//@x", "//@x", "/a/b", "//*:b", "/a/b")
+"""Some that have more than one subscriber."""
 NEW = ("//a", "/a/b/new", "//a[b=1][new]", "//b[. > 5][c]", "//c[.='q'] | //new", "//a[not(new)]")
 DOCUMENTS = (
     b"<a><b>1</b><c/></a>",
@@ -201,9 +203,9 @@ def genuine(number: int) -> bytes:
     """One of the files to be altered."""
     random = Random(f"genuine {number}")
     if number == 0:
-        return save(EVERY_KIND)
+        return save((*EVERY_KIND, *SHARED))
     if number == 1:
-        return save(JOINED)
+        return save((*JOINED, *SHARED))
     if number == 2:
         # Places of the value index that are too large to be copied, and lists that are long.
         many = [f"//b[. > {place}]" for place in range(80)] + [f"//a[.='{n}']" for n in range(70)]

@@ -87,7 +87,48 @@ def local_test_that_is_the_name_test() -> bytes:
 
 def pattern_with_too_many_subscribers() -> bytes:
     """A matcher so long that a list of its keys would need more memory than there is."""
-    return forge(save(["//a"]), [Change("patterns", 1, 4, 2**31)])
+    return forge(save(["//a"]), [Change("patterns", 1, 4, 2**31), Change("patterns", 2, 4, 2**31)])
+
+
+def pattern_with_the_subscribers_of_another() -> bytes:
+    """Two arrays in one place: whoever joined one pattern would replace a member of the other."""
+    data = save(["//a", "//a", "//b", "//b"])
+    words = 7
+    assert [read_word(data, sections_of(data)["patterns"], at) for at in (0, words)] == [0, 2]
+    return forge(data, [Change("patterns", words, 4, 0)])
+
+
+def pattern_with_room_for_more_subscribers() -> bytes:
+    """Room that somebody else's array may lie in."""
+    return forge(save(["//a", "//a", "//b", "//b"]), [Change("patterns", 1, 4, 4)])
+
+
+def subscriber_of_another_pattern() -> bytes:
+    return forge(save(["//a", "//a", "//b"]), [Change("subscribers", 0, 4, 1)])
+
+
+def subscriber_who_is_two_members() -> bytes:
+    return forge(save(["//a", "//a"]), [Change("members", 1, 4, 0)])
+
+
+def subscriber_who_left() -> bytes:
+    return forge(save(["//a", "//a"]), [Change("subscribers", 1, 4, NONE)])
+
+
+def pattern_that_somebody_left() -> bytes:
+    return forge(save(["//a"]), [Change("patterns", 4, 4, 0)])
+
+
+def pattern_that_is_older_than_its_subscribers() -> bytes:
+    return forge(save(["//a"] * 3), [Change("patterns", 3, 4, 1)])
+
+
+def key_that_ends_before_it_begins() -> bytes:
+    return forge(save(["//a"] * 3), [Change("key_ends", 1, 8, 3)])
+
+
+def key_behind_all_others() -> bytes:
+    return forge(save(["//a"] * 3), [Change("key_ends", 3, 8, 2**40)])
 
 
 def key_that_is_no_text() -> bytes:
@@ -105,7 +146,7 @@ def name_that_is_two_steps() -> bytes:
 
 def pattern_at_the_root() -> bytes:
     """A path without steps, which has no spelling."""
-    return forge(save(["//a"]), [Change("patterns", 2, 4, 0)])
+    return forge(save(["//a"]), [Change("patterns", 5, 4, 0)])
 
 
 def element_below_a_text() -> bytes:
@@ -143,6 +184,15 @@ MUST_BE_REFUSED = (
     lone_branch_without_probe_at_its_node,
     local_test_that_is_the_name_test,
     pattern_with_too_many_subscribers,
+    pattern_with_the_subscribers_of_another,
+    pattern_with_room_for_more_subscribers,
+    subscriber_of_another_pattern,
+    subscriber_who_is_two_members,
+    subscriber_who_left,
+    pattern_that_somebody_left,
+    pattern_that_is_older_than_its_subscribers,
+    key_that_ends_before_it_begins,
+    key_behind_all_others,
     key_that_is_no_text,
     name_that_is_no_text,
     name_that_is_two_steps,

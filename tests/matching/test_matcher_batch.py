@@ -110,11 +110,9 @@ def _occurrences(answers: Sequence[Sequence[int] | set[str]]) -> list[list[int]]
 
 
 def check_arrow(column: Any, expected: Sequence[set[str] | None]) -> None:
-    assert isinstance(column, pa.ListArray)
-    assert pa.types.is_string(column.type.value_type) or pa.types.is_large_string(
-        column.type.value_type
-    )
+    assert column.type == pa.large_list(pa.dictionary(pa.int32(), pa.large_string()))
     column.validate(full=True)
+    assert column.cast(pa.list_(pa.string())).to_pylist() == column.to_pylist()
     assert [None if one is None else as_set(one) for one in column.to_pylist()] == expected
 
 

@@ -13,6 +13,9 @@ namespace twigcast::base {
 
 constexpr uint32_t NONE = 0xFFFFFFFF;
 
+// The number of no generation and of no version.
+constexpr uint64_t NEVER = 0xFFFFFFFFFFFFFFFF;
+
 // How many elements there are; no array has more than numbers of 32 bits can name.
 template <class Container>
 uint32_t count_of(const Container& elements) {

@@ -2,7 +2,7 @@
 //
 //     pattern ──plan──► units ──► probes ──► nodes of the trie, predicate groups
 //
-// * A *pattern* is a distinct normal form, with a list of subscribers.
+// * A *pattern* is a distinct normal form, with an audience: its subscribers.
 // * A pattern that is one path is accepted at a node of the trie and needs nothing else.
 // * Any other pattern is a set of *units*, one for each of its alternatives; it matches when one of
 //   them does.  A unit is a tree of branches, and its leaves are probes.
@@ -13,8 +13,7 @@
 // * A unit may be a necessary condition only (`needs_check`), where the pattern has a position or
 //   the like; then the pattern's program is asked of the document.
 // * A unit may have *denials*, where the pattern has `not`: probes of what is denied.  While none
-// of
-//   them holds anywhere in the document, the unit says all; else the program is asked.
+//   of them holds anywhere in the document, the unit says all; else the program is asked.
 //
 // Cost of an update: proportional to the pattern.  `version` counts updates, and `test_version`
 // keeps for each node test when a trie node of that test was last changed (`group_version` likewise
@@ -48,12 +47,12 @@ public:
 
     // The pattern that is that path; a new one where there is none.  NONE if the text is no path.
     uint32_t intern_path(std::string_view path) {
+        if (!is_path(path)) return NONE;
         const uint32_t node = intern_node(path);
-        if (node == NONE) return NONE;
         for (uint32_t at = trie[node].accept; at != NONE; at = links_[at].next) {
             if (patterns_[links_[at].value].node == node) return links_[at].value;
         }
-        const uint32_t pattern = patterns_.add({NONE, 0, node, NONE});
+        const uint32_t pattern = patterns_.add({{}, node, NONE});
         ++dead_patterns_;  // until it has a subscriber
         accept_at(node, pattern);
         return pattern;
@@ -79,7 +78,7 @@ public:
         const uint32_t number =
             compounds_.add({text_begin, program_begin, count_of(text), count_of(program), pattern,
                             units_begin, count_of(plans)});
-        patterns_.add({NONE, 0, NONE, number});
+        patterns_.add({{}, NONE, number});
         ++dead_patterns_;
         compound_slots_.add(hash_of(text, secret), number,
                             [&](uint32_t other) { return hash_of(text_of(other), secret); });
@@ -90,8 +89,8 @@ public:
     void subscribe(std::string_view key, uint32_t pattern) {
         ++version_;
         PatternEntry& entry = patterns_.edit(pattern);
-        entry.subscribers = subscribers.add(key, pattern, entry.subscribers, version_, secret);
-        if (entry.living++ == 0) --dead_patterns_;
+        if (entry.living == 0) --dead_patterns_;
+        subscribers.add(key, pattern, entry, secret);
         ++living_;
     }
 
@@ -100,8 +99,9 @@ public:
         const uint32_t number = subscribers.find(key, secret);
         if (number == NONE) return false;
         ++version_;
-        subscribers.remove(number, version_);
-        if (--patterns_.edit(subscribers[number].pattern).living == 0) ++dead_patterns_;
+        PatternEntry& entry = patterns_.edit(subscribers[number].pattern);
+        subscribers.remove(number, entry, version_);
+        if (entry.living == 0) ++dead_patterns_;
         --living_;
         return true;
     }
@@ -112,8 +112,8 @@ public:
         return subscribers.count() - living_ > bearable || dead_patterns_ > bearable;
     }
 
-    // Become a copy of another index; `settle` has to follow.
-    void copy_arrays(Index& other) {
+    // Become a copy of another index, to be saved or taken from; nothing else can be done with it.
+    void copy(Index& other) {
         std::vector<std::pair<const void*, size_t>> arrays;
         other.each_array([&](auto& array) { arrays.emplace_back(array.data(), array.size()); });
         size_t at = 0;
@@ -122,7 +122,13 @@ public:
             array.copy(static_cast<const Element*>(arrays[at].first), arrays[at].second);
             ++at;
         });
+        version_ = other.version_;
+        living_ = other.living_;
+        dead_patterns_ = other.dead_patterns_;
     }
+
+    // Leave no room for more subscribers, as a file has none.
+    void pack() { subscribers.pack(patterns_); }
 
     bool has_dead() const { return subscribers.count() != living_ || dead_patterns_ != 0; }
 
@@ -130,11 +136,14 @@ public:
     void take_living(const Index& other) {
         std::vector<uint32_t> taken(other.patterns_.size(), NONE);
         for (uint32_t at = 0; at < other.subscribers.count(); ++at) {
-            if (other.subscribers[at].removed != NEVER_REMOVED) continue;
+            if (!other.subscribers.is_living(at)) continue;
             const uint32_t old = other.subscribers[at].pattern;
-            if (taken[old] == NONE) taken[old] = take_pattern(other, old);
-            if (taken[old] == NONE)
-                throw std::runtime_error("the matcher holds a pattern that is damaged");
+            if (taken[old] == NONE) {
+                taken[old] = take_pattern(other, old);
+                if (taken[old] == NONE)
+                    throw std::runtime_error("the matcher holds a pattern that is damaged");
+                subscribers.reserve(patterns_.edit(taken[old]), other.patterns_[old].living);
+            }
             subscribe(other.subscribers.key_of(at), taken[old]);
         }
         version_ = std::max(version_, other.version_) + 1;
@@ -143,6 +152,7 @@ public:
     // --- questions ----------------------------------------------------------------------------
 
     uint64_t version() const { return version_; }
+    Moment now() const { return {version_, subscribers.count()}; }
     uint64_t test_version(uint32_t test) const { return test_versions_[test]; }
     uint64_t group_version(uint32_t group) const { return group_versions_[group]; }
     uint64_t root_version() const { return root_version_; }
@@ -187,7 +197,8 @@ public:
     bool needs_elements() const { return watch_count_ != 0; }
 
     size_t byte_size() const {
-        size_t size = sizeof(Index) + test_versions_.capacity() * sizeof(uint64_t);
+        size_t size = sizeof(Index) + test_versions_.capacity() * sizeof(uint64_t) +
+                      subscribers.departures_size();
         const_cast<Index*>(this)->each_array([&](auto& array) { size += array.byte_size(); });
         return size;
     }
@@ -254,7 +265,6 @@ private:
     }
 
     uint32_t intern_node(std::string_view path) {
-        if (!is_path(path)) return NONE;
         uint32_t node = 0;
         for (PathText step(path); step.next();) {
             const uint32_t test = tests.intern(step.kind, step.form, step.word, secret);

@@ -1,15 +1,13 @@
 // The elements of an index's arrays, and the plans that new patterns come as.
 #pragma once
 
-#include "base/common.hpp"
+#include "index/subscribers.hpp"
 
 namespace twigcast::index {
 
-struct PatternEntry {
-    uint32_t subscribers;  // the newest, or NONE
-    uint32_t living;       // how many of them are there now
-    uint32_t node;         // of the trie, for a pattern that is one path
-    uint32_t compound;     // for any other
+struct PatternEntry : Audience {
+    uint32_t node;      // of the trie, for a pattern that is one path
+    uint32_t compound;  // for any other
 };
 
 struct Compound {

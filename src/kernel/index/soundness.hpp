@@ -80,7 +80,7 @@ inline bool Index::settle(uint64_t version) {
     if (!tests.is_sound() || !trie.is_sound(tests.count(), links_.size(), extras_.size()))
         return false;
     if (!values.is_sound(trie.count(), probes_.count())) return false;
-    if (!subscribers.is_sound(patterns_.count())) return false;
+    if (!subscribers.is_sound(patterns_)) return false;
     if (!is_list(links_, patterns_.size())) return false;
     watch_count_ = 0;
     for (uint32_t at = 0; at < extras_.count(); ++at) {
@@ -92,19 +92,15 @@ inline bool Index::settle(uint64_t version) {
         }
         if (extra.watch != NONE) watch_count_ = std::max(watch_count_, extra.watch + 1);
     }
-    std::vector<uint32_t> living(patterns_.size(), 0);
     for (uint32_t at = 0; at < subscribers.count(); ++at) {
         if (!is_utf_8(subscribers.key_of(at))) return false;
-        if (subscribers[at].removed == NEVER_REMOVED) ++living[subscribers[at].pattern];
     }
     living_ = dead_patterns_ = 0;
     for (uint32_t at = 0; at < patterns_.count(); ++at) {
         const PatternEntry& pattern = patterns_[at];
-        if (!is_number(pattern.subscribers, subscribers.count()) ||
-            !is_number(pattern.node, trie.count()) ||
+        if (!is_number(pattern.node, trie.count()) ||
             !is_number(pattern.compound, compounds_.size()) ||
-            (pattern.node == NONE) == (pattern.compound == NONE) || pattern.node == 0 ||
-            pattern.living != living[at]) {
+            (pattern.node == NONE) == (pattern.compound == NONE) || pattern.node == 0) {
             return false;
         }
         living_ += pattern.living;

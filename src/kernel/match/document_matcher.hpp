@@ -219,7 +219,7 @@ private:
     // See whether names have other numbers than in the document before.
     void follow_names() {
         const bool by_document = builder_.has_value();
-        const uint64_t version = by_document ? document_.numbering() : NEVER_REMOVED;
+        const uint64_t version = by_document ? document_.numbering() : NEVER;
         if (by_document == numbers_by_document_ && version == document_numbering_ &&
             labels_numbering_ == paths_.labels.numbering()) {
             return;
@@ -344,7 +344,7 @@ private:
     }
 
     const Index* index_ = nullptr;
-    uint64_t generation_ = NEVER_REMOVED;
+    uint64_t generation_ = NEVER;
     size_t cache_limit_ = 0, limit_ = 0;
     uint32_t* answer_ = nullptr;
     ReaderMemory memory_;
@@ -359,7 +359,7 @@ private:
     uint32_t patience_ = 0;                   // for how many more documents that nobody asks
     bool numbers_by_document_ = false;
     std::vector<uint32_t> name_labels_[2];  // of elements and attributes, by number in the document
-    uint64_t numbering_ = 0, document_numbering_ = NEVER_REMOVED, labels_numbering_ = 0;
+    uint64_t numbering_ = 0, document_numbering_ = NEVER, labels_numbering_ = 0;
 
     std::vector<Open> open_;
     std::vector<uint32_t> labels_;

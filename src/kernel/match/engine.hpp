@@ -29,7 +29,7 @@ struct Batch {
     std::shared_ptr<Index> index;
     std::vector<int64_t> offsets{0};  // of each document's patterns in `patterns`, and the end
     NumberBuffer patterns;
-    std::vector<uint64_t> versions;  // of the index, when each document met it
+    std::vector<Moment> moments;  // when each document met the index
     std::vector<std::pair<size_t, Failure>> failures;
     // Documents and patterns of which it was not found out whether they match.
     std::vector<std::pair<size_t, uint32_t>> undecided;
@@ -126,56 +126,46 @@ public:
         for (size_t at = begin; at < end; ++at) match(matcher, inputs[at], limits, batch);
     }
 
-    // The numbers of the subscribers that a document of a batch matched.
-    void expand(const Batch& batch, size_t document, std::vector<uint32_t>& numbers) {
+    // The numbers of the subscribers that some documents of a batch matched, and where those of
+    // each document end.
+    void expand(const Batch& batch, size_t begin, size_t end, NumberBuffer& numbers,
+                std::vector<int64_t>& ends) {
         const uint32_t* const patterns = batch.patterns.data();
-        expand(batch, document, patterns + batch.offsets[document],
-               patterns + batch.offsets[document + 1], numbers);
+        size_t room = 0;
+        for (size_t document = begin; document < end; ++document) {
+            const Reading reading(gate_);
+            const uint32_t* pattern = patterns + batch.offsets[document];
+            const uint32_t* const last = patterns + batch.offsets[document + 1];
+            for (; pattern != last; ++pattern) {
+                const uint32_t later = last - pattern > AHEAD ? pattern[AHEAD] : *pattern;
+                __builtin_prefetch(&batch.index->pattern(later));
+                room += batch.index->pattern(*pattern).living;
+            }
+        }
+        numbers.make_room(room);
+        for (size_t document = begin; document < end; ++document) {
+            expand(batch, document, patterns + batch.offsets[document],
+                   patterns + batch.offsets[document + 1], numbers);
+            ends.push_back(static_cast<int64_t>(numbers.size()));
+        }
     }
 
     // The numbers of the subscribers of patterns, when a document of a batch was matched.  Their
-    // lists lead all over memory, so several are followed at a time.
+    // arrays lie all over memory, which is asked for before it is used.
     void expand(const Batch& batch, size_t document, const uint32_t* pattern,
-                const uint32_t* const last, std::vector<uint32_t>& numbers) {
-        constexpr size_t MOST = 16;
+                const uint32_t* const last, NumberBuffer& numbers) {
         const Reading reading(gate_);
         const Index& index = *batch.index;
-        const uint64_t version = batch.versions[document];
-        uint32_t followed[MOST];
-        size_t count = 0;
-        while (pattern != last || count != 0) {
-            for (; count < MOST && pattern != last; ++pattern) {
-                followed[count] = index.pattern(*pattern).subscribers;
-                if (followed[count] != NONE) index.subscribers.prefetch(followed[count++]);
-            }
-            for (size_t at = 0; at < count;) {
-                const Subscriber& subscriber = index.subscribers[followed[at]];
-                if (subscriber.is_there(version)) numbers.push_back(followed[at]);
-                if (subscriber.next == NONE) {
-                    followed[at] = followed[--count];
-                } else {
-                    followed[at] = subscriber.next;
-                    index.subscribers.prefetch(followed[at++]);
-                }
-            }
+        for (; pattern != last; ++pattern) {
+            if (last - pattern > AHEAD) index.subscribers.prefetch(index.pattern(pattern[AHEAD]));
+            index.subscribers.name(index.pattern(*pattern), batch.moments[document], numbers);
         }
     }
 
-    // The keys of subscribers, one behind the other, and where each ends.
-    void spell(const Index& index, const std::vector<uint32_t>& numbers, std::string& keys,
-               std::vector<int64_t>& ends) {
-        constexpr size_t AHEAD = 16;
+    // The keys by the numbers of the subscribers.
+    Keys keys(const Index& index) {
         const Reading reading(gate_);
-        const Subscribers& all = index.subscribers;
-        for (size_t at = 0; at < numbers.size(); ++at) {
-            if (numbers[at] >= all.count()) return;  // asked for by a number that is none
-            if (at + AHEAD < numbers.size()) all.prefetch(numbers[at + AHEAD]);
-            if (at + AHEAD / 2 < numbers.size()) {
-                __builtin_prefetch(all.key_of(numbers[at + AHEAD / 2]).data());
-            }
-            keys += all.key_of(numbers[at]);
-            ends.push_back(static_cast<int64_t>(keys.size()));
-        }
+        return index.subscribers.keys();
     }
 
     // --- questions ----------------------------------------------------------------------------
@@ -198,13 +188,14 @@ public:
                               : index_->spelling(index_->subscribers[number].pattern);
     }
 
-    void list_keys(std::vector<std::string>& keys) {
+    // The numbers of all subscriptions, and the keys.
+    Keys list(NumberBuffer& numbers) {
         const Reading reading(gate_);
+        numbers.make_room(index_->living());
         for (uint32_t at = 0; at < index_->subscribers.count(); ++at) {
-            if (index_->subscribers[at].removed == NEVER_REMOVED) {
-                keys.emplace_back(index_->subscribers.key_of(at));
-            }
+            if (index_->subscribers.is_living(at)) numbers.add(at);
         }
+        return index_->subscribers.keys();
     }
 
     struct Statistics {
@@ -258,17 +249,17 @@ public:
     // A copy without the dead, to be saved.  Others wait only while memory is copied.
     std::shared_ptr<Index> copy() {
         std::shared_ptr<Index> copy = std::make_shared<Index>(secret_, 0);
-        uint64_t version;
         {
             const Reading reading(gate_);
-            version = index_->version();
-            copy->copy_arrays(*index_);
+            copy->copy(*index_);
         }
-        copy->settle(version);
-        if (!copy->has_dead()) return copy;
-        std::shared_ptr<Index> living = std::make_shared<Index>(secret_, 0);
-        living->take_living(*copy);
-        return living;
+        if (copy->has_dead()) {
+            std::shared_ptr<Index> living = std::make_shared<Index>(secret_, 0);
+            living->take_living(*copy);
+            copy = std::move(living);
+        }
+        copy->pack();
+        return copy;
     }
 
     // Take over the index in a file; before anything else is done with this engine.
@@ -276,6 +267,7 @@ public:
 
 private:
     static constexpr uint32_t OVERDUE = 4;
+    static constexpr ptrdiff_t AHEAD = 16;  // patterns whose memory is asked for
 
     Update check(std::string_view key, KeyRule rule) const {
         if (rule == KeyRule::any || index_->has(key) == (rule == KeyRule::taken)) {
@@ -314,17 +306,17 @@ private:
     }
 
     void match(DocumentMatcher& matcher, const Input& input, const Limits& limits, Batch& batch) {
-        const size_t number = batch.versions.size();
+        const size_t number = batch.moments.size();
         Failure failure;
         if (input.data != nullptr) {
             const Reading reading(gate_);
-            batch.versions.push_back(index_->version());
+            batch.moments.push_back(index_->now());
             failure = matcher.match(*index_, cache_limit_, limits, input, batch.patterns);
             for (const uint32_t pattern : matcher.undecided()) {
                 batch.undecided.emplace_back(number, pattern);
             }
         } else {
-            batch.versions.push_back(0);  // refused before it came here
+            batch.moments.emplace_back();  // refused before it came here
         }
         batch.offsets.push_back(static_cast<int64_t>(batch.patterns.size()));
         if (failure.trouble != Trouble::none) batch.failures.emplace_back(number, failure);

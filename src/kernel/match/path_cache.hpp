@@ -353,8 +353,8 @@ private:
     }
 
     const Index* index_ = nullptr;
-    uint64_t generation_ = NEVER_REMOVED;
-    uint64_t version_ = NEVER_REMOVED;
+    uint64_t generation_ = NEVER;
+    uint64_t version_ = NEVER;
 
     std::vector<CachedPath> paths_;
     std::vector<PathOrigin> origins_;

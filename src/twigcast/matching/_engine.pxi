@@ -1,14 +1,14 @@
-cdef class NumberView:
+cdef class KernelView:
     """An array of the kernel's, to be looked at as a memoryview; keeps its owner alive."""
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if flags & PyBUF_WRITABLE:
-            raise BufferError("the numbers cannot be changed")
+            raise BufferError("what the kernel holds cannot be changed")
         buffer.buf = <void*> self.data
         buffer.obj = self
         buffer.len = self.count * self.width
         buffer.readonly = 1
-        buffer.format = b"q" if self.width == 8 else b"I"
+        buffer.format = b"q" if self.width == 8 else b"I" if self.width == 4 else b"B"
         buffer.ndim = 1
         buffer.shape = &self.count
         buffer.strides = &self.width
@@ -18,12 +18,35 @@ cdef class NumberView:
 
 
 cdef object _view(owner, const void* data, size_t count, Py_ssize_t width):
-    cdef NumberView view = NumberView.__new__(NumberView)
+    cdef KernelView view = KernelView.__new__(KernelView)
     view.owner = owner
     view.data = data if count else <const void*> &_NOTHING
     view.count = count
     view.width = width
     return memoryview(view)
+
+
+cdef class KeyMemory:
+    """Keeps keys where they are: what the index had when it was asked, or the mapped file."""
+
+
+cdef str _key(string_view key):
+    return PyUnicode_DecodeUTF8(key.data(), key.size(), "surrogatepass")
+
+
+cdef list _spelled(const Keys& keys, const NumberBuffer& numbers):
+    """The keys of subscriptions; their memory is asked for before it is used."""
+    cdef size_t at, ahead = 16, count = numbers.size()
+    cdef const uint32_t* number = numbers.data()
+    cdef list spelled = PyList_New(count)
+    for at in range(count):
+        if at + 2 * ahead < count:
+            keys.prefetch_end(number[at + 2 * ahead])
+            keys.prefetch(number[at + ahead])
+        key = _key(keys[number[at]])
+        Py_INCREF(key)
+        PyList_SET_ITEM(spelled, at, key)
+    return spelled
 
 
 cdef class Answers:
@@ -55,19 +78,18 @@ cdef class Answers:
         return _view(self, self.expanded.data(), self.expanded.size(), 4)
 
     cdef int expand_all(self) except -1:
-        cdef size_t number
         cdef vector[int64_t] offsets
-        cdef vector[uint32_t] numbers
+        cdef NumberBuffer numbers
         if self.expanded_offsets.size():
             return 0
         offsets.push_back(0)
         with nogil:
-            for number in range(self.batch.offsets.size() - 1):
-                self.engine.engine.expand(self.batch, number, numbers)
-                offsets.push_back(numbers.size())
+            self.engine.engine.expand(
+                self.batch, 0, self.batch.offsets.size() - 1, numbers, offsets
+            )
         # Another thread may have done the same meanwhile, and have given out views of it.
         if not self.expanded_offsets.size():
-            self.expanded.swap(numbers)
+            self.expanded = move(numbers)
             self.expanded_offsets.swap(offsets)
         return 0
 
@@ -75,38 +97,41 @@ cdef class Answers:
         """The keys of the subscriptions that one of the documents matches."""
         if document + 1 >= self.batch.offsets.size():
             raise IndexError(f"there are {len(self)} documents in the batch")
-        cdef vector[uint32_t] numbers
+        cdef NumberBuffer numbers
+        cdef vector[int64_t] ends
         with nogil:
-            self.engine.engine.expand(self.batch, document, numbers)
+            self.engine.engine.expand(self.batch, document, document + 1, numbers, ends)
         return self.spell(numbers)
 
     def key(self, uint32_t number):
         """The key of a subscription that is among ``ids``."""
-        cdef vector[uint32_t] numbers
-        numbers.push_back(number)
-        spelled = self.spell(numbers)
-        if not spelled:
+        cdef Keys keys
+        with nogil:
+            keys = self.engine.engine.keys(self.batch.index.get()[0])
+        if number >= keys.count:
             raise IndexError(f"{number} is no number of a subscription")
-        return spelled[0]
+        return _key(keys[number])
 
     def all_keys(self):
-        """The keys of all ``ids``, one behind the other as UTF-8, and where each begins."""
-        self.expand_all()
-        cdef string keys
-        cdef vector[int64_t] ends
-        ends.push_back(0)
+        """The keys by number, one behind the other as UTF-8, and where each begins."""
+        cdef KeyMemory memory = KeyMemory.__new__(KeyMemory)
+        memory.engine = self.engine
         with nogil:
-            self.engine.engine.spell(self.batch.index.get()[0], self.expanded, keys, ends)
-        return keys.data()[: keys.size()], <bytes> (<char*> ends.data())[: ends.size() * 8]
+            memory.keys = self.engine.engine.keys(self.batch.index.get()[0])
+        cdef uint32_t count = memory.keys.count
+        return (
+            _view(memory, memory.keys.texts, memory.keys.ends[count], 1),
+            _view(memory, memory.keys.ends, count + 1, 8),
+        )
 
     cdef int add_undecided(self) except -1:
         """An error for each document of which some patterns were not decided."""
-        cdef vector[uint32_t] numbers
+        cdef NumberBuffer numbers
         cdef uint32_t pattern
         concerned = {}
         for undecided in self.batch.undecided:
             pattern = undecided.second
-            numbers.clear()
+            numbers.shrink(0)
             with nogil:
                 self.engine.engine.expand(
                     self.batch, undecided.first, &pattern, &pattern + 1, numbers
@@ -116,21 +141,11 @@ cdef class Answers:
             self.errors[document] = EvaluationBudgetError(tuple(keys), tuple(self.keys(document)))
         return 0
 
-    cdef list spell(self, vector[uint32_t]& numbers):
-        cdef string keys
-        cdef vector[int64_t] ends
-        cdef int64_t begin = 0, end
+    cdef list spell(self, const NumberBuffer& numbers):
+        cdef Keys keys
         with nogil:
-            self.engine.engine.spell(self.batch.index.get()[0], numbers, keys, ends)
-        spelled = []
-        for end in ends:
-            spelled.append(keys.data()[begin:end].decode("utf-8", "surrogatepass"))
-            begin = end
-        return spelled
-
-
-cdef str _key(const string& key):
-    return key.data()[: key.size()].decode("utf-8", "surrogatepass")
+            keys = self.engine.engine.keys(self.batch.index.get()[0])
+        return _spelled(keys, numbers)
 
 
 cdef class MatchEngine:
@@ -270,14 +285,15 @@ cdef class MatchEngine:
         cdef string text
         with nogil:
             text = self.engine.text_of(view)
-        return _key(text) if text.size() else None
+        return _key(string_view(text.data(), text.size())) if text.size() else None
 
     def keys(self):
         """The keys of all subscriptions."""
-        cdef vector[string] keys
+        cdef Keys keys
+        cdef NumberBuffer numbers
         with nogil:
-            self.engine.list_keys(keys)
-        return [_key(key) for key in keys]
+            keys = self.engine.list(numbers)
+        return _spelled(keys, numbers)
 
     def statistics(self):
         """Subscriptions, distinct patterns, trie nodes, bytes; cached paths and their bytes."""

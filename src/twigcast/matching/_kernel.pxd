@@ -186,6 +186,16 @@ cdef extern from "index/records.hpp" namespace "twigcast::index" nogil:
         vector[BranchPlan] denials
 
 
+cdef extern from "index/subscribers.hpp" namespace "twigcast::index" nogil:
+    cdef cppclass Keys:
+        uint32_t count
+        const char* texts
+        const int64_t* ends
+        string_view operator[](uint32_t) const
+        void prefetch_end(uint32_t) const
+        void prefetch(uint32_t) const
+
+
 cdef extern from "index/index.hpp" namespace "twigcast::index" nogil:
     cdef cppclass Index:
         const uint64_t generation
@@ -214,6 +224,7 @@ cdef extern from "base/number_buffer.hpp" namespace "twigcast::base" nogil:
     cdef cppclass NumberBuffer:
         const uint32_t* data() const
         size_t size() const
+        void shrink(size_t)
 
 
 cdef extern from "match/document_matcher.hpp" namespace "twigcast::match" nogil:
@@ -251,13 +262,13 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         void match(DocumentMatcher&, const vector[Input]&, size_t, size_t, const Limits&, Batch&) except +
         void pause() except +
         void resume(bool) except +
-        void expand(const Batch&, size_t, vector[uint32_t]&) except +
-        void expand(const Batch&, size_t, const uint32_t*, const uint32_t*, vector[uint32_t]&) except +
-        void spell(const Index&, const vector[uint32_t]&, string&, vector[int64_t]&) except +
+        void expand(const Batch&, size_t, size_t, NumberBuffer&, vector[int64_t]&) except +
+        void expand(const Batch&, size_t, const uint32_t*, const uint32_t*, NumberBuffer&) except +
+        Keys keys(const Index&) except +
         size_t size()
         bool has(string_view)
         string text_of(string_view) except +
-        void list_keys(vector[string]&) except +
+        Keys list(NumberBuffer&) except +
         Statistics statistics() except +
         shared_ptr[Index] copy() except +
         FileTrouble open(const char*, size_t) except +
@@ -305,13 +316,18 @@ cdef class Answers:
     cdef MatchEngine engine
     cdef readonly dict errors
     cdef vector[int64_t] expanded_offsets
-    cdef vector[uint32_t] expanded
+    cdef NumberBuffer expanded
     cdef int expand_all(self) except -1
     cdef int add_undecided(self) except -1
-    cdef list spell(self, vector[uint32_t]& numbers)
+    cdef list spell(self, const NumberBuffer& numbers)
 
 
-cdef class NumberView:
+cdef class KeyMemory:
+    cdef Keys keys
+    cdef MatchEngine engine
+
+
+cdef class KernelView:
     cdef object owner
     cdef const void* data
     cdef Py_ssize_t count

@@ -25,11 +25,15 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
 from cpython.pycapsule cimport PyCapsule_Import
 from cpython.buffer cimport PyBUF_WRITABLE
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
+from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 import os

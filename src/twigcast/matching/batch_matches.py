@@ -68,16 +68,31 @@ class BatchMatches(Sequence[list[str]]):
         return self._answers.key(number)
 
     def to_arrow(self) -> Any:
-        """The keys as an Arrow array of lists; null for a document that could not be read."""
+        """The keys as an Arrow array of lists; null for a document that could not be read.
+
+        Each key is a number in a dictionary of all keys, which lies where the matcher has it and
+        costs nothing.  Its type is ``large_list<dictionary<int32, large_string>>``; to send it
+        elsewhere without the other keys, ``cast`` it to lists of strings.
+        """
         import pyarrow
 
-        data, starts = (pyarrow.py_buffer(part) for part in self._answers.all_keys())
-        keys = pyarrow.LargeStringArray.from_buffers(len(self.ids), starts, data)
-        offsets = pyarrow.array(self.offsets, pyarrow.int32())
-        undecided = EvaluationBudgetError
-        unread = {at for at, error in self.errors.items() if not isinstance(error, undecided)}
-        bad = pyarrow.array([number in unread for number in range(len(self))], pyarrow.bool_())
-        return pyarrow.ListArray.from_arrays(offsets, keys.cast(pyarrow.string()), mask=bad)
+        def array(kind: Any, numbers: memoryview) -> Any:
+            buffers = [None, pyarrow.py_buffer(numbers)]
+            return pyarrow.Array.from_buffers(kind, len(numbers), buffers)
+
+        texts, ends = map(pyarrow.py_buffer, self._answers.all_keys())
+        all_keys = pyarrow.LargeStringArray.from_buffers(ends.size // 8 - 1, ends, texts)
+        numbers = array(pyarrow.int32(), self.ids)
+        keys = pyarrow.DictionaryArray.from_arrays(numbers, all_keys, safe=False)
+        unread = {
+            number
+            for number, error in self.errors.items()
+            if not isinstance(error, EvaluationBudgetError)
+        }
+        is_unread = [number in unread for number in range(len(self))] if unread else None
+        mask = None if is_unread is None else pyarrow.array(is_unread, pyarrow.bool_())
+        offsets = array(pyarrow.int64(), self.offsets)
+        return pyarrow.LargeListArray.from_arrays(offsets, keys, mask=mask)
 
     def __len__(self) -> int:
         return len(self._answers)
