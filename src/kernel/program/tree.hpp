@@ -1,4 +1,4 @@
-// A tree pattern of the plain kind, in normal form: steps whose conditions are steps and comparisons.
+// A plain tree in normal form: a pattern of steps whose conditions are steps and comparisons.
 //
 //     /a[@x="1"][.//b>5]/c           a ─┬─ @x ── .="1"      one node for each step and comparison;
 //                                       ├─ c                the conditions of a step are sorted by
@@ -59,6 +59,8 @@ struct TreeNode {
 
 class Tree {
 public:
+    Tree() { nodes_.reserve(USUAL_NODES); }
+
     const TreeNode& operator[](uint32_t number) const { return nodes_[number]; }
     const TreeNode& root() const { return nodes_[root_]; }
     uint32_t root_number() const { return root_; }
@@ -130,6 +132,7 @@ public:
     }
 
 private:
+    static constexpr size_t USUAL_NODES = 16;
     static constexpr size_t MOST_NODES = 250;  // far fewer than the language allows
     static constexpr uint32_t MOST_WORK = 2000;
 

@@ -136,6 +136,11 @@ cdef class CompiledPattern:
             raise ValueError("a program whose numbers lead nowhere")
         self.source = source
 
+    @property
+    def code(self):
+        """The program as bytes, as an index keeps it."""
+        return ProgramWriter.write(self.program)
+
     def __reduce__(self):
         return CompiledPattern, (self.source,)
 

@@ -1,17 +1,13 @@
-def normal_form(str text not None):
+def normal_form(text):
     """The text of a plain tree's normal form; None for all that the parser has to read."""
     cdef string form
-    cdef string_view view
-    cdef bool is_plain_tree
     cdef Py_ssize_t size
     cdef const char* data
     try:
         data = PyUnicode_AsUTF8AndSize(text, &size)
     except UnicodeEncodeError:
-        return None
-    view = string_view(data, size)
-    is_plain_tree = read_normal_form(view, form)
-    return <bytes> form.data()[: form.size()] if is_plain_tree else None
+        return None  # half a surrogate pair
+    return <bytes> form if read_normal_form(string_view(data, size), form) else None
 
 
 def plan_tree(str text not None):

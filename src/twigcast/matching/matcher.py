@@ -190,12 +190,13 @@ class Matcher(Mapping[str, Pattern]):
 
     def _put(self, key: bytes, subscription: bytes | Pattern, rule: int) -> bool:
         """Give a key a pattern, or one in normal form; False if the rule refuses the key."""
-        is_pattern = isinstance(subscription, Pattern)
-        text = encode(str(subscription)) if is_pattern else subscription
-        update = self._engine.add_text(key, text, rule)
+        text = subscription if isinstance(subscription, bytes) else encode(str(subscription))
+        is_path = text is subscription and b"[" not in text
+        add = self._engine.add_path if is_path else self._engine.add_text
+        update: str = add(key, text, rule)
         if update == "unknown pattern":
-            pattern = subscription if is_pattern else restore_pattern(text.decode())
-            update = self._plan(key, text, pattern, rule)
+            known = subscription if isinstance(subscription, Pattern) else None
+            update = self._plan(key, text, known or restore_pattern(text.decode()), rule)
         assert update in ("done", "duplicate key", "unknown key"), update
         return update == "done"
 
