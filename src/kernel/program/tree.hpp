@@ -1,15 +1,15 @@
 // A plain tree in normal form: a pattern of steps whose conditions are steps and comparisons.
 //
-//     /a[@x="1"][.//b>5]/c           a ─┬─ @x ── .="1"      one node for each step and comparison;
-//                                       ├─ c                the conditions of a step are sorted by
-//                                       └─ // b ── .>5      their texts
+//     /a[.//b>5][@x="1"][c]      a ─┬─ // b ── .>5     one node for each step and comparison;
+//                                   ├─ @x ── .="1"     the conditions of a step are sorted by
+//                                   └─ c               their texts
 //
 // This is what `twigcast.language.nodes` and `normal` say of names without namespace, `*`, `@`,
 // `text()`, `/`, `//`, comparisons with constants and positions `[2]`, said again in C++.
 //
 // Invariant: a tree that is built has the conditions and the text that Python would give it.  Where
 // that is not plain, because conditions exclude each other (Python warns) or take long to compare,
-// `Unsure` is thrown, and Python reads the expression.  The tests hold both ways against each other.
+// `Unsure` is thrown, and Python reads the expression.  Tests compare the two.
 //
 // Cost: linear in the text for each level of steps, and for siblings that may imply each other
 // their product, up to a bound.
