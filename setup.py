@@ -81,6 +81,7 @@ def write_operators() -> Path:
     codes = {(row.spelling, row.operand): row.code for row in rows}
     implied = [sum(1 << codes[name, str] for name in row.implies) for row in rows]
     bounds = [{"": 0, "below": -1, "above": 1}[row.bounds] for row in rows]
+    spellings = [f'"{row.spelling}"' for row in rows]
     members = {
         "Comparison": rows,
         "NumberComparison": [row for row in rows if row.operand is float],
@@ -101,6 +102,7 @@ def write_operators() -> Path:
         f"constexpr std::uint8_t NUMBER_COUNT = {len(members['NumberComparison'])};",
         f"constexpr std::int8_t BOUNDS[] = {{{', '.join(map(str, bounds))}}};",
         f"constexpr std::uint32_t IMPLIED[] = {{{', '.join(map(str, implied))}}};",
+        f"constexpr const char* SPELLINGS[] = {{{', '.join(spellings)}}};",
         f"constexpr std::uint32_t OPERATORS_CHECKSUM = {zlib.crc32(repr(facts).encode())}u;",
         "}  // namespace twigcast::base",
         "",

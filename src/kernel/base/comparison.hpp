@@ -7,6 +7,7 @@
 //     COMPARISON_COUNT, NUMBER_COUNT                   how many there are; numbers come first
 //     BOUNDS[code]                                     -1, 1: numbers below, above the operand pass
 //     IMPLIED[code]                                    the functions it may imply, as bits
+//     SPELLINGS[code]                                  what stands in an expression
 //     OPERATORS_CHECKSUM                               changes with the table
 //
 // A switch over one of the enumerations names all members, so that the compiler finds each that a

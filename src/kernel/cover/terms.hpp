@@ -7,12 +7,10 @@
 // test compares them.
 #pragma once
 
-#include <cmath>
-#include <limits>
 #include <unordered_map>
 
 #include "base/common.hpp"
-#include "base/comparison.hpp"
+#include "base/value_test.hpp"
 #include "cover/implications.hpp"
 
 namespace twigcast::cover {
@@ -28,93 +26,10 @@ struct Label {
     uint32_t local = ANY;
 };
 
-struct Atom {
-    Comparison comparison = Comparison::equal;
-    bool is_position = false;   // the number is compared with the index among siblings
-    bool is_no_number = false;  // only texts that are no numbers pass
-    double number = 0;          // what the text is as a number, where the operand is a text
-    std::string text;           // the operand, where it is a text
-    uint32_t test = 0;          // the label that siblings are counted by, for positions
-
-    bool is_text() const { return !is_numeric(comparison); }
+struct Atom : ValueTest {
+    bool is_position = false;  // the number is compared with the index among siblings
+    uint32_t test = 0;         // the label that siblings are counted by, for positions
 };
-
-inline bool compare(double left, Comparison comparison, double right) {
-    return compare_numbers(left, number_comparison(comparison), right);
-}
-
-// Whether a text, which is that of `value`, passes a comparison.
-inline bool passes(const Atom& value, const Atom& test) {
-    if (!test.is_text()) return compare(value.number, test.comparison, test.number);
-    return compare_text(value.text, text_comparison(test.comparison), test.text);
-}
-
-inline bool number_implies(const Atom& given, const Atom& asked) {
-    const double known = given.number, wanted = asked.number;
-    if (given.comparison == Comparison::equal) return compare(known, asked.comparison, wanted);
-    if (asked.comparison == Comparison::unequal) {
-        if (given.comparison == Comparison::unequal) return known == wanted;
-        return !compare(wanted, given.comparison, known);
-    }
-    const int side = bounds_of(given.comparison);
-    if (side == 0 || side != bounds_of(asked.comparison)) return false;
-    // The outermost number that passes.  Between a double and the next there is none: `.<5` is
-    // `.<=` the one before 5.
-    const double inwards = side * std::numeric_limits<double>::infinity();
-    const bool is_included = compare(known, given.comparison, known);
-    const double outermost = is_included ? known : std::nextafter(known, inwards);
-    return compare(outermost, asked.comparison, wanted);
-}
-
-inline bool text_implies(const Atom& given, const Atom& asked) {
-    if (asked.comparison == Comparison::unequal_text) {
-        if (given.comparison == Comparison::unequal_text) return given.text == asked.text;
-        return !passes(asked, given);
-    }
-    return may_imply(given.comparison, asked.comparison) && passes(given, asked);
-}
-
-// Whether a text can begin, or end, as both ask for.
-inline bool ends_agree(const Atom& one, const Atom& other) {
-    if (one.comparison != other.comparison) return true;
-    if (one.comparison != Comparison::starts_with && one.comparison != Comparison::ends_with) {
-        return true;
-    }
-    return one.text.size() > other.text.size() ? passes(one, other) : passes(other, one);
-}
-
-inline bool have_common_number(const Atom& one, const Atom& other) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    double low = -infinity, high = infinity;
-    for (const Atom* atom : {&one, &other}) {
-        if (atom->comparison == Comparison::unequal) continue;
-        const int side = bounds_of(atom->comparison);
-        const bool is_included = compare(atom->number, atom->comparison, atom->number);
-        const double outermost =
-            is_included ? atom->number : std::nextafter(atom->number, side * infinity);
-        if (side >= 0) low = std::max(low, outermost);
-        if (side <= 0) high = std::min(high, outermost);
-    }
-    for (const Atom* atom : {&one, &other}) {
-        if (atom->comparison != Comparison::unequal) continue;
-        if (low == atom->number) low = std::nextafter(low, infinity);
-        if (high == atom->number) high = std::nextafter(high, -infinity);
-    }
-    return low <= high;
-}
-
-// Whether no text passes both: with_consequences of two tests, in values.py.
-inline bool exclude(const Atom& one, const Atom& other) {
-    if (one.comparison == Comparison::equal_text) return !passes(one, other);
-    if (other.comparison == Comparison::equal_text) return !passes(other, one);
-    if (one.is_text() && other.is_text()) return !ends_agree(one, other);
-    if (one.is_text()) return one.is_no_number && other.comparison != Comparison::unequal;
-    if (other.is_text()) return other.is_no_number && one.comparison != Comparison::unequal;
-    if (one.comparison == Comparison::unequal && other.comparison == Comparison::unequal) {
-        return false;
-    }
-    return !have_common_number(one, other);
-}
 
 // What a negation denies, where a comparison or the name of the root may exclude it; see `Denial`
 // in conditions.py.
@@ -213,15 +128,7 @@ public:
                     known.comparison == Comparison::at_least) &&
                    accepts(wanted.test, known.test);
         }
-        if (known.comparison == Comparison::equal_text) return passes(known, wanted);
-        if (known.is_text()) {
-            if (wanted.is_text()) return text_implies(known, wanted);
-            return known.is_no_number && wanted.comparison == Comparison::unequal;
-        }
-        if (wanted.is_text()) {
-            return wanted.comparison == Comparison::unequal_text && !passes(wanted, known);
-        }
-        return number_implies(known, wanted);
+        return value_implies(known, wanted);
     }
 
 private:

@@ -3,8 +3,8 @@
 //     comparison (1 byte) · number (8 bytes)          for the numeric comparisons
 //     comparison (1 byte) · length (4 bytes) · text   for the others
 //
-// repeated.  `twigcast.matching.plan` writes them, in one order, so that equal predicates have
-// equal bytes and can be looked up by them.
+// repeated.  `twigcast.matching.plan` and `TreePlan` write them, in one order, so that equal
+// predicates have equal bytes and can be looked up by them.
 #pragma once
 
 #include <cmath>

@@ -11,7 +11,7 @@ struct PatternEntry : Audience {
 };
 
 struct Compound {
-    uint64_t text_begin, program_begin;  // in the texts
+    uint64_t text_begin, program_begin;  // in the texts; a plain tree has no program but its text
     uint32_t text_length, program_length;
     uint32_t pattern;
     uint32_t units_begin, units_count;
@@ -58,8 +58,8 @@ struct Segment {
     uint32_t length;  // in steps, if all are by `/`; else NONE
 };
 
-// A unit as `twigcast.matching.plan` gives it: branches, each before the one it hangs on, and the
-// probes that `not()` denies.
+// A unit as `twigcast.matching.plan` or `TreePlan` gives it: branches, each before the one it hangs
+// on, and the probes that `not()` denies.
 struct BranchPlan {
     std::string path;
     std::string predicate;

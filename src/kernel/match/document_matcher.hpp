@@ -28,6 +28,7 @@
 #include "match/resolver.hpp"
 #include "program/evaluation.hpp"
 #include "program/program_bytes.hpp"
+#include "program/tree_program.hpp"
 #include "xml/document_builder.hpp"
 #include "xml/qualifier_collector.hpp"
 
@@ -324,12 +325,19 @@ private:
         if (unused) text_.clear();
     }
 
+    // The program of a pattern; where none was kept, its text says it.
+    bool read_program(uint32_t pattern, Program& program) const {
+        const std::string_view kept = index_->program_of(pattern);
+        return kept.empty() ? TreeProgram::make(index_->spelling(pattern), program)
+                            : ProgramReader::read(kept, program);
+    }
+
     // False where the pattern needs more work than it may cost.
     bool ask(const Limits& limits, const Input& input, LabelIndex& labels, uint32_t pattern) {
         if (hits_.is_accepted(pattern)) return true;
         if (programs_.size() > MOST_PROGRAMS) programs_.clear();
         const auto [entry, is_new] = programs_.try_emplace(pattern);
-        if (is_new && !ProgramReader::read(index_->program_of(pattern), entry->second.program)) {
+        if (is_new && !read_program(pattern, entry->second.program)) {
             programs_.erase(entry);
             throw std::runtime_error("the matcher holds a pattern that is damaged");
         }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "index/index_file.hpp"
+#include "index/tree_plan.hpp"
 #include "match/document_matcher.hpp"
 #include "match/gate.hpp"
 
@@ -57,6 +58,20 @@ public:
         return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
     }
 
+    // Add a subscription to a pattern in canonical text, if somebody else has it or it is a plain
+    // tree, whose text is its program too.
+    Update add_text(std::string_view key, std::string_view text, KeyRule rule) {
+        const Update update = add_known(key, text, rule);
+        Tree tree;
+        if (update != Update::unknown_pattern || !TreeText::read(text, tree) ||
+            tree.root().text != text) {
+            return update;
+        }
+        const UnitPlan plan = TreePlan::make(tree);
+        return TreePlan::is_path(plan) ? add_path(key, plan.branches[0].path, rule)
+                                       : add_compound(key, text, {}, {plan}, rule);
+    }
+
     // Add a subscription to a pattern that somebody else has.
     Update add_known(std::string_view key, std::string_view text, KeyRule rule) {
         const Writing writing(gate_);
@@ -65,13 +80,12 @@ public:
         return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern, rule);
     }
 
-    Update add_compound(std::string_view key, std::string_view text, const Program& program,
+    Update add_compound(std::string_view key, std::string_view text, std::string_view program,
                         const std::vector<UnitPlan>& plans, KeyRule rule) {
-        const std::string code = ProgramWriter::write(program);
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         uint32_t pattern = index_->find_compound(text);
-        if (pattern == NONE) pattern = index_->add_compound(text, code, plans);
+        if (pattern == NONE) pattern = index_->add_compound(text, program, plans);
         return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
     }
 

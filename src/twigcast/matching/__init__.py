@@ -7,8 +7,9 @@
 :class:`Matcher` asks any number of patterns at once.  The compiled kernel (``_kernel``) keeps all
 their paths in one trie.  Documents share label paths; each thread keeps the label paths that it met
 and what follows from each, so nearly every element costs one look-up.  A pattern that is one path
-matches when the path is met.  :mod:`~twigcast.matching.plan` splits any other pattern into branches
-that must hold together.  Values are looked up in an index.  Conditions that no index decides
+matches when the path is met.  Any other pattern is split into branches that must hold together: by
+the kernel where it is a plain tree, which the kernel reads from its text, else by
+:mod:`~twigcast.matching.plan`.  Values are looked up in an index.  Conditions that no index decides
 (``not``, positions) are evaluated last, and only if everything else fits.  The invariant: an answer
 is exact, whatever is kept, dropped or changed meanwhile.
 

@@ -192,12 +192,12 @@ cdef class MatchEngine:
             update = self.engine.add_path(key_view, path_view, <KeyRule> rule)
         return _UPDATES[<int> update]
 
-    def add_known(self, bytes key, bytes text, int rule):
-        """Subscribe to a pattern that is there already, if it is."""
+    def add_text(self, bytes key, bytes text, int rule):
+        """Subscribe to a pattern in canonical text, if it is there already or is a plain tree."""
         cdef string_view key_view = _view_of(key), text_view = _view_of(text)
         cdef Update update
         with nogil:
-            update = self.engine.add_known(key_view, text_view, <KeyRule> rule)
+            update = self.engine.add_text(key_view, text_view, <KeyRule> rule)
         return _UPDATES[<int> update]
 
     def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units, int rule):
@@ -207,6 +207,7 @@ cdef class MatchEngine:
         cdef UnitPlan plan
         cdef BranchPlan branch_plan
         cdef Update update
+        cdef string program = ProgramWriter.write(pattern.program)
         for unit in units:
             plan.needs_check = unit.needs_check
             plan.branches.clear()
@@ -223,7 +224,7 @@ cdef class MatchEngine:
             plans.push_back(plan)
         with nogil:
             update = self.engine.add_compound(
-                key_view, text_view, pattern.program, plans, <KeyRule> rule
+                key_view, text_view, string_view(program), plans, <KeyRule> rule
             )
         return _UPDATES[<int> update]
 

@@ -163,6 +163,30 @@ cdef extern from "program/program.hpp" namespace "twigcast::program" nogil:
         bool settle() except +
 
 
+cdef extern from "program/program_bytes.hpp" namespace "twigcast::program" nogil:
+    cdef cppclass ProgramWriter:
+        @staticmethod
+        string write(const Program&) except +
+
+
+cdef extern from "program/tree.hpp" namespace "twigcast::program" nogil:
+    cdef cppclass Tree:
+        pass
+
+
+cdef extern from "program/tree_text.hpp" namespace "twigcast::program" nogil:
+    cdef cppclass TreeText:
+        @staticmethod
+        bool read(string_view, Tree&) except +
+    bool read_normal_form(string_view, string&) except +
+
+
+cdef extern from "program/tree_program.hpp" namespace "twigcast::program" nogil:
+    cdef cppclass TreeProgram:
+        @staticmethod
+        bool make(string_view, Program&) except +
+
+
 cdef extern from "program/evaluation.hpp" namespace "twigcast::program" nogil:
     cdef enum class Verdict(int):
         no
@@ -194,6 +218,12 @@ cdef extern from "index/subscribers.hpp" namespace "twigcast::index" nogil:
         string_view operator[](uint32_t) const
         void prefetch_end(uint32_t) const
         void prefetch(uint32_t) const
+
+
+cdef extern from "index/tree_plan.hpp" namespace "twigcast::index" nogil:
+    cdef cppclass TreePlan:
+        @staticmethod
+        UnitPlan make(const Tree&) except +
 
 
 cdef extern from "index/index.hpp" namespace "twigcast::index" nogil:
@@ -254,8 +284,8 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
     cdef cppclass Engine:
         Engine(const ExpatTable*, const HashSecret&, size_t) except +
         Update add_path(string_view, string_view, KeyRule) except +
-        Update add_known(string_view, string_view, KeyRule) except +
-        Update add_compound(string_view, string_view, const Program&, const vector[UnitPlan]&, KeyRule) except +
+        Update add_text(string_view, string_view, KeyRule) except +
+        Update add_compound(string_view, string_view, string_view, const vector[UnitPlan]&, KeyRule) except +
         Update remove(string_view) except +
         DocumentMatcher* start(Batch&) except +
         void finish(DocumentMatcher*) except +

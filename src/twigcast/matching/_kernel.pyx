@@ -14,6 +14,7 @@ integer overflow of conversions): nothing here is in a hot loop.  What C++ does 
 * ``operator[]`` on the arrays of an index.  Indices come from the index itself, which only ever
   grows, and those of a file are checked once, by ``Index::settle``.  Those that a document matcher
   keeps are of the same index: another index has another generation, which makes it forget.
+* recursion in ``TreeText``, whose depth is bounded.
 * recursion in ``Evaluation::keep`` and ``Interpreter::evaluate``, over the depth of a pattern and
   of an expression; ``Program::settle`` bounds both.
 * arithmetic on 32-bit offsets; the reader refuses a document before any could wrap around, and
@@ -27,7 +28,7 @@ from cpython.buffer cimport PyBUF_WRITABLE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.memory cimport shared_ptr
@@ -137,6 +138,11 @@ cdef class CompiledPattern:
         if not self.program.settle():
             raise ValueError("a program whose numbers lead nowhere")
         self.source = source
+
+    @property
+    def code(self):
+        """The program as bytes, as an index keeps it."""
+        return ProgramWriter.write(self.program)
 
     def __reduce__(self):
         return CompiledPattern, (self.source,)
@@ -399,6 +405,9 @@ cdef class Documents:
 
 # Many subscriptions: answers, and the engine itself.
 include "_engine.pxi"
+
+# Plain trees, from text to plan.
+include "_trees.pxi"
 
 # The label paths of documents.
 include "_skeletons.pxi"

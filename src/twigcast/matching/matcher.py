@@ -34,7 +34,6 @@ from twigcast.language import (
     Variables,
     Version,
     as_pattern,
-    linear_normal_form,
     read_bound,
     restore_pattern,
 )
@@ -45,6 +44,7 @@ from twigcast.matching._kernel import (
     CompiledPattern,
     Documents,
     MatchEngine,
+    normal_form,
 )
 from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import ReaderName, prepare_batch
@@ -160,8 +160,8 @@ class Matcher(Mapping[str, Pattern]):
         :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
-        pattern = self._pattern(subscription, namespaces, **bindings)
-        if not self._put(_key_bytes(key), pattern, FREE_KEY):
+        read = self._read(subscription, namespaces, **bindings)
+        if not self._put(_key_bytes(key), read, FREE_KEY):
             raise DuplicateKeyError(key)
 
     def _pattern(
@@ -182,25 +182,38 @@ class Matcher(Mapping[str, Pattern]):
         notices.issue()
         return reading.pattern
 
-    def _put(self, key: bytes, subscription: bytes | Pattern, rule: int) -> bool:
-        """Give a key a pattern, or a path in normal form; False if the rule refuses the key."""
-        if isinstance(subscription, Pattern):
-            text = str(subscription)
-            path = linear_normal_form(text)
-            if path is None:
-                return self._put_compound(key, encode(text), subscription, rule)
-            subscription = encode(path)
-        return _is_done(self._engine.add_path(key, subscription, rule))
+    def _read(
+        self,
+        subscription: str | Pattern,
+        namespaces: Mapping[str, str] | None = None,
+        **bindings: Unpack[BindingKeywords],
+    ) -> bytes | Pattern:
+        """The pattern of an expression; of most only the normal form, which the kernel knows."""
+        if self._bindings is NO_BINDINGS and namespaces is None and not bindings:
+            form = normal_form(subscription) if isinstance(subscription, str) else None
+            if form is not None:
+                return form
+        return self._pattern(subscription, namespaces, **bindings)
 
-    def _put_compound(self, key: bytes, text: bytes, pattern: Pattern, rule: int) -> bool:
-        update = self._engine.add_known(key, text, rule)
-        if update != "unknown pattern":
-            return _is_done(update)
+    def _put(self, key: bytes, subscription: bytes | Pattern, rule: int) -> bool:
+        """Give a key a pattern, or one in normal form; False if the rule refuses the key."""
+        text = subscription if isinstance(subscription, bytes) else encode(str(subscription))
+        is_path = text is subscription and b"[" not in text
+        add = self._engine.add_path if is_path else self._engine.add_text
+        update: str = add(key, text, rule)
+        if update == "unknown pattern":
+            known = subscription if isinstance(subscription, Pattern) else None
+            update = self._plan(key, text, known or restore_pattern(text.decode()), rule)
+        assert update in ("done", "duplicate key", "unknown key"), update
+        return update == "done"
+
+    def _plan(self, key: bytes, text: bytes, pattern: Pattern, rule: int) -> str:
+        """Add a pattern that the kernel cannot read by itself."""
         units = make_units(pattern)
         if len(units) == 1 and units[0].is_path:
-            return _is_done(self._engine.add_path(key, units[0].branches[0].path, rule))
+            return self._engine.add_path(key, units[0].branches[0].path, rule)
         program = CompiledPattern(make_program(pattern))
-        return _is_done(self._engine.add_compound(key, text, program, units, rule))
+        return self._engine.add_compound(key, text, program, units, rule)
 
     def remove(self, key: str) -> None:
         """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
@@ -222,8 +235,8 @@ class Matcher(Mapping[str, Pattern]):
 
         A document meets either the one or the other.
         """
-        pattern = self._pattern(subscription, namespaces, **bindings)
-        if not self._put(_key_bytes(key), pattern, TAKEN_KEY):
+        read = self._read(subscription, namespaces, **bindings)
+        if not self._put(_key_bytes(key), read, TAKEN_KEY):
             raise UnknownKeyError(key)
 
     def update(self, subscriptions: Subscriptions) -> None:
@@ -233,7 +246,7 @@ class Matcher(Mapping[str, Pattern]):
         come between two of them.  The first time, a binding of the matcher that no expression uses
         is reported as a warning.
         """
-        read: dict[bytes, bytes | Pattern] = {}  # a path in normal form needs no pattern
+        read: dict[bytes, bytes | Pattern] = {}  # what the kernel reads itself is a normal form
         bindings = self._bindings
         notices = Notices()
         if not len(self):
@@ -241,9 +254,9 @@ class Matcher(Mapping[str, Pattern]):
         for key, subscription in pairs_of(subscriptions):
             name = _key_bytes(key)
             if isinstance(subscription, str) and bindings is NO_BINDINGS:
-                path = linear_normal_form(subscription)
-                if path is not None:
-                    read[name] = encode(path)
+                form = normal_form(subscription)
+                if form is not None:
+                    read[name] = form
                     continue
             if not isinstance(subscription, Pattern):
                 try:
@@ -490,11 +503,6 @@ def _restored(
     matcher = kind.__new__(kind)
     matcher._start(limits, cache_bytes, reader, bindings, data)
     return matcher
-
-
-def _is_done(update: str) -> bool:
-    assert update in ("done", "duplicate key", "unknown key"), update
-    return update == "done"
 
 
 def _key_bytes(key: str) -> bytes:

@@ -15,6 +15,8 @@ could hold somewhere in the document.  While none of them holds, nothing is deni
 What cannot be said so (positions, the first node of a path, residuals, an ``or`` with too many
 combinations) is left out, which makes the unit a necessary condition: it ``needs_check``.  The
 engine asks the pattern's program of a document that fulfils such a unit, or that holds a denial.
+
+The kernel makes the same unit of a plain tree by itself (``index/tree_plan.hpp``).
 """
 
 from __future__ import annotations

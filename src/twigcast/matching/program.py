@@ -9,7 +9,8 @@ Node tests are listed apart and once each, since the kernel looks their names up
 Texts are UTF-8, as they are in the kernel's documents.
 
 A program is made of tuples, numbers and bytes only, so it can be pickled and compared.  Making one
-costs time linear in the pattern.
+costs time linear in the pattern.  Of a plain tree that is in an index, the kernel makes the same
+program by itself (``program/tree_program.hpp``), if it ever needs one.
 """
 
 from __future__ import annotations
