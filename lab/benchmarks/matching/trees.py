@@ -7,7 +7,7 @@ become slow where its cache is full.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -41,7 +41,7 @@ def trees(bench: MatchingBench) -> Iterator[Result]:
         with_values=sum(any(sign in text for sign in "<>=") for text in texts),
         branching=sum("[" in text for text in texts),
     )
-    yield _cache("trees-cache", work, matcher, bench.goal(25, "trees"))
+    yield _cache("trees-cache", work, matcher, bench.documents, bench.goal(25, "trees"))
     yield bench.fresh_ratio("trees-fresh", work, matcher, bench.goal(5, "trees"))
 
 
@@ -57,6 +57,14 @@ def documents_of_all_sizes(bench: MatchingBench) -> Iterator[Result]:
     small = [data for data in documents if len(data) < _SMALL]
     work = f"{len(matcher):,} trees, {len(documents):,} documents of all sizes"
     goal = bench.goal(3, "trees")
+    # First, while the cache is empty.
+    yield bench.expat_ratio(
+        "trees-small",
+        f"{len(matcher):,} trees, the {len(small):,} documents below {_SMALL:,} bytes",
+        matcher,
+        small,
+        goal,
+    )
     yield bench.expat_ratio(
         "trees-all-sizes",
         work,
@@ -65,23 +73,24 @@ def documents_of_all_sizes(bench: MatchingBench) -> Iterator[Result]:
         goal,
         mean_bytes=sum(map(len, documents)) // len(documents),
     )
-    yield _cache("trees-all-sizes-cache", work, matcher, bench.goal(64, "trees"))
-    yield bench.expat_ratio(
-        "trees-small",
-        f"{len(matcher):,} trees, the {len(small):,} documents below {_SMALL:,} bytes",
-        matcher,
-        small,
-        goal,
-    )
+    yield _cache("trees-all-sizes-cache", work, matcher, documents, bench.goal(64, "trees"))
 
 
-def _cache(name: str, work: str, matcher: Matcher, goal: Goal) -> Result:
-    stats = matcher.stats()
+def _cache(
+    name: str, work: str, matcher: Matcher, documents: Sequence[bytes], goal: Goal
+) -> Result:
+    """The cache at its largest; a full one is emptied, so the last reading may be a small one."""
+    readings = []
+    for data in documents:
+        matcher.match_batch([data])
+        stats = matcher.stats()
+        readings.append((stats.cached_bytes, stats.cached_paths))
+    size, paths = max(readings)
     return Result(
         name,
-        f"{work}: the cache",
-        stats.cached_bytes / 1e6,
+        f"{work}: the cache at its largest",
+        size / 1e6,
         "MB",
         goal=goal,
-        details={"label_paths": stats.cached_paths},
+        details={"label_paths": paths},
     )

@@ -1,4 +1,4 @@
-"""The figures at the last release, and what became of them since.
+"""The figures of the last release, and what became of them since.
 
     results of a run ──► Record.of ──► <subject>.json, in this folder
                     └──► compare (with the record) ──► Change: better, worse, alike, new, missing

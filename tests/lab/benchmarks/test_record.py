@@ -22,6 +22,7 @@ from lab.benchmarks.record import (
     write_record,
 )
 from lab.benchmarks.record.comparison import more_is_better
+from lab.benchmarks.record.figures import FOLDER
 from lab.benchmarks.results import Goal, Result
 from lab.cli.commands import app
 
@@ -56,6 +57,17 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     before = path.read_bytes()
     write_record("matching", kept, tmp_path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_the_records_of_the_last_release_are_as_they_are_written(
+    path: Path, tmp_path: Path
+) -> None:
+    kept = read_record(path.stem)
+    assert kept is not None
+    assert kept.workload == {"dtd": "nitf-2-5.dtd", "root": "nitf", "seed": 1}
+    assert kept.figures
+    assert write_record(path.stem, kept, tmp_path).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize(
