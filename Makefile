@@ -49,7 +49,7 @@ nightly: lint $(SPARK_CLASSES) ## all tests, the long ones too, with many more r
 sanitize: setup ## the tests of the kernel and a short fuzzing, with sanitizers
 	@tools/sanitize.sh
 
-bench: setup ## our own speed, beside peers
+bench: setup ## our own speed, beside peers and beside the last release
 	$(VENV)/twigcast-lab bench $(if $(REAL_DTD),--dtd $(REAL_DTD) --root nitf) --output build/bench
 
 docs: setup ## the pages of docs/ as a site in site/

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -36,6 +37,14 @@ from lab.benchmarks.matching import (
 from lab.benchmarks.measure import Measurement
 from lab.benchmarks.pipeline import FULL_PIPELINE, QUICK_PIPELINE, PipelineBench, pipeline_speed
 from lab.benchmarks.plots import draw_goals
+from lab.benchmarks.record import (
+    Change,
+    Record,
+    compare,
+    expat_time,
+    read_record,
+    write_record,
+)
 from lab.benchmarks.results import GrowthPoint, Result, readable
 from twigcast.cli import print_json, read_schema, showing_work, wide_output
 from twigcast.schema import Schema
@@ -78,6 +87,15 @@ class _Report:
     covering_growth: list[GrowthPoint] = field(default_factory=list)
     pipeline: list[Result] = field(default_factory=list)
     broker: list[Result] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    changes: dict[str, list[Change]] = field(default_factory=dict)
+    """What became of the rows of each subject since the last release."""
+
+    @property
+    def subjects(self) -> dict[str, list[Result]]:
+        """The rows that were measured."""
+        names = (_Name.MATCHING, _Name.COVERING, _Name.PIPELINE, _Name.BROKER)
+        return {str(name): rows for name in names if (rows := getattr(self, name))}
 
     @property
     def is_quick(self) -> bool:
@@ -88,6 +106,14 @@ class _Report:
     def parts(self) -> dict[str, list[dict[str, object]]]:
         apart = {"pipeline": self.pipeline, "broker": self.broker}
         asked = {name: [one.as_json() for one in rows] for name, rows in apart.items() if rows}
+        if self.notes:
+            asked["notes"] = [{"note": note} for note in self.notes]
+        if self.changes:
+            asked["comparison"] = [
+                {"subject": subject} | change.as_json()
+                for subject, changes in self.changes.items()
+                for change in changes
+            ]
         return asked | {
             "foundation": [asdict(one) for one in self.foundation],
             "matching": [one.as_json() for one in self.matching],
@@ -142,6 +168,13 @@ def bench(
             dir_okay=False,
         ),
     ] = None,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="Keep the figures as those of the release that later runs are compared with.",
+        ),
+    ] = False,
     folder: Annotated[
         Path | None,
         typer.Option("--output", help="A folder for results.json and the plots, PNG and SVG."),
@@ -156,6 +189,8 @@ def bench(
     """
     if not Path(dtd).is_file():
         raise typer.BadParameter(f"{dtd} is not here; name a DTD with --dtd")
+    if record and quick:
+        raise typer.BadParameter("--record is for full runs; leave out --quick")
     folders = _real_folders(documents)
     schema = read_schema(dtd, root)
     sizes = QUICK_SIZES if quick else FULL_SIZES
@@ -184,6 +219,7 @@ def bench(
             near = _SHARED_RULES if documents is None and _SHARED_RULES.is_file() else None
             report.matching += matching_speed(run, folders, rules or near)
             report.growth += matching_growth(run)
+            report.notes += run.notes
         if name in (None, _Name.COVERING):
             report.covering, report.covering_growth = covering_speed(
                 CoveringBench(schema, covering_sizes, seed=seed, rounds=rounds, progress=progress)
@@ -204,6 +240,9 @@ def bench(
                 BrokerBench(schema, broker_sizes, seed=seed, rounds=rounds, progress=progress)
             )
             report.machine["grpc"] = version("grpcio")
+        if not quick:
+            progress("comparing with the record")
+            _compare(report, schema, seed, record=record)
         if folder is not None:
             progress("drawing")
             _store(report, folder)
@@ -224,6 +263,29 @@ def _real_folders(chosen: list[Path] | None) -> list[Path]:
         if not any(path.rglob("*.xml")):
             raise typer.BadParameter(f"no .xml file in {path}")
     return chosen
+
+
+def _compare(report: _Report, schema: Schema, seed: int, *, record: bool) -> None:
+    """Find out what became of the rows since the last release; keep them where that is wanted."""
+    workload: dict[str, str | int] = {
+        "dtd": str(report.workload["dtd"]),
+        "root": schema.root,
+        "seed": seed,
+    }
+    speed = None
+    for subject, rows in report.subjects.items():
+        before = read_record(subject)
+        if before is None or before.workload != workload:
+            reason = "the record is of another workload" if before else "there is no record"
+            report.notes.append(f"{subject} is not compared with the last release: {reason}")
+            before = None
+        if before or record:
+            speed = speed or expat_time(schema, seed)
+            if before:
+                report.changes[subject] = compare(rows, before, speed)
+            if record:
+                path = write_record(subject, Record.of(rows, workload, report.machine, speed))
+                report.notes.append(f"{subject} is recorded in {path.name}")
 
 
 def _further_schemas(dtd: str) -> list[Schema]:
@@ -298,6 +360,10 @@ def _print_tables(report: _Report) -> None:
             f"{_goals(report.broker)}; matches are subscriptions a document; brokers and "
             "clients share the cores of this machine"
         )
+    for subject, changes in report.changes.items():
+        console.print(Text(_changes_text(subject, changes)))
+    for note in report.notes:
+        console.print(Text(note))
     console.print(Text(_machine_line(report)))
 
 
@@ -307,6 +373,15 @@ def _goals(results: Sequence[Result]) -> str:
     if unjudged := outcomes.count(""):
         text += f", {unjudged} not judged: they are about the sizes of a full run"
     return text
+
+
+def _changes_text(subject: str, changes: Sequence[Change]) -> str:
+    """How many rows changed since the last release, and all but those that are alike."""
+    verdicts = Counter(change.verdict for change in changes)
+    order = ("worse", "better", "alike", "new", "missing")
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in order)
+    told = (f"  {change}" for change in changes if change.verdict != "alike")
+    return "\n".join([f"{subject} since the last release: {counts}", *told])
 
 
 def _foundation_table(measurements: Sequence[Measurement]) -> Table:

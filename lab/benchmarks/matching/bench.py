@@ -1,7 +1,6 @@
 """What the rows of the matching benchmark share: sizes, documents, subscriptions, the yardstick.
 
 The yardstick is bare expat: making a parser without handlers and letting it read the document.
-Less cannot be done with a document, and the kernel reads with the same expat.
 
 Times are those of the processor where one thread works, so that what else the machine does counts
 less, and those of the clock where threads or files are measured.
@@ -9,6 +8,7 @@ less, and those of the clock where threads or files are measured.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -122,10 +122,13 @@ class MatchingBench:
         rounds: int,
         progress: Progress = quiet,
     ) -> None:
+        self.schema = schema
         self.sizes = sizes
         self.seed = seed
         self.rounds = rounds
         self.progress = progress
+        self.notes: list[str] = []
+        """What could not be measured here, and what to do about it."""
         self._documents = generate_documents(schema, DOCUMENTS, seed=seed)
         self._paths = Generated("paths", map(str, generate_subscriptions(schema, PATHS, seed=seed)))
         # Two generators: one that draws values half of the time runs out of plain trees sooner, and
@@ -134,6 +137,11 @@ class MatchingBench:
         valued = generate_subscriptions(schema, TREES, seed=seed, values=VALUES)
         both = chain.from_iterable(zip(plain, valued, strict=False))
         self._trees = Generated("trees", map(str, both))
+
+    def note(self, text: str) -> None:
+        """Say once what could not be measured."""
+        if text not in self.notes:
+            self.notes.append(text)
 
     @cached_property
     def documents(self) -> list[bytes]:
@@ -197,6 +205,27 @@ class MatchingBench:
         return ratio_result(
             name, work, measurements, OURS, goal=goal, matches=matches, details=details
         )
+
+    def fresh_ratio(self, name: str, what: str, matcher: Matcher, goal: Goal) -> Result:
+        """The same for documents that it sees once, after it has seen many others."""
+        size, rounds = self.sizes.fresh, self.quick_rounds
+        matcher.match_batch(self.more_documents(self.sizes.warming))
+        batches = [self.more_documents(size) for _ in range(rounds + 1)]
+        work = f"{what}, documents never seen, after {self.sizes.warming:,} others"
+        self.progress(work)
+        theirs, ours = iter(batches), iter(batches)
+        measurements = measure(
+            work,
+            {
+                EXPAT: lambda: parse_all(next(theirs)),
+                OURS: lambda: matcher.match_batch(next(ours)),
+            },
+            units=size,
+            rounds=rounds,
+            clock=time.process_time,
+        )
+        matches = statistics.mean(mean_matches(matcher, batch) for batch in batches)
+        return ratio_result(name, work, measurements, OURS, goal=goal, matches=matches)
 
 
 def fill(texts: Iterable[str]) -> Matcher:

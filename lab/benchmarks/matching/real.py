@@ -13,6 +13,7 @@ from lab.benchmarks.results import Result, ratio_result
 from twigcast.documents import ExpandedName, decompose
 from twigcast.errors import DocumentError
 from twigcast.language import name_text, parse
+from twigcast.matching import CompactDocument
 
 _LOOSENED: Final = 0.1
 _TRIES: Final = 20
@@ -22,11 +23,10 @@ def real_documents(bench: MatchingBench, folders: Iterable[Path]) -> Iterator[Re
     """Documents with subscriptions made from their own label paths, namespaces and all."""
     for folder in folders:
         bench.progress(f"reading {folder.name}")
-        files = [path.read_bytes() for path in sorted(folder.rglob("*.xml"))]
-        documents, paths = read_label_paths(files)
+        documents = read_documents(folder)
         if not documents:
             continue
-        texts = loosen(paths, bench.sizes.real, bench.seed)
+        texts = loosen(label_paths(documents), bench.sizes.real, bench.seed)
         matcher = bench.fill(texts)
         work = f"{len(documents):,} documents of {folder.name}, {len(texts):,} paths"
         measurements = bench.against_expat(work, matcher, documents)
@@ -41,28 +41,33 @@ def real_documents(bench: MatchingBench, folders: Iterable[Path]) -> Iterator[Re
             details={
                 "megabytes_a_second": round(size / len(documents) / seconds / 1e6, 1),
                 "mean_bytes": size // len(documents),
-                "left_out": len(files) - len(documents),
             },
         )
 
 
-def read_label_paths(
-    files: Sequence[bytes],
-) -> tuple[list[bytes], list[tuple[ExpandedName, ...]]]:
-    """The files that are well-formed, and the label paths of all their elements, each once."""
-    documents: list[bytes] = []
+def read_documents(folder: Path) -> list[bytes]:
+    """The XML files of a folder that are well-formed and within the default limits."""
+    files = (path.read_bytes() for path in sorted(folder.rglob("*.xml")))
+    return [data for data in files if _is_read(data)]
+
+
+def _is_read(data: bytes) -> bool:
+    try:
+        parse_all([data])
+        CompactDocument(data)
+    except (expat.ExpatError, DocumentError):
+        return False
+    return True
+
+
+def label_paths(documents: Iterable[bytes]) -> list[tuple[ExpandedName, ...]]:
+    """The label paths of all elements, each once."""
     paths: dict[tuple[ExpandedName, ...], None] = {}
-    for data in files:
-        try:
-            parse_all([data])
-            leaves = list(decompose(data, ""))
-        except (expat.ExpatError, DocumentError):
-            continue
-        documents.append(data)
-        for leaf in leaves:
+    for data in documents:
+        for leaf in decompose(data, ""):
             for length in range(1, len(leaf.path) + 1):
                 paths[leaf.path[:length]] = None
-    return documents, list(paths)
+    return list(paths)
 
 
 def loosen(paths: Sequence[tuple[ExpandedName, ...]], count: int, seed: int) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from lxml import etree
 
 from lab.benchmarks.matching.bench import OURS, MatchingBench, mean_matches
-from lab.benchmarks.matching.real import read_label_paths
+from lab.benchmarks.matching.real import read_documents
 from lab.benchmarks.measure import measure
 from lab.benchmarks.results import Goal, Result, ratio_result
 from twigcast.errors import SubscriptionError
@@ -43,7 +43,7 @@ def real_rules(
     matcher = Matcher({str(number): rule.pattern for number, rule in enumerate(rules)})
     xpaths = compile_rules(rules)
     for folder in folders:
-        documents, _ = read_label_paths([f.read_bytes() for f in sorted(folder.rglob("*.xml"))])
+        documents = read_documents(folder)
         if not documents:
             continue
         # The goals are about rules for invoices on invoices.

@@ -62,7 +62,7 @@ def many_against_few(bench: MatchingBench) -> Iterator[Result]:
         work,
         measurements,
         f"{len(many):,}",
-        goal=bench.goal(1.5, "many"),
+        goal=bench.goal(1.1, "many"),
         matches=matches,
         unit="× the few",
         details={"generated": len(silent), "with_absent_names": len(absent)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,8 +12,8 @@ from workloads import example
 
 from lab.benchmarks.matching import FULL_SIZES, QUICK_SIZES, MatchingBench, Sizes
 from lab.benchmarks.matching.bench import fill, mean_matches
-from lab.benchmarks.matching.documents import share_out
-from lab.benchmarks.matching.real import loosen, read_label_paths
+from lab.benchmarks.matching.paths import share_out
+from lab.benchmarks.matching.real import label_paths, loosen, read_documents
 from lab.benchmarks.matching.scale import absent_paths
 from lab.benchmarks.matching.values import (
     beginnings,
@@ -115,14 +116,17 @@ def test_absent_paths_keep_names_in_namespaces_whole() -> None:
     assert beginnings_seen == {"/Q{http://a/b}c", "/Q{http://a/b}c//Q{http://a/b}d"}
 
 
-def test_subscriptions_from_real_documents_match_them() -> None:
+def test_subscriptions_from_real_documents_match_them(tmp_path: Path) -> None:
     files = [
         b'<a xmlns="urn:a"><b><c/><d/></b><e:f xmlns:e="urn:e"/></a>',
         b"<a><b><c/></b></a>",
         b"<a><b></a>",
     ]
-    documents, paths = read_label_paths(files)
+    for number, data in enumerate(files):
+        (tmp_path / f"{number}.xml").write_bytes(data)
+    documents = read_documents(tmp_path)
     assert documents == files[:2]
+    paths = label_paths(documents)
     assert (("urn:a", "a"), ("urn:e", "f")) in paths
     assert (("", "a"), ("", "b"), ("", "c")) in paths
     assert len(paths) == 5 + 3

@@ -1,4 +1,4 @@
-"""Rows about generated documents: paths warm, fresh and cold, many subscribers, trees."""
+"""Rows about paths on generated documents: warm, fresh and cold, and with many subscribers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lab.benchmarks.matching.bench import (
     mean_matches,
     parse_all,
 )
-from lab.benchmarks.measure import measure, spread, timed
+from lab.benchmarks.measure import each, measure, spread, timed
 from lab.benchmarks.results import Result, ratio_result
 from twigcast.matching import Matcher
 
@@ -30,7 +30,7 @@ def warm_paths(bench: MatchingBench) -> Iterator[Result]:
     documents = bench.documents
     matcher = bench.fill(texts)
     work = f"{len(texts):,} paths, documents seen before"
-    goal = bench.goal(1.3, "paths")
+    goal = bench.goal(0.35, "paths")
     yield bench.expat_ratio(
         "paths-warm", work, matcher, documents, goal, states=matcher.stats().states
     )
@@ -38,7 +38,7 @@ def warm_paths(bench: MatchingBench) -> Iterator[Result]:
     measurements = measure(
         work,
         {
-            "lxml fromstring": lambda: [etree.fromstring(data) for data in documents],
+            "lxml fromstring": lambda: each(etree.fromstring, documents),
             OURS: lambda: matcher.match_batch(documents),
         },
         units=len(documents),
@@ -47,32 +47,18 @@ def warm_paths(bench: MatchingBench) -> Iterator[Result]:
     )
     matches = mean_matches(matcher, documents)
     yield ratio_result(
-        "paths-warm-lxml", work, measurements, OURS, matches=matches, unit="× lxml parsing"
-    )
-
-    yield _fresh_paths(bench, texts)
-
-
-def _fresh_paths(bench: MatchingBench, texts: list[str]) -> Result:
-    size, rounds = bench.sizes.fresh, bench.quick_rounds
-    matcher = bench.fill(texts)
-    matcher.match_batch(bench.more_documents(bench.sizes.warming))
-    batches = [bench.more_documents(size) for _ in range(rounds + 1)]
-    work = f"{len(texts):,} paths, documents never seen, after {bench.sizes.warming:,} others"
-    bench.progress(work)
-    theirs, ours = iter(batches), iter(batches)
-    measurements = measure(
+        "paths-warm-lxml",
         work,
-        {
-            EXPAT: lambda: parse_all(next(theirs)),
-            OURS: lambda: matcher.match_batch(next(ours)),
-        },
-        units=size,
-        rounds=rounds,
-        clock=time.process_time,
+        measurements,
+        OURS,
+        goal=bench.goal(0.3, "paths"),
+        matches=matches,
+        unit="× lxml parsing",
     )
-    matches = statistics.mean(mean_matches(matcher, batch) for batch in batches)
-    return ratio_result("paths-fresh", work, measurements, OURS, matches=matches)
+
+    yield bench.fresh_ratio(
+        "paths-fresh", f"{len(texts):,} paths", bench.fill(texts), bench.goal(1.3, "paths")
+    )
 
 
 def cold_paths(bench: MatchingBench) -> Iterator[Result]:
@@ -100,7 +86,7 @@ def cold_paths(bench: MatchingBench) -> Iterator[Result]:
         statistics.median(ratios),
         "× expat",
         spread(ratios),
-        bench.goal(10, "cold"),
+        bench.goal(3.5, "cold"),
         matches,
         {
             "matchers": len(ratios),
@@ -156,6 +142,7 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
         f"{work}, every subscriber reported",
         measurements,
         OURS,
+        goal=bench.goal(1.5, "subscribers"),
         matches=matches,
     )
 
@@ -184,18 +171,3 @@ def _counts(expressions: int, total: int, exponent: float) -> list[int]:
     for index in range(expressions + spare - sum(counts)):
         counts[index % expressions] += 1
     return counts
-
-
-def warm_trees(bench: MatchingBench) -> Iterator[Result]:
-    """Distinct tree patterns in XNET's setting, half of them with a value."""
-    texts = bench.trees(bench.sizes.trees)
-    matcher = bench.fill(texts)
-    yield bench.expat_ratio(
-        "trees-warm",
-        f"{len(texts):,} trees, half with a value",
-        matcher,
-        bench.documents,
-        bench.goal(2, "trees"),
-        with_values=sum(any(sign in text for sign in "<>=") for text in texts),
-        branching=sum("[" in text for text in texts),
-    )
