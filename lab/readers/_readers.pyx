@@ -40,9 +40,11 @@ cdef extern from "readers.hpp" namespace "lab" nogil:
 
 _OUTCOMES = ("alike", "left to expat", "refused", "wrongly taken", "other events")
 cdef const ExpatTable* _expat = <const ExpatTable*> PyCapsule_Import(EXPAT_CAPSULE, 0)
-# Each compiled module has a secret of its own.
-hash_secret.start = int.from_bytes(os.urandom(8), "little")
-hash_secret.factor = int.from_bytes(os.urandom(8), "little") | 1
+# Where the linker does not share the secret of the kernel with this module, it has one of its own;
+# a shared one must stay, since documents are read with it.
+if hash_secret.start == 0:
+    hash_secret.start = int.from_bytes(os.urandom(8), "little")
+    hash_secret.factor = int.from_bytes(os.urandom(8), "little") | 1
 
 
 cdef Input _input(bytes document, const char* encoding):
