@@ -58,8 +58,10 @@ TINY = Sizes(
 )
 
 ROWS = {
+    "read-news-reader": 0.2,
     "read-news-kernel": None,
     "read-news-lxml": None,
+    "read-documents-reader": 0.2,
     "read-documents-kernel": None,
     "read-documents-lxml": None,
     "paths-warm": 0.35,

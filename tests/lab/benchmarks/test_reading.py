@@ -35,8 +35,8 @@ def test_without_pugixml_a_note_names_the_remedy(monkeypatch: pytest.MonkeyPatch
     run = bench()
     rows = list(read_rows(run, [EXAMPLES / "documents"]))
     assert [row.name for row in rows] == [
-        *("read-news-kernel", "read-news-lxml"),
-        *("read-documents-kernel", "read-documents-lxml"),
+        *("read-news-reader", "read-news-kernel", "read-news-lxml"),
+        *("read-documents-reader", "read-documents-kernel", "read-documents-lxml"),
     ]
     assert run.notes == ["pugixml is not installed: apt install libpugixml-dev g++"]
 
@@ -56,7 +56,7 @@ def test_all_readers_are_beside_expat(monkeypatch: pytest.MonkeyPatch) -> None:
     run = bench()
     rows = {row.name: row for row in read_rows(run, [])}
     assert list(rows) == [
-        f"read-news-{name}" for name in ("kernel", "lxml", "pugixml", "pugixml-fastest")
+        f"read-news-{name}" for name in ("reader", "kernel", "lxml", "pugixml", "pugixml-fastest")
     ]
     assert {row.unit for row in rows.values()} == {"× expat"}
     assert rows["read-news-pugixml"].value < rows["read-news-kernel"].value
