@@ -1,11 +1,17 @@
 // What follows when a probe holds, copied from all over the index to where a document meets it.
 //
+//     path ──► places: a predicate group each, and a summary of what it asks for
+//                 │ only where the summary says perhaps
+//                 └──► the copy of the group ──► probes ──► patterns and triggers
+//
 // The index keeps each fact once, wherever it was added; following them from a value to a pattern
 // reads memory in a handful of spots that no cache holds.  Copies of the few facts that belong to a
-// path stand together.  The intervals of a predicate group that has many predicates are copied
-// once for all paths, and only when it has been searched often enough since it changed.
+// predicate group stand together, once for all paths that reach it: a path of a common name reaches
+// hundreds of groups, and there are far more paths than groups.  The intervals of a group that has
+// many predicates are copied only when it has been searched often enough since it changed.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -59,13 +65,36 @@ struct CachedInterval {
     bool complete;  // the range is all there is to ask
 };
 
+// A small group among those that want a value, and what the value must be like to pass any of it.
+struct Place {
+    uint32_t group;
+    uint32_t hashes = 0;  // a bit for each hash of a text that is asked for
+    // Around all intervals; the lower is the higher one where there are none.
+    float low = std::numeric_limits<float>::infinity();
+    float high = -std::numeric_limits<float>::infinity();
+
+    static uint32_t bit_of(uint64_t hash) { return uint32_t{1} << (hash >> 59); }
+    bool has(double number) const { return number >= low && number <= high; }
+    void widen(const Place& other) {
+        low = std::min(low, other.low);
+        high = std::max(high, other.high);
+    }
+};
+
+// The copy of a small group: a hash table of equalities, whose mask is NONE where there are none,
+// and intervals, sorted by lower end.
+struct SmallGroup {
+    uint32_t equalities = 0, equality_mask = NONE;
+    uint32_t intervals = 0, intervals_end = 0;
+};
+
 // The predicates that want the value of a path's nodes.
 struct CachedValues {
-    uint32_t equalities, equality_mask;  // a hash table; the mask is NONE where there are none
-    uint32_t longest;                    // text that one of them asks for
-    uint64_t filter[4];                  // a bit for each of their hashes
-    uint32_t intervals, intervals_end;
+    uint32_t places, places_end;
     uint32_t groups, groups_end;  // those of the value index that are too large to be copied
+    uint32_t longest;             // text that an equality of the places asks for
+    Place all;                    // around all intervals of the places
+    uint64_t filter[4];           // a bit for each hash of a text that they ask for
 
     // Whether a text of that hash may be asked for.
     bool may_have(uint64_t hash) const {
@@ -116,6 +145,7 @@ public:
 
     void clear() {
         values_ = {};
+        places_ = {};
         equalities_ = {};
         intervals_ = {};
         lows_ = {};
@@ -124,34 +154,32 @@ public:
     }
 
     const CachedValues& values(uint32_t number) const { return values_[number]; }
-    const std::vector<CachedEquality>& equalities() const { return equalities_; }
-    const std::vector<CachedInterval>& intervals() const { return intervals_; }
+    const Place* place(uint32_t number) const { return places_.data() + number; }
+    const SmallGroup& small(uint32_t group) const { return copies_[group].small; }
+    const CachedEquality* equality(uint32_t number) const { return equalities_.data() + number; }
+    const CachedInterval* interval(uint32_t number) const { return intervals_.data() + number; }
 
     // The predicates of these groups together; a number for `values`.
     uint32_t copy(const Index& index, const Lists& groups) {
         CachedValues values{};
-        values.intervals = count_of(intervals_);
+        values.places = count_of(places_);
         large_.clear();
-        wanted_.clear();
+        if (copies_.size() < index.values.group_count()) copies_.resize(index.values.group_count());
         for (const uint32_t number : groups) {
-            const PredicateGroup& group = index.values.group(number);
-            if (!group.is_small()) {
+            if (!index.values.group(number).is_small()) {
                 large_.push_back(number);
                 continue;
             }
-            index.values.each_interval(
-                group, [&](double low, double high, uint32_t probe, bool complete) {
-                    intervals_.push_back({low, high, high, copy_effect(index, probe), complete});
-                });
-            index.values.each_equality(group, [&](uint32_t probe) { wanted_.push_back(probe); });
+            GroupCopy& copy = copies_[number];
+            if (!copy.is_there || copy.built < index.group_version(number)) {
+                copy_small(index, number);
+            }
+            places_.push_back(summarise(index, number, values));
+            values.all.widen(places_.back());
         }
-        values.intervals_end = count_of(intervals_);
-        sort_intervals(values.intervals);
+        values.places_end = count_of(places_);
         values.groups = append(lists_, large_);
         values.groups_end = count_of(lists_);
-        values.equalities = count_of(equalities_);
-        values.equality_mask = NONE;
-        if (!wanted_.empty()) copy_equalities(index, values);
         values_.push_back(values);
         return count_of(values_) - 1;
     }
@@ -189,9 +217,8 @@ public:
     // The intervals of a group that is not small; none while it is not worth copying them: many,
     // and changed not long ago.
     CopiedGroup intervals_of(const Index& index, uint32_t group) {
-        if (copies_.size() <= group) copies_.resize(index.values.group_count());
         GroupCopy& copy = copies_[group];
-        if (copy.built < index.group_version(group) || copy.begin == copy.end) {
+        if (!copy.is_there || copy.built < index.group_version(group)) {
             if (copy.seen != index.group_version(group)) {
                 copy.seen = index.group_version(group);
                 copy.searches = 0;
@@ -204,7 +231,8 @@ public:
     }
 
     size_t byte_size() const {
-        return values_.size() * sizeof(CachedValues) + equalities_.size() * sizeof(CachedEquality) +
+        return values_.size() * sizeof(CachedValues) + places_.size() * sizeof(Place) +
+               equalities_.size() * sizeof(CachedEquality) +
                intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(GroupCopy) +
                (lows_.size() + reaches_.size()) * sizeof(double);
     }
@@ -214,6 +242,9 @@ private:
     static constexpr uint32_t PATIENCE = 64;
 
     struct GroupCopy {
+        bool is_there = false;
+        SmallGroup small;
+        // Of a group that is not small:
         uint32_t begin = 0, end = 0;  // in intervals_
         uint32_t lows = 0;            // in lows_ and reaches_
         uint32_t searches = 0;        // since the group was last seen to have changed
@@ -221,6 +252,7 @@ private:
     };
 
     void copy_group(const Index& index, uint32_t number, GroupCopy& copy) {
+        copy.is_there = true;
         copy.begin = count_of(intervals_);
         index.values.each_interval(index.values.group(number), [&](double low, double high,
                                                                    uint32_t probe, bool complete) {
@@ -245,25 +277,69 @@ private:
             [](const CachedInterval& one, const CachedInterval& two) { return one.low < two.low; });
     }
 
-    void copy_equalities(const Index& index, CachedValues& values) {
+    void copy_small(const Index& index, uint32_t number) {
+        const PredicateGroup& group = index.values.group(number);
+        SmallGroup small;
+        small.intervals = count_of(intervals_);
+        index.values.each_interval(
+            group, [&](double low, double high, uint32_t probe, bool complete) {
+                intervals_.push_back({low, high, high, copy_effect(index, probe), complete});
+            });
+        small.intervals_end = count_of(intervals_);
+        sort_intervals(small.intervals);
+        wanted_.clear();
+        index.values.each_equality(group, [&](uint32_t probe) { wanted_.push_back(probe); });
+        if (!wanted_.empty()) copy_equalities(index, small);
+        GroupCopy& copy = copies_[number];
+        copy.is_there = true;
+        copy.small = small;
+        copy.built = index.version();
+    }
+
+    void copy_equalities(const Index& index, SmallGroup& small) {
         size_t size = 4;
         while (size < wanted_.size() * 2) size *= 2;
-        values.equality_mask = static_cast<uint32_t>(size - 1);
+        small.equalities = count_of(equalities_);
+        small.equality_mask = static_cast<uint32_t>(size - 1);
         equalities_.resize(equalities_.size() + size);
-        CachedEquality* const table = equalities_.data() + values.equalities;
+        CachedEquality* const table = equalities_.data() + small.equalities;
         for (const uint32_t probe : wanted_) {
             ComparisonView view{};
             PredicateReader reader(index.predicate_of(index.probe(probe)));
             bool is_first = true;
             while (reader.next(view) && view.comparison != Comparison::equal_text) is_first = false;
             const uint64_t hash = hash_of(view.text, index.secret);
-            values.longest = std::max(values.longest, count_of(view.text));
-            values.expect(hash);
-            size_t slot = hash & values.equality_mask;
-            while (table[slot].probe.probe != NONE) slot = (slot + 1) & values.equality_mask;
+            size_t slot = hash & small.equality_mask;
+            while (table[slot].probe.probe != NONE) slot = (slot + 1) & small.equality_mask;
             table[slot] = {hash, copy_effect(index, probe)};
             copy_text(reader.at_end() && is_first ? view.text : std::string_view{nullptr, 0});
         }
+    }
+
+    // What a small group asks for, in a few words; values that want it are told too.
+    Place summarise(const Index& index, uint32_t number, CachedValues& values) const {
+        const SmallGroup& small = copies_[number].small;
+        Place place{number};
+        values.longest = std::max(values.longest, index.values.group(number).longest);
+        if (small.equality_mask != NONE) {
+            const CachedEquality* const table = equality(small.equalities);
+            for (uint32_t slot = 0; slot <= small.equality_mask; ++slot) {
+                if (table[slot].probe.probe == NONE) continue;
+                place.hashes |= Place::bit_of(table[slot].hash);
+                values.expect(table[slot].hash);
+            }
+        }
+        for (uint32_t at = small.intervals; at < small.intervals_end; ++at) {
+            place.low = std::min(place.low, rounded_down(intervals_[at].low));
+            place.high = std::max(place.high, -rounded_down(-intervals_[at].high));
+        }
+        return place;
+    }
+
+    static float rounded_down(double number) {
+        const float rounded = static_cast<float>(number);
+        return rounded <= number ? rounded
+                                 : std::nextafter(rounded, -std::numeric_limits<float>::infinity());
     }
 
     void copy_text(std::string_view text) {
@@ -288,6 +364,7 @@ private:
 
     Lists& lists_;  // of the paths, where effects stand too
     std::vector<CachedValues> values_;
+    std::vector<Place> places_;
     std::vector<CachedEquality> equalities_;
     std::vector<CachedInterval> intervals_;
     std::vector<double> lows_, reaches_;  // of the intervals that are copies of groups

@@ -7,6 +7,7 @@
 // otherwise two thirds of the time with a hundred thousand tree patterns.
 #pragma once
 
+#include <cmath>
 #include <utility>
 
 #include "match/hits.hpp"
@@ -119,6 +120,12 @@ private:
         size_t size;
     };
 
+    // A group of which a value of the block may pass something: by its text, or as a number.
+    struct Touched {
+        uint32_t group, test;
+        bool has_text, has_number;
+    };
+
     // A number that is to be sought among the intervals of a group.
     struct Below {
         uint32_t group;
@@ -177,18 +184,25 @@ private:
         values_.clear();
         for (size_t at = begin; at < end; ++at) {
             const CachedValues& values = paths_.effects.values(tests_[at].values);
-            Value& value = values_.emplace_back(value_of(tests_[at], text));
-            if (is_asked_for(values, value)) prefetch(equality_at(values, value));
-            if (values.intervals != values.intervals_end)
-                prefetch(&paths_.effects.intervals()[values.intervals]);
+            values_.emplace_back(value_of(tests_[at], text));
+            prefetch(paths_.effects.place(values.places));
         }
+        touch_places(begin, end);
         for (int stage = 0; stage < 3; ++stage) {
             each_group(begin, end, [&](uint32_t group, size_t at) {
                 index_->values.prefetch_texts(group, values_[at - begin], index_->secret, stage);
             });
         }
         queued_.clear();
-        for (size_t at = begin; at < end; ++at) test(tests_[at], values_[at - begin]);
+        for (const Touched& one : touched_) {
+            const SmallGroup& small = paths_.effects.small(one.group);
+            const uint32_t element = tests_[begin + one.test].element;
+            if (one.has_text) test_equalities(small, element, values_[one.test]);
+            if (one.has_number) test_intervals(small, element, values_[one.test]);
+        }
+        each_group(begin, end, [&](uint32_t group, size_t at) {
+            test_numbers(group, tests_[at].element, values_[at - begin]);
+        });
         for (const Below& below : below_) search_below(below);
         below_.clear();
         for (const auto& [cached, element] : queued_) hold(cached, element);
@@ -223,21 +237,37 @@ private:
         }
     }
 
-    bool is_asked_for(const CachedValues& values, Value& value) const {
-        return value.text.size() <= values.longest && values.equality_mask != NONE &&
-               values.may_have(value.hash(index_->secret));
-    }
-    const CachedEquality* equality_at(const CachedValues& values, Value& value) const {
-        const size_t slot = value.hash(index_->secret) & values.equality_mask;
-        return &paths_.effects.equalities()[values.equalities + slot];
-    }
-
-    void test(const Test& test, Value& value) {
-        const CachedValues& values = paths_.effects.values(test.values);
-        if (is_asked_for(values, value)) test_equalities(values, test.element, value);
-        if (values.intervals != values.intervals_end) test_intervals(values, test.element, value);
-        for (uint32_t at = values.groups; at < values.groups_end; ++at) {
-            test_numbers(*paths_.list(at, 1).begin(), test.element, value);
+    // Find the places of which a value of the block may pass something.
+    void touch_places(size_t begin, size_t end) {
+        touched_.clear();
+        for (size_t at = begin; at < end; ++at) {
+            const CachedValues& values = paths_.effects.values(tests_[at].values);
+            if (values.places == values.places_end) continue;
+            Value& value = values_[at - begin];
+            const bool has_text =
+                value.text.size() <= values.longest && values.may_have(value.hash(index_->secret));
+            const bool has_number =
+                values.all.low <= values.all.high && values.all.has(value.number());
+            if (!has_text && !has_number) continue;
+            const uint32_t bit = has_text ? Place::bit_of(value.hash(index_->secret)) : 0;
+            const double number = has_number ? value.number() : NAN;
+            const Place* const last = paths_.effects.place(values.places_end);
+            for (const Place* place = paths_.effects.place(values.places); place < last; ++place) {
+                const bool text_is_here = (place->hashes & bit) != 0;
+                const bool number_is_here = place->has(number);
+                if (!text_is_here && !number_is_here) continue;
+                touched_.push_back({place->group, static_cast<uint32_t>(at - begin), text_is_here,
+                                    number_is_here});
+                prefetch(&paths_.effects.small(place->group));
+            }
+        }
+        for (const Touched& one : touched_) {
+            const SmallGroup& small = paths_.effects.small(one.group);
+            if (one.has_text) {
+                const uint64_t hash = values_[one.test].hash(index_->secret);
+                prefetch(paths_.effects.equality(small.equalities) + (hash & small.equality_mask));
+            }
+            if (one.has_number) prefetch(paths_.effects.interval(small.intervals));
         }
     }
 
@@ -246,11 +276,11 @@ private:
         queued_.push_back({cached, element});
     }
 
-    void test_equalities(const CachedValues& values, uint32_t element, Value& value) {
-        const CachedEquality* const table = paths_.effects.equalities().data() + values.equalities;
+    void test_equalities(const SmallGroup& small, uint32_t element, Value& value) {
+        const CachedEquality* const table = paths_.effects.equality(small.equalities);
         const uint64_t hash = value.hash(index_->secret);
-        for (size_t slot = hash & values.equality_mask; table[slot].probe.probe != NONE;
-             slot = (slot + 1) & values.equality_mask) {
+        for (size_t slot = hash & small.equality_mask; table[slot].probe.probe != NONE;
+             slot = (slot + 1) & small.equality_mask) {
             const CachedProbe& cached = table[slot].probe;
             if (table[slot].hash == hash && equals(cached, value)) queue(cached, element);
         }
@@ -263,15 +293,15 @@ private:
         return value.text == std::string_view(reinterpret_cast<const char*>(length + 1), *length);
     }
 
-    void test_intervals(const CachedValues& values, uint32_t element, Value& value) {
+    void test_intervals(const SmallGroup& small, uint32_t element, Value& value) {
         const double number = value.number();
-        if (number != number) return;
-        for (uint32_t at = values.intervals; at < values.intervals_end; ++at) {
-            const CachedInterval& interval = paths_.effects.intervals()[at];
-            if (number < interval.low) return;
-            if (number > interval.high) continue;
-            if (interval.complete || passes(interval.probe.probe, value))
-                queue(interval.probe, element);
+        const CachedInterval* const last = paths_.effects.interval(small.intervals_end);
+        for (const CachedInterval* interval = paths_.effects.interval(small.intervals);
+             interval < last && interval->low <= number; ++interval) {
+            if (number > interval->high) continue;
+            if (interval->complete || passes(interval->probe.probe, value)) {
+                queue(interval->probe, element);
+            }
         }
     }
 
@@ -401,6 +431,7 @@ private:
     std::vector<Test> tests_;
     std::string texts_;  // of attributes that wait to be tested
     std::vector<Value> values_;
+    std::vector<Touched> touched_;
     std::vector<Below> below_;
     Walked walked_;
     std::vector<std::pair<uint32_t, size_t>> candidates_;  // probes, and which test
