@@ -379,6 +379,12 @@ private:
             probe.accept = links_.add({pattern, probe.accept});
             return touch_probe(probe);
         }
+        for (const std::vector<uint32_t>* some : {&probes, &denials}) {
+            for (const uint32_t probe : *some) {
+                if (probes_[probe].asked == 0) touch_probe(probes_[probe]);
+                probes_.edit(probe).asked = 1;
+            }
+        }
         if (plan.branches.size() > 1 && !plan.needs_check) {
             for (const uint32_t probe : probes) {
                 if (probes_[probe].joined == 0) touch_probe(probes_[probe]);

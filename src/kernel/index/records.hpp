@@ -30,6 +30,10 @@ struct Probe {
     uint32_t accept;    // a list of patterns that match with this probe
     uint32_t triggers;  // a list of units to look at when this probe holds
     uint32_t joined;    // some unit needs to know where it holds, not only whether
+    uint32_t asked;     // some unit needs to know whether it holds
+
+    // Whether nothing follows from it but patterns to accept.
+    bool is_plain() const { return joined == 0 && asked == 0; }
 };
 
 struct Trigger {

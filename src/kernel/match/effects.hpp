@@ -14,38 +14,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
-#include "index/index.hpp"
+#include "match/triggers.hpp"
 
 namespace twigcast::match {
 
 using namespace base;
 using namespace index;
-
-using Lists = std::vector<uint32_t>;
-
-inline uint32_t append(Lists& all, const Lists& some) {
-    const uint32_t begin = count_of(all);
-    all.insert(all.end(), some.begin(), some.end());
-    return begin;
-}
-
-// A unit to look at, as it stands in the cache's lists; behind it come the numbers of the probes
-// that must hold besides `other`, those of the points where its branches part, and its denials.
-struct CachedTrigger {
-    uint32_t other;  // a probe to be asked first, or NONE
-    uint32_t pattern, unit;
-    uint16_t probes, watches, denials;  // how many follow
-    uint16_t needs_check;
-
-    const uint32_t* first_probe() const { return reinterpret_cast<const uint32_t*>(this + 1); }
-    const uint32_t* first_watch() const { return first_probe() + probes; }
-    const uint32_t* first_denial() const { return first_watch() + watches; }
-    const CachedTrigger* next() const {
-        return reinterpret_cast<const CachedTrigger*>(first_denial() + denials);
-    }
-};
-static_assert(sizeof(CachedTrigger) == 5 * sizeof(uint32_t));
 
 // What follows from a probe, in the cache's lists: how many patterns and how many numbers of
 // triggers, then the patterns, then the triggers.  Behind that of an equality stand the length and
@@ -54,10 +30,11 @@ struct CachedProbe {
     uint32_t probe;
     uint32_t effect;
     bool joined;  // it matters where it holds
+    bool plain;   // nothing follows but patterns to accept
 };
 struct CachedEquality {
     uint64_t hash = 0;  // of the text
-    CachedProbe probe{NONE, 0, false};
+    CachedProbe probe{NONE, 0, false, false};
 };
 struct CachedInterval {
     double low, high, most;  // as in ValueIndex
@@ -103,15 +80,32 @@ struct CachedValues {
     void expect(uint64_t hash) { filter[hash >> 62] |= uint64_t{1} << (hash >> 56 & 63); }
 };
 
-// The intervals of a group, sorted by lower end.  Those that hold a number end right before the
-// first that begins above it; how far back they may begin, `reaches` says: the highest upper end of
-// an interval and all before it.  Mostly that is a step or two.  Where it is not, since a few reach
-// very far, the search goes by `most` instead.
+// Ranges of a large group with one end, or rather their ends, sorted: the ranges that hold a number
+// are the first ones.  What follows from them stands in the same order, in one piece.
+struct Run {
+    uint32_t ends = 0, count = 0;
+    uint32_t patterns = 0;  // to accept; how many, behind each range, `lengths` says
+    uint32_t lengths = 0;
+    uint32_t probes = 0;  // where more follows
+};
+
+// The intervals of a large group.  Those with one end are runs: of ranges from the end upwards and
+// downwards, from which patterns follow or more.
+//
+// The others are sorted by lower end.  Those that hold a number end right before the first that
+// begins above it; how far back they may begin, `reaches` says: the highest upper end of an interval
+// and all before it.  Mostly that is a step or two.  Where it is not, since a few reach very far,
+// the search goes by `most` instead.
 struct CopiedGroup {
+    const Run* runs;  // null: not copied
     const CachedInterval* intervals;
     const double* lows;
     const double* reaches;
     size_t count;
+
+    static constexpr size_t RUNS = 4;
+    static bool is_upward(size_t run) { return run % 2 == 0; }
+    static bool is_plain(size_t run) { return run < 2; }
 
     // How many begin at or below the number; the last of them is fetched ahead.
     size_t begin_below(double sought) const {
@@ -141,14 +135,19 @@ struct CopiedGroup {
 
 class Effects {
 public:
+    Triggers triggers;
+
     explicit Effects(Lists& lists) : lists_(lists) {}
 
+    // All but the triggers.
     void clear() {
         values_ = {};
         places_ = {};
         equalities_ = {};
         intervals_ = {};
         lows_ = {};
+        ends_ = {};
+        probes_ = {};
         reaches_ = {};
         copies_ = {};
     }
@@ -184,36 +183,6 @@ public:
         return count_of(values_) - 1;
     }
 
-    // The units that a probe triggers, as CachedTriggers.
-    static void copy_triggers(const Index& index, uint32_t probe, Lists& list) {
-        uint32_t at = index.probe(probe).triggers;
-        for (; at != NONE; at = index.trigger(at).next) {
-            const Trigger& trigger = index.trigger(at);
-            const Unit& unit = index.unit(trigger.unit);
-            const Branch* const branches = index.branches(unit);
-            const size_t begin = list.size();
-            list.insert(list.end(), {trigger.other, unit.pattern, trigger.unit, 0, 0});
-            CachedTrigger counted{};
-            for (uint32_t number = 0; number < unit.count; ++number) {
-                const uint32_t other = branches[number].probe;
-                if (other == NONE || other == probe || other == trigger.other) continue;
-                list.push_back(other);
-                ++counted.probes;
-            }
-            for (uint32_t number = 0; unit.needs_check == 0 && number < unit.count; ++number) {
-                if (branches[number].probe != NONE) continue;
-                list.push_back(index.watch_at(branches[number].node));
-                ++counted.watches;
-            }
-            list.insert(list.end(), index.denials(unit), index.denials(unit) + unit.denial_count);
-            CachedTrigger* const cached = reinterpret_cast<CachedTrigger*>(list.data() + begin);
-            cached->probes = counted.probes;
-            cached->watches = counted.watches;
-            cached->denials = static_cast<uint16_t>(unit.denial_count);
-            cached->needs_check = unit.needs_check != 0;
-        }
-    }
-
     // The intervals of a group that is not small; none while it is not worth copying them: many,
     // and changed not long ago.
     CopiedGroup intervals_of(const Index& index, uint32_t group) {
@@ -226,18 +195,36 @@ public:
             if (++copy.searches * PATIENCE < index.values.group(group).count) return {};
             copy_group(index, group, copy);
         }
-        return {intervals_.data() + copy.begin, lows_.data() + copy.lows,
+        return {copy.runs, intervals_.data() + copy.begin, lows_.data() + copy.lows,
                 reaches_.data() + copy.lows, copy.end - copy.begin};
     }
 
+    // How many ranges of a run hold a number, which is negative where they go downwards.
+    size_t count_of_run(const Run& run, double number) const {
+        const auto first = ends_.begin() + run.ends;
+        return static_cast<size_t>(std::upper_bound(first, first + run.count, number) - first);
+    }
+    // What follows from the first ranges of a run.
+    std::pair<const uint32_t*, const uint32_t*> patterns(const Run& run, size_t count) const {
+        const uint32_t* const first = lists_.data() + run.patterns;
+        return {first, first + (count == 0 ? 0 : lists_[run.lengths + count - 1])};
+    }
+    const CachedProbe* probes(const Run& run) const { return probes_.data() + run.probes; }
+
     size_t byte_size() const {
-        return values_.size() * sizeof(CachedValues) + places_.size() * sizeof(Place) +
-               equalities_.size() * sizeof(CachedEquality) +
+        return triggers.byte_size() + values_.size() * sizeof(CachedValues) +
+               places_.size() * sizeof(Place) + equalities_.size() * sizeof(CachedEquality) +
                intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(GroupCopy) +
-               (lows_.size() + reaches_.size()) * sizeof(double);
+               (lows_.size() + reaches_.size() + ends_.size()) * sizeof(double) +
+               probes_.size() * sizeof(CachedProbe);
     }
 
 private:
+    struct OneSided {
+        double end;  // negative where the range goes downwards
+        uint32_t probe;
+    };
+
     // Copying an interval takes about as long as this many steps of a search.
     static constexpr uint32_t PATIENCE = 64;
 
@@ -245,6 +232,7 @@ private:
         bool is_there = false;
         SmallGroup small;
         // Of a group that is not small:
+        Run runs[CopiedGroup::RUNS];
         uint32_t begin = 0, end = 0;  // in intervals_
         uint32_t lows = 0;            // in lows_ and reaches_
         uint32_t searches = 0;        // since the group was last seen to have changed
@@ -254,10 +242,20 @@ private:
     void copy_group(const Index& index, uint32_t number, GroupCopy& copy) {
         copy.is_there = true;
         copy.begin = count_of(intervals_);
+        for (std::vector<OneSided>& run : one_sided_) run.clear();
         index.values.each_interval(index.values.group(number), [&](double low, double high,
                                                                    uint32_t probe, bool complete) {
-            intervals_.push_back({low, high, high, copy_effect(index, probe), complete});
+            constexpr double INFINITE = std::numeric_limits<double>::infinity();
+            if (complete && (high == INFINITE || low == -INFINITE)) {
+                const size_t run = (index.probe(probe).is_plain() ? 0 : 2) + (high != INFINITE);
+                one_sided_[run].push_back({high == INFINITE ? low : -high, probe});
+            } else {
+                intervals_.push_back({low, high, high, copy_effect(index, probe), complete});
+            }
         });
+        for (size_t run = 0; run < CopiedGroup::RUNS; ++run) {
+            copy.runs[run] = copy_run(index, one_sided_[run], CopiedGroup::is_plain(run));
+        }
         copy.end = count_of(intervals_);
         copy.built = index.version();
         sort_intervals(copy.begin);
@@ -269,6 +267,28 @@ private:
             lows_.push_back(intervals_[at].low);
             reaches_.push_back(reach);
         }
+    }
+
+    Run copy_run(const Index& index, std::vector<OneSided>& ranges, bool is_plain) {
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const OneSided& one, const OneSided& two) { return one.end < two.end; });
+        Run run{count_of(ends_), count_of(ranges), 0, 0, count_of(probes_)};
+        for (const OneSided& range : ranges) ends_.push_back(range.end);
+        if (!is_plain) {
+            for (const OneSided& range : ranges) probes_.push_back(copy_effect(index, range.probe));
+            return run;
+        }
+        run.lengths = count_of(lists_);
+        run.patterns = run.lengths + run.count;
+        lists_.resize(run.patterns);
+        for (uint32_t at = 0; at < run.count; ++at) {
+            uint32_t link = index.probe(ranges[at].probe).accept;
+            for (; link != NONE; link = index.link(link).next) {
+                lists_.push_back(index.link(link).value);
+            }
+            lists_[run.lengths + at] = count_of(lists_) - run.patterns;
+        }
+        return run;
     }
 
     void sort_intervals(size_t begin) {
@@ -357,9 +377,9 @@ private:
         }
         lists_[begin] = count_of(lists_) - begin - 2;
         const size_t before = lists_.size();
-        copy_triggers(index, probe, lists_);
+        triggers.copy(index, probe, lists_);
         lists_[begin + 1] = static_cast<uint32_t>(lists_.size() - before);
-        return {probe, begin, index.probe(probe).joined != 0};
+        return {probe, begin, index.probe(probe).joined != 0, index.probe(probe).is_plain()};
     }
 
     Lists& lists_;  // of the paths, where effects stand too
@@ -367,8 +387,11 @@ private:
     std::vector<Place> places_;
     std::vector<CachedEquality> equalities_;
     std::vector<CachedInterval> intervals_;
-    std::vector<double> lows_, reaches_;  // of the intervals that are copies of groups
-    std::vector<GroupCopy> copies_;       // by group
+    std::vector<double> lows_, reaches_;  // of the intervals of large groups
+    std::vector<double> ends_;            // of their runs
+    std::vector<CachedProbe> probes_;
+    std::vector<OneSided> one_sided_[CopiedGroup::RUNS];
+    std::vector<GroupCopy> copies_;  // by group
     Lists large_, wanted_;
 };
 

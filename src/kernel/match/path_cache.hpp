@@ -105,6 +105,7 @@ public:
         lists_ = {};
         nodes_ = {};
         effects.clear();
+        effects.triggers.clear();
         changed_ = false;
         paths_.emplace_back();
         origins_.push_back({NONE, NONE, 0});
@@ -260,7 +261,7 @@ private:
             if (extra.probe != NONE) {
                 parts_[PROBES].push_back(extra.probe);
                 if (chain_probes_[extra.probe] != chain_) {
-                    Effects::copy_triggers(*index_, extra.probe, parts_[TRIGGERS]);
+                    effects.triggers.copy(*index_, extra.probe, parts_[TRIGGERS]);
                 }
             }
             if (extra.group != NONE) groups_.push_back(extra.group);

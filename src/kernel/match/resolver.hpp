@@ -71,7 +71,9 @@ public:
     // Paths are about to be forgotten, and with them which element stands where.
     void forget_paths(std::string_view text) {
         flush(text);
-        each_pending([&](const CachedTrigger& trigger) { waiting_.push_back(trigger.unit); });
+        each_pending([&](const CachedTrigger& trigger) {
+            waiting_.push_back(paths_.effects.triggers.record(trigger.record).unit);
+        });
         pending_.clear();
         exact_ = true;
     }
@@ -82,7 +84,14 @@ public:
     // At the end of the document: accept the patterns of units that hold, and give the patterns to
     // be asked exactly.
     const std::vector<uint32_t>& find_units() {
-        each_pending([&](const CachedTrigger& trigger) { look_at(trigger); });
+        triggered_.clear();
+        each_pending([&](const CachedTrigger& trigger) {
+            if (trigger.other != NONE && !hits_.holds(trigger.other)) return;
+            const TriggerRecord* const record = &paths_.effects.triggers.record(trigger.record);
+            prefetch(record);
+            triggered_.push_back(record);
+        });
+        for (const TriggerRecord* const record : triggered_) look_at(*record);
         for (const uint32_t unit : waiting_) find_unit(unit);
         for (const uint32_t probe : triggering_) {
             uint32_t at = index_->probe(probe).triggers;
@@ -124,6 +133,12 @@ private:
     struct Touched {
         uint32_t group, test;
         bool has_text, has_number;
+    };
+
+    // A probe that holds there.
+    struct Queued {
+        CachedProbe cached;
+        uint32_t element;
     };
 
     // A number that is to be sought among the intervals of a group.
@@ -205,7 +220,7 @@ private:
         });
         for (const Below& below : below_) search_below(below);
         below_.clear();
-        for (const auto& [cached, element] : queued_) hold(cached, element);
+        for (const Queued& queued : queued_) hold(queued.cached, queued.element);
         test_candidates(begin, end);
     }
 
@@ -273,7 +288,9 @@ private:
 
     void queue(const CachedProbe& cached, uint32_t element) {
         prefetch(paths_.list(cached.effect, 2).begin());
-        queued_.push_back({cached, element});
+        Queued& queued = queued_.emplace_back();
+        queued.cached = cached;
+        queued.element = element;
     }
 
     void test_equalities(const SmallGroup& small, uint32_t element, Value& value) {
@@ -310,13 +327,29 @@ private:
         const double number = value.number();
         if (number != number) return;
         const CopiedGroup copied = paths_.effects.intervals_of(*index_, group);
-        if (copied.count != 0) {
-            below_.push_back({group, element, copied.begin_below(number), &value});
-        } else {
-            index_->values.search_numbers(group, number, [&](uint32_t probe, bool complete) {
+        if (copied.runs == nullptr) {
+            return index_->values.search_numbers(group, number, [&](uint32_t probe, bool complete) {
                 if (complete || passes(probe, value)) hold(probe, element);
             });
         }
+        if (copied.count != 0) {
+            below_.push_back({group, element, copied.begin_below(number), &value});
+        }
+        for (size_t run = 0; run < CopiedGroup::RUNS; ++run) {
+            search_run(copied.runs[run], CopiedGroup::is_plain(run),
+                       CopiedGroup::is_upward(run) ? number : -number, element);
+        }
+    }
+
+    void search_run(const Run& run, bool is_plain, double number, uint32_t element) {
+        if (run.count == 0) return;
+        const size_t count = paths_.effects.count_of_run(run, number);
+        if (is_plain) {
+            const auto [first, last] = paths_.effects.patterns(run, count);
+            return hits_.accept_all(first, last);
+        }
+        const CachedProbe* const probes = paths_.effects.probes(run);
+        for (size_t at = 0; at < count; ++at) queue(probes[at], element);
     }
 
     void search_below(const Below& below) {
@@ -333,7 +366,7 @@ private:
     }
 
     void hold(const CachedProbe& cached, uint32_t element) {
-        if (!hits_.hold(cached.probe, element, true, cached.joined)) return;
+        if (!cached.plain && !hits_.hold(cached.probe, element, true, cached.joined)) return;
         const Span counts = paths_.list(cached.effect, 2);
         const uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
         hits_.accept_all(counts.end(), counts.end() + patterns);
@@ -344,7 +377,7 @@ private:
     // The same for a probe that no path has copied.
     void hold(uint32_t number, uint32_t element) {
         const Probe& probe = index_->probe(number);
-        if (!hits_.hold(number, element, true, probe.joined != 0)) return;
+        if (!probe.is_plain() && !hits_.hold(number, element, true, probe.joined != 0)) return;
         for (uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
             hits_.accept(index_->link(at).value);
         }
@@ -359,14 +392,14 @@ private:
             if (at + AHEAD < pending_.size()) prefetch(paths_.trigger(pending_[at + AHEAD].first));
             const CachedTrigger* const last = paths_.trigger(pending_[at].second);
             for (const CachedTrigger* trigger = paths_.trigger(pending_[at].first); trigger < last;
-                 trigger = trigger->next()) {
+                 ++trigger) {
                 visit(*trigger);
             }
         }
     }
 
-    void look_at(const CachedTrigger& trigger) {
-        if (trigger.other != NONE && !hits_.holds(trigger.other)) return;
+    // The first two probes of the unit hold.
+    void look_at(const TriggerRecord& trigger) {
         const uint32_t* const probes = trigger.first_probe();
         for (uint32_t at = 0; at < trigger.probes; ++at) {
             if (!hits_.holds(probes[at])) return;
@@ -435,15 +468,16 @@ private:
     std::vector<Below> below_;
     Walked walked_;
     std::vector<std::pair<uint32_t, size_t>> candidates_;  // probes, and which test
-    std::vector<std::pair<CachedProbe, uint32_t>> queued_;
+    std::vector<Queued> queued_;
 
     // Ranges of triggers in the cache's lists.
     std::vector<std::pair<uint32_t, uint32_t>> pending_;
     std::vector<uint32_t> triggering_;  // probes, beside those
-    std::vector<uint32_t> waiting_;     // units whose triggers are forgotten
-    std::vector<uint32_t> undecided_;   // units whose probes all hold
-    std::vector<uint32_t> asked_;       // patterns
-    bool exact_ = false;                // elements cannot be joined by their paths
+    std::vector<const TriggerRecord*> triggered_;
+    std::vector<uint32_t> waiting_;    // units whose triggers are forgotten
+    std::vector<uint32_t> undecided_;  // units whose probes all hold
+    std::vector<uint32_t> asked_;      // patterns
+    bool exact_ = false;               // elements cannot be joined by their paths
 };
 
 }  // namespace twigcast::match
