@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import FrozenInstanceError, fields
+from itertools import pairwise
 
 import pytest
 from matcher_answers import answer, fill, one_by_one
@@ -380,6 +381,31 @@ def test_the_answer_does_not_depend_on_the_cache(cache_bytes: int) -> None:
         assert answer(matcher, "<c x=''>1</c>") == {"value", "any"}
         assert answer(matcher, "<d/>") == set()
         assert matcher.stats().cached_bytes <= cache_bytes
+
+
+def test_a_full_cache_forgets_what_was_not_met_for_long() -> None:
+    numbers, most = range(400), 150_000
+    matcher = fill(
+        Matcher(cache_bytes=most),
+        {str(number): f"//a[b{number} > {number}]//c" for number in numbers},
+    )
+    common = "<a><b0>1</b0><b1>2</b1><c/><d><c/></d></a>"
+    kept = []
+    for number in numbers[2:]:
+        nested = "".join(f"<b{at}>" for at in range(10)) + "".join(
+            f"</b{9 - at}>" for at in range(10)
+        )
+        unique = f"<a><b{number}>{number + 1}{nested}</b{number}><e><c/></e></a>"
+        assert answer(matcher, unique) == {str(number)}
+        before = matcher.stats().cached_paths
+        assert answer(matcher, common) == {"0", "1"}
+        if number > 2:
+            assert matcher.stats().cached_paths <= before, "a path met every time was forgotten"
+        kept.append(matcher.stats().cached_paths)
+        assert matcher.stats().cached_bytes <= most
+    drops = [index for index, (one, two) in enumerate(pairwise(kept)) if two < one]
+    assert drops, "the cache was never full"
+    assert min(kept[drops[0] :]) > max(kept) / 8
 
 
 # --- what it tells about itself -----------------------------------------------------------------

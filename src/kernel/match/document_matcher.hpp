@@ -11,9 +11,10 @@
 // To be asked exactly, a document is built.  As long as documents keep being asked, that is done
 // while they are read for matching; else a document is read again.
 //
-// A document matcher remembers paths up to a number of bytes.  Where a document alone goes past
-// that, all paths but the open ones are forgotten within it; its branching patterns are then asked
-// exactly, one by one, of the whole document, as they are in one that is too deep for Join.
+// A document matcher remembers paths up to a number of bytes.  When three quarters of that are full
+// it forgets those that no document has met for the longest time.  Where a document alone goes past
+// the rest, all paths but the open ones are forgotten within it; its branching patterns are then
+// asked exactly, one by one, of the whole document, as they are in one that is too deep for Join.
 #pragma once
 
 #include <atomic>
@@ -53,7 +54,7 @@ public:
         cache_limit_ = cache_limit;
         answer_ = answer.end();
         const Failure failure = match(limits, input);
-        if (cache_size() > cache_limit) forget();
+        if (cache_size() > cache_limit - cache_limit / 4) forget_oldest();
         reported_paths_ = paths_.count() - 1;
         reported_bytes_ = cache_size();
         answer.extend_to(hits_.answer_end());
@@ -246,6 +247,12 @@ private:
         join_.clear();
     }
 
+    void forget_oldest() {
+        paths_.forget_oldest();
+        join_.clear();
+        if (cache_size() > cache_limit_ - cache_limit_ / 4) forget();
+    }
+
     size_t cache_size() const { return paths_.byte_size() + join_.byte_size(); }
 
     // --- paths ----------------------------------------------------------------------------------
@@ -299,7 +306,10 @@ private:
     void visit_leaf(uint32_t number, std::string_view value) {
         CachedPath& path = paths_[number];
         if (path.stamp != hits_.epoch()) paths_.refresh(number);
-        if (path.is_empty()) return;
+        if (path.is_empty()) {
+            path.stamp = hits_.epoch();
+            return;
+        }
         const uint32_t element = visit(number, open_.back().element);
         if (path.values != NONE) resolver_.add_value(path, element, value);
         if (resolver_.is_full()) resolver_.flush(text_);

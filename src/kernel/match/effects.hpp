@@ -150,13 +150,23 @@ public:
         probes_ = {};
         reaches_ = {};
         copies_ = {};
+        large_copies_ = {};
     }
 
     const CachedValues& values(uint32_t number) const { return values_[number]; }
     const Place* place(uint32_t number) const { return places_.data() + number; }
-    const SmallGroup& small(uint32_t group) const { return copies_[group].small; }
+    const SmallGroup& small(uint32_t group) const { return copies_[group].group; }
     const CachedEquality* equality(uint32_t number) const { return equalities_.data() + number; }
     const CachedInterval* interval(uint32_t number) const { return intervals_.data() + number; }
+
+    // The groups of which `copy` made these, added to a list.
+    void list_groups(const CachedValues& values, Lists& groups) const {
+        groups.insert(groups.end(), lists_.begin() + values.groups,
+                      lists_.begin() + values.groups_end);
+        for (const Place* one = place(values.places); one < place(values.places_end); ++one) {
+            groups.push_back(one->group);
+        }
+    }
 
     // The predicates of these groups together; a number for `values`.
     uint32_t copy(const Index& index, const Lists& groups) {
@@ -169,7 +179,7 @@ public:
                 large_.push_back(number);
                 continue;
             }
-            GroupCopy& copy = copies_[number];
+            const SmallCopy& copy = copies_[number];
             if (!copy.is_there || copy.built < index.group_version(number)) {
                 copy_small(index, number);
             }
@@ -186,7 +196,12 @@ public:
     // The intervals of a group that is not small; none while it is not worth copying them: many,
     // and changed not long ago.
     CopiedGroup intervals_of(const Index& index, uint32_t group) {
-        GroupCopy& copy = copies_[group];
+        uint32_t& number = copies_[group].large;
+        if (number == NONE) {
+            number = count_of(large_copies_);
+            large_copies_.emplace_back();
+        }
+        LargeCopy& copy = large_copies_[number];
         if (!copy.is_there || copy.built < index.group_version(group)) {
             if (copy.seen != index.group_version(group)) {
                 copy.seen = index.group_version(group);
@@ -214,7 +229,8 @@ public:
     size_t byte_size() const {
         return triggers.byte_size() + values_.size() * sizeof(CachedValues) +
                places_.size() * sizeof(Place) + equalities_.size() * sizeof(CachedEquality) +
-               intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(GroupCopy) +
+               intervals_.size() * sizeof(CachedInterval) + copies_.size() * sizeof(SmallCopy) +
+               large_copies_.size() * sizeof(LargeCopy) +
                (lows_.size() + reaches_.size() + ends_.size()) * sizeof(double) +
                probes_.size() * sizeof(CachedProbe);
     }
@@ -228,18 +244,22 @@ private:
     // Copying an interval takes about as long as this many steps of a search.
     static constexpr uint32_t PATIENCE = 64;
 
-    struct GroupCopy {
+    struct SmallCopy {
+        SmallGroup group;
+        uint32_t large = NONE;  // the number of the copy, of a group that is not small
         bool is_there = false;
-        SmallGroup small;
-        // Of a group that is not small:
+        uint64_t built = 0;
+    };
+    struct LargeCopy {
         Run runs[CopiedGroup::RUNS];
         uint32_t begin = 0, end = 0;  // in intervals_
         uint32_t lows = 0;            // in lows_ and reaches_
         uint32_t searches = 0;        // since the group was last seen to have changed
+        bool is_there = false;
         uint64_t seen = 0, built = 0;
     };
 
-    void copy_group(const Index& index, uint32_t number, GroupCopy& copy) {
+    void copy_group(const Index& index, uint32_t number, LargeCopy& copy) {
         copy.is_there = true;
         copy.begin = count_of(intervals_);
         for (std::vector<OneSided>& run : one_sided_) run.clear();
@@ -310,9 +330,9 @@ private:
         wanted_.clear();
         index.values.each_equality(group, [&](uint32_t probe) { wanted_.push_back(probe); });
         if (!wanted_.empty()) copy_equalities(index, small);
-        GroupCopy& copy = copies_[number];
+        SmallCopy& copy = copies_[number];
         copy.is_there = true;
-        copy.small = small;
+        copy.group = small;
         copy.built = index.version();
     }
 
@@ -338,7 +358,7 @@ private:
 
     // What a small group asks for, in a few words; values that want it are told too.
     Place summarise(const Index& index, uint32_t number, CachedValues& values) const {
-        const SmallGroup& small = copies_[number].small;
+        const SmallGroup& small = copies_[number].group;
         Place place{number};
         values.longest = std::max(values.longest, index.values.group(number).longest);
         if (small.equality_mask != NONE) {
@@ -391,7 +411,8 @@ private:
     std::vector<double> ends_;            // of their runs
     std::vector<CachedProbe> probes_;
     std::vector<OneSided> one_sided_[CopiedGroup::RUNS];
-    std::vector<GroupCopy> copies_;  // by group
+    std::vector<SmallCopy> copies_;  // by group
+    std::vector<LargeCopy> large_copies_;
     Lists large_, wanted_;
 };
 

@@ -16,7 +16,8 @@
 // that holds on a path above it: whoever meets the path has met that one.
 //
 // Labels are names as far as the subscriptions distinguish them.  Nothing here is shared between
-// threads, and all of it may be forgotten at any time.  `built` is the version of the index that a
+// threads, and any of it may be forgotten between documents: where there is too much, the half that
+// was not met for the longest time.  `built` is the version of the index that a
 // path was built for; it is built again when a test that its label passes has changed since.
 #pragma once
 
@@ -114,6 +115,53 @@ public:
         empty_size_ = byte_size();
     }
 
+    // Forget the half of the paths that no document has met for the longest time.  A path was met
+    // whenever one below it was, so those that stay hang together.  Between documents only.
+    void forget_oldest() {
+        std::vector<uint32_t> stamps;
+        for (const CachedPath& path : paths_) stamps.push_back(path.stamp);
+        std::nth_element(stamps.begin(), stamps.begin() + count() / 2, stamps.end());
+        const uint32_t oldest = stamps[count() / 2];
+        Lists groups, begins;
+        for (const CachedPath& path : paths_) {
+            begins.push_back(count_of(groups));
+            if (path.values != NONE) effects.list_groups(effects.values(path.values), groups);
+        }
+        begins.push_back(count_of(groups));
+        const std::vector<CachedPath> paths = std::move(paths_);
+        const std::vector<PathOrigin> origins = std::move(origins_);
+        const Lists lists = std::move(lists_), nodes = std::move(nodes_);
+        paths_ = {};
+        origins_ = {};
+        lists_ = {};
+        nodes_ = {};
+        slots_ = {};
+        below_steps_ = {};
+        below_table_.clear();
+        effects.clear();
+        marked_ = NONE;
+        std::vector<uint32_t> numbers(paths.size(), NONE);
+        for (uint32_t at = 0; at < count_of(paths); ++at) {
+            if (at != ROOT && paths[at].stamp <= oldest) continue;
+            numbers[at] = count_of(paths_);
+            groups_.assign(groups.begin() + begins[at], groups.begin() + begins[at + size_t{1}]);
+            paths_.push_back(paths[at]);
+            CachedPath& path = paths_.back();
+            if (path.values != NONE) path.values = effects.copy(*index_, groups_);
+            move_span(lists, lists_, path.lists, 5);
+            path.children = path.child_mask = path.child_count = 0;
+            PathOrigin origin = origins[at];
+            uint32_t span[] = {origin.active, origin.below, origin.end};
+            move_span(nodes, nodes_, span, 3);
+            origin.active = span[0];
+            origin.below = span[1];
+            origin.end = span[2];
+            if (at != ROOT) origin.parent = numbers[origin.parent];
+            origins_.push_back(origin);
+            if (at != ROOT) add_child(origin.parent, origin.label, numbers[at]);
+        }
+    }
+
     CachedPath& operator[](uint32_t path) { return paths_[path]; }
     const PathOrigin& origin(uint32_t path) const { return origins_[path]; }
     Span list(const CachedPath& path, List which) const {
@@ -184,6 +232,13 @@ private:
         uint32_t begin, end;  // in nodes_
         uint64_t built;
     };
+
+    // Copy what lies between the first and the last of some offsets, and make them those of the copy.
+    static void move_span(const Lists& from, Lists& to, uint32_t* offsets, size_t count) {
+        const uint32_t begin = offsets[0], moved = count_of(to);
+        to.insert(to.end(), from.begin() + begin, from.begin() + offsets[count - 1]);
+        for (size_t at = 0; at < count; ++at) offsets[at] += moved - begin;
+    }
 
     // Each path has the table of its children in one stretch, near to itself in time: siblings and
     // attributes find each other's.  Labels are small numbers, so they are their own hash.
