@@ -185,7 +185,8 @@ private:
             }
             default: {
                 const std::string& other = seeds_[below(seeds_.size())];
-                document_.insert(at, other.substr(below(other.size() + 1), below(60)));
+                const size_t from = below(other.size() + 1);
+                document_.insert(at, other.substr(from, below(60)));
             }
         }
     }

@@ -272,9 +272,9 @@ private:
             test_versions_.resize(tests.count());
             uint32_t below = trie.find(node, step.descendant, test, secret);
             if (below == NONE) {
-                const uint32_t edges = trie[node].edges;
+                const uint32_t kinds = trie[node].edges & KINDS_OF_EDGES;
                 below = trie.add(node, step.descendant, test, tests, secret);
-                if (trie[node].edges != edges) touch(node);
+                if ((trie[node].edges & KINDS_OF_EDGES) != kinds) touch(node);
                 touch(below);
             }
             node = below;

@@ -32,6 +32,8 @@ enum Edges : uint32_t {
     CHILD_EDGES = CHILD_NAMED | CHILD_ANY | CHILD_ATTRIBUTE | CHILD_TEXT,
     BELOW_EDGES = BELOW_NAMED | BELOW_ANY | BELOW_ATTRIBUTE | BELOW_TEXT,
     DESCENDANT = 256,  // this node is reached by `//`
+    KINDS_OF_EDGES = 0xFFFF,
+    FIRST_TESTED = 0x10000,  // from here on: a bit for some of the tests that edges lead to
 };
 
 struct TrieNode {
@@ -51,13 +53,16 @@ public:
     uint32_t count() const { return nodes_.count(); }
     bool is_descendant(uint32_t node) const { return (nodes_[node].edges & DESCENDANT) != 0; }
 
-    // The bit of an edge to a node of that test.
-    static uint32_t edge_to(const Test& test, bool descendant) {
+    // The bits of an edge to a node of that test: where one is missing, there is no such edge.
+    static uint32_t edge_to(const Tests& tests, uint32_t number, bool descendant) {
+        constexpr uint32_t FACTOR = 0x9E3779B1;
+        const Test& test = tests[number];
         const uint32_t child = test.kind == Kind::text        ? CHILD_TEXT
                                : test.kind == Kind::attribute ? CHILD_ATTRIBUTE
                                : test.form == Form::any       ? CHILD_ANY
                                                               : CHILD_NAMED;
-        return descendant ? child * (BELOW_NAMED / CHILD_NAMED) : child;
+        const uint32_t kind = descendant ? child * (BELOW_NAMED / CHILD_NAMED) : child;
+        return kind | FIRST_TESTED << ((number * 2 + descendant) * FACTOR >> 28);
     }
 
     uint32_t find(uint32_t parent, bool descendant, uint32_t test, const HashSecret& secret) const {
@@ -95,7 +100,7 @@ public:
             const TrieNode& known = nodes_[other];
             return edge_hash(known.parent, (known.edges & DESCENDANT) != 0, known.test, secret);
         });
-        nodes_.edit(parent).edges |= edge_to(tests[test], descendant);
+        nodes_.edit(parent).edges |= edge_to(tests, test, descendant);
         return node;
     }
 

@@ -93,9 +93,9 @@ struct Run {
 // downwards, from which patterns follow or more.
 //
 // The others are sorted by lower end.  Those that hold a number end right before the first that
-// begins above it; how far back they may begin, `reaches` says: the highest upper end of an interval
-// and all before it.  Mostly that is a step or two.  Where it is not, since a few reach very far,
-// the search goes by `most` instead.
+// begins above it; how far back they may begin, `reaches` says: the highest upper end of an
+// interval and all before it.  Mostly that is a step or two.  Where it is not, since a few reach
+// very far, the search goes by `most` instead.
 struct CopiedGroup {
     const Run* runs;  // null: not copied
     const CachedInterval* intervals;

@@ -105,8 +105,8 @@ private:
         for (const uint32_t test : tests) {
             if (test == NONE) continue;
             label.tests[label.count] = test;
-            label.child_edges[label.count] = Trie::edge_to(index_->tests[test], false);
-            label.below_edges[label.count] = Trie::edge_to(index_->tests[test], true);
+            label.child_edges[label.count] = Trie::edge_to(index_->tests, test, false);
+            label.below_edges[label.count] = Trie::edge_to(index_->tests, test, true);
             ++label.count;
         }
         label.version = version_of(label);

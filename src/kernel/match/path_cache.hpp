@@ -223,6 +223,8 @@ public:
     }
 
 private:
+    static constexpr size_t AHEAD = 16;
+
     struct ChildSlot {
         uint32_t label = NONE;
         uint32_t path = NONE;
@@ -233,7 +235,7 @@ private:
         uint64_t built;
     };
 
-    // Copy what lies between the first and the last of some offsets, and make them those of the copy.
+    // Copy what lies between the first and the last of some offsets, and move them to the copy.
     static void move_span(const Lists& from, Lists& to, uint32_t* offsets, size_t count) {
         const uint32_t begin = offsets[0], moved = count_of(to);
         to.insert(to.end(), from.begin() + begin, from.begin() + offsets[count - 1]);
@@ -281,7 +283,10 @@ private:
         below_.clear();
         groups_.clear();
         uint32_t edges = 0;
-        for (const uint32_t node : reached_) sort_in(node, edges);
+        for (size_t at = 0; at < reached_.size(); ++at) {
+            if (at + AHEAD < reached_.size()) prefetch(reached_[at + AHEAD]);
+            sort_in(reached_[at], edges);
+        }
         const uint32_t values = groups_.empty() ? NONE : effects.copy(*index_, groups_);
         CachedPath& path = paths_[number];
         path.edges = static_cast<uint16_t>(edges | (below_.empty() ? 0 : CARRIES));
@@ -295,6 +300,13 @@ private:
         origin.below = append(nodes_, below_);
         origin.end = count_of(nodes_);
         origin.built = index_->version();
+    }
+
+    // Ask for what `sort_in` will look at.
+    void prefetch(uint32_t number) const {
+        const TrieNode& node = index_->trie[number];
+        if (node.accept != NONE) __builtin_prefetch(&index_->link(node.accept));
+        if (node.extra != NONE) __builtin_prefetch(&index_->extra(node.extra));
     }
 
     Span active(uint32_t path) const {
@@ -372,13 +384,12 @@ private:
     // Where edges of the label's tests lead from any of the nodes.
     void step(Span nodes, const Label& label, const std::array<uint32_t, 4>& label_edges,
               bool descendant, Lists& reached) {
-        constexpr ptrdiff_t AHEAD = 16;
         sought_.clear();
         for (const uint32_t* node = nodes.begin(); node < nodes.end(); ++node) {
-            if (nodes.end() - node > AHEAD) index_->trie.prefetch(node[AHEAD]);
+            if (nodes.end() - node > ptrdiff_t{AHEAD}) index_->trie.prefetch(node[AHEAD]);
             const uint32_t edges = index_->trie[*node].edges;
             for (uint32_t at = 0; at < label.count; ++at) {
-                if ((edges & label_edges[at]) == 0) continue;
+                if ((edges & label_edges[at]) != label_edges[at]) continue;
                 index_->trie.seek(*node, descendant, label.tests[at], index_->secret,
                                   sought_.emplace_back());
             }
