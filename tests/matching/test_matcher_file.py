@@ -400,3 +400,13 @@ def test_a_file_can_be_loaded_at_any_time_while_it_is_saved(tmp_path: Path) -> N
         writer.join(60)
     assert not writer.is_alive()
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_wrong_argument_is_not_blamed_on_the_file(tmp_path: Path) -> None:
+    Matcher({"a": "//a"}).save(tmp_path / "matcher")
+    for arguments in ({"reader": "expat2"}, {"cache_bytes": -1}):
+        with pytest.raises(ValueError, match=r"reader|cache_bytes") as refused:
+            Matcher.load(tmp_path / "matcher", **arguments)
+        assert not isinstance(refused.value, MatcherFileError)
+    matcher = Matcher.load(tmp_path / "matcher", reader="expat")
+    assert matcher.match("<a/>") == ["a"]

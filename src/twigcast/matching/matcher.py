@@ -7,7 +7,6 @@ import mmap
 import operator
 import os
 import secrets
-import weakref
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,6 +50,7 @@ from twigcast.matching.batches import ReaderName, prepare_batch
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation
 from twigcast.matching.expression_program import encode
+from twigcast.matching.forks import pause_at_forks
 from twigcast.matching.plan import make_units
 from twigcast.matching.program import make_program
 from twigcast.matching.subscription_pairs import Subscriptions, pairs_of
@@ -132,6 +132,7 @@ class Matcher(Mapping[str, Pattern]):
         reader: ReaderName,
         bindings: Bindings,
         mapping: mmap.mmap | bytes | None = None,
+        path: str = "",
     ) -> None:
         if operator.index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
@@ -141,8 +142,11 @@ class Matcher(Mapping[str, Pattern]):
         Documents(self._limits, reader)  # checks it
         self._reader = reader
         self._cache_bytes = cache_bytes
-        self._engine = MatchEngine(min(cache_bytes, _MOST_CACHE_BYTES), mapping)
-        _engines.add(self._engine)
+        try:
+            self._engine = MatchEngine(min(cache_bytes, _MOST_CACHE_BYTES), mapping)
+        except ValueError as error:
+            raise MatcherFileError(str(error), path) from None
+        pause_at_forks(self._engine)
 
     # --- subscriptions --------------------------------------------------------------------------
 
@@ -405,10 +409,7 @@ class Matcher(Mapping[str, Pattern]):
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         matcher = cls.__new__(cls)
         bindings = Bindings(dict(namespaces or {}), dict(variables or {}), relative_to, version)
-        try:
-            matcher._start(limits, cache_bytes, reader, bindings, mapping)
-        except ValueError as error:
-            raise MatcherFileError(str(error), str(path)) from None
+        matcher._start(limits, cache_bytes, reader, bindings, mapping, str(path))
         return matcher
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -469,29 +470,6 @@ class _Values(ValuesView[Pattern]):
         return (pattern for _, pattern in self._mapping.items())
 
 
-_engines: weakref.WeakSet[MatchEngine] = weakref.WeakSet()
-_paused: list[MatchEngine] = []
-
-
-def _pause_all() -> None:
-    """A child process must not inherit a lock that one of its parent's threads held."""
-    for engine in list(_engines):
-        engine.pause()
-        _paused.append(engine)
-
-
-def _resume_all(is_child: bool) -> None:
-    while _paused:
-        _paused.pop().resume(is_child)
-
-
-os.register_at_fork(
-    before=_pause_all,
-    after_in_parent=lambda: _resume_all(False),
-    after_in_child=lambda: _resume_all(True),
-)
-
-
 def _restored(
     kind: type[Matcher],
     data: bytes,
@@ -501,7 +479,7 @@ def _restored(
     bindings: Bindings,
 ) -> Matcher:
     matcher = kind.__new__(kind)
-    matcher._start(limits, cache_bytes, reader, bindings, data)
+    matcher._start(limits, cache_bytes, reader, bindings, data, "a pickled matcher")
     return matcher
 
 
