@@ -17,7 +17,7 @@ public:
 
     Scopes() { forget(); }
 
-    // Forget the numbers of namespaces; false if they are few and stay.
+    // Forget the numbers of namespaces.
     void forget() { spaces_.assign({"", std::string(XML_NAMESPACE)}); }
     bool are_many() const { return spaces_.size() > MOST / 2; }
 
