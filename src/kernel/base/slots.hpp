@@ -29,11 +29,9 @@ public:
         if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
     }
 
-    // A number that `find` may be asking about; NONE if there is none.
+    // The first number that `find` would ask about; NONE if there is none.
     uint32_t guess(uint64_t hash) const {
-        if (table_.empty()) return NONE;
-        const Slot& entry = table_[hash & (table_.size() - 1)];
-        return entry.tag == tag_of(hash) ? entry.number : NONE;
+        return find(hash, [](uint32_t) { return true; });
     }
 
     // `hash_of_number` gives the hash of any number in the table, for when it grows.

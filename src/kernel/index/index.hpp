@@ -49,12 +49,11 @@ public:
     uint32_t intern_path(std::string_view path) {
         if (!is_path(path)) return NONE;
         const uint32_t node = intern_node(path);
-        for (uint32_t at = trie[node].accept; at != NONE; at = links_[at].next) {
-            if (patterns_[links_[at].value].node == node) return links_[at].value;
-        }
+        if (trie[node].pattern != NONE) return trie[node].pattern;
         const uint32_t pattern = patterns_.add({{}, node, NONE});
         ++dead_patterns_;  // until it has a subscriber
-        accept_at(node, pattern);
+        trie.edit(node).pattern = pattern;
+        touch(node);
         return pattern;
     }
 
@@ -272,9 +271,9 @@ private:
             test_versions_.resize(tests.count());
             uint32_t below = trie.find(node, step.descendant, test, secret);
             if (below == NONE) {
-                const uint32_t kinds = trie[node].edges & KINDS_OF_EDGES;
+                const uint32_t edges = trie[node].edges;
                 below = trie.add(node, step.descendant, test, tests, secret);
-                if ((trie[node].edges & KINDS_OF_EDGES) != kinds) touch(node);
+                if (trie[node].edges != edges) touch(node);
                 touch(below);
             }
             node = below;
@@ -282,13 +281,8 @@ private:
         return node;
     }
 
-    void accept_at(uint32_t node, uint32_t pattern) {
-        trie.edit(node).accept = links_.add({pattern, trie[node].accept});
-        touch(node);
-    }
-
     Extra& extra_of(uint32_t node) {
-        if (trie[node].extra == NONE) trie.edit(node).extra = extras_.add({NONE, NONE, NONE});
+        if (trie[node].extra == NONE) trie.edit(node).extra = extras_.add({NONE, NONE, NONE, NONE});
         return extras_.edit(trie[node].extra);
     }
 
@@ -350,7 +344,9 @@ private:
             uint32_t probe = NONE;
             if (branch.is_probe && plan.branches.size() == 1 && says_all &&
                 branch.predicate.empty()) {
-                accept_at(node, pattern);  // an alternative that is one path
+                Extra& extra = extra_of(node);  // an alternative that is one path
+                extra.accept = links_.add({pattern, extra.accept});
+                touch(node);
             } else if (branch.is_probe) {
                 probes.push_back(probe = intern_probe(node, branch.predicate));
             } else if (Extra& extra = extra_of(node); extra.watch == NONE) {

@@ -18,9 +18,10 @@ struct Compound {
 };
 
 struct Extra {
-    uint32_t probe;  // the one without predicate, or NONE
-    uint32_t group;  // in the value index, or NONE
-    uint32_t watch;  // a number, where branches part here, or NONE
+    uint32_t probe;   // the one without predicate, or NONE
+    uint32_t group;   // in the value index, or NONE
+    uint32_t watch;   // a number, where branches part here, or NONE
+    uint32_t accept;  // a list of patterns of which this path is an alternative
 };
 
 struct Probe {

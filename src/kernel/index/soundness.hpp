@@ -77,7 +77,7 @@ inline bool Index::settle(uint64_t version) {
     const auto is_number = [](uint32_t number, size_t count) {
         return number == NONE || number < count;
     };
-    if (!tests.is_sound() || !trie.is_sound(tests.count(), links_.size(), extras_.size()))
+    if (!tests.is_sound() || !trie.is_sound(tests.count(), patterns_.size(), extras_.size()))
         return false;
     if (!values.is_sound(trie.count(), probes_.count())) return false;
     if (!subscribers.is_sound(patterns_)) return false;
@@ -87,7 +87,7 @@ inline bool Index::settle(uint64_t version) {
         const Extra& extra = extras_[at];
         if (!is_number(extra.probe, probes_.size()) ||
             !is_number(extra.group, values.group_count()) ||
-            !is_number(extra.watch, extras_.size())) {
+            !is_number(extra.watch, extras_.size()) || !is_number(extra.accept, links_.size())) {
             return false;
         }
         if (extra.watch != NONE) watch_count_ = std::max(watch_count_, extra.watch + 1);
@@ -100,7 +100,8 @@ inline bool Index::settle(uint64_t version) {
         const PatternEntry& pattern = patterns_[at];
         if (!is_number(pattern.node, trie.count()) ||
             !is_number(pattern.compound, compounds_.size()) ||
-            (pattern.node == NONE) == (pattern.compound == NONE) || pattern.node == 0) {
+            (pattern.node == NONE) == (pattern.compound == NONE) || pattern.node == 0 ||
+            (pattern.node != NONE && trie[pattern.node].pattern != at)) {
             return false;
         }
         living_ += pattern.living;

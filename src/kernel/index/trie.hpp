@@ -4,10 +4,9 @@
 //                                           │          └─//c─► 3
 //                                           └─//c────► 4
 //
-// A node is where a path may end; what hangs on it says what that means: `accept` lists the
-// patterns that are this path, `extra` points to what larger patterns want to know of it.  An edge
-// is looked up by the hash of (node, axis, test).  Parents have smaller numbers than their
-// children.
+// A node is where a path may end; what hangs on it says what that means: `pattern` is the
+// pattern that is this path, `extra` points to what larger patterns want to know of it.  An edge is
+// looked up by the hash of (node, axis, test).  Parents have smaller numbers than their children.
 #pragma once
 
 #include "base/flat_array.hpp"
@@ -31,17 +30,19 @@ enum Edges : uint32_t {
     BELOW_TEXT = 128,
     CHILD_EDGES = CHILD_NAMED | CHILD_ANY | CHILD_ATTRIBUTE | CHILD_TEXT,
     BELOW_EDGES = BELOW_NAMED | BELOW_ANY | BELOW_ATTRIBUTE | BELOW_TEXT,
-    DESCENDANT = 256,  // this node is reached by `//`
-    KINDS_OF_EDGES = 0xFFFF,
+    DESCENDANT = 256,        // this node is reached by `//`
     FIRST_TESTED = 0x10000,  // from here on: a bit for some of the tests that edges lead to
 };
+
+// The bits of tests among those of edges.
+inline uint16_t tested(uint32_t edges) { return static_cast<uint16_t>(edges / FIRST_TESTED); }
 
 struct TrieNode {
     uint32_t parent;
     uint32_t test;
     uint32_t edges;
-    uint32_t accept;  // a list of patterns in Index's links, or NONE
-    uint32_t extra;   // in Index's extras, or NONE
+    uint32_t pattern;  // in Index's patterns, or NONE
+    uint32_t extra;    // in Index's extras, or NONE
 };
 
 class Trie {
@@ -66,13 +67,15 @@ public:
     }
 
     uint32_t find(uint32_t parent, bool descendant, uint32_t test, const HashSecret& secret) const {
-        return find({parent, test, descendant, edge_hash(parent, descendant, test, secret)});
+        return find({parent, test, descendant, NONE, edge_hash(parent, descendant, test, secret)});
     }
 
-    // An edge to be looked up a little later: its memory is fetched meanwhile.
+    // An edge that is looked up in three steps, between which others are, so that memory is there
+    // when it is asked: `seek` asks for its slot, `approach` for its node.
     struct Sought {
         uint32_t parent, test;
         bool descendant;
+        uint32_t guess;
         uint64_t hash;
     };
     void seek(uint32_t parent, bool descendant, uint32_t test, const HashSecret& secret,
@@ -84,13 +87,15 @@ public:
         slots_.prefetch(sought.hash);
     }
     uint32_t find(const Sought& sought) const {
-        return slots_.find(sought.hash, [&](uint32_t node) {
-            const TrieNode& candidate = nodes_[node];
-            return candidate.parent == sought.parent && candidate.test == sought.test &&
-                   ((candidate.edges & DESCENDANT) != 0) == sought.descendant;
-        });
+        return slots_.find(sought.hash, [&](uint32_t node) { return is_it(sought, node); });
     }
-    void prefetch(uint32_t node) const { __builtin_prefetch(&nodes_[node]); }
+    void approach(Sought& sought) const {
+        sought.guess = slots_.guess(sought.hash);
+        if (sought.guess != NONE) __builtin_prefetch(&nodes_[sought.guess]);
+    }
+    uint32_t reach(const Sought& sought) const {
+        return sought.guess == NONE || is_it(sought, sought.guess) ? sought.guess : find(sought);
+    }
 
     uint32_t add(uint32_t parent, bool descendant, uint32_t test, const Tests& tests,
                  const HashSecret& secret) {
@@ -119,12 +124,12 @@ public:
         slots_.each_array(visit);
     }
 
-    bool is_sound(uint32_t tests, size_t links, size_t extras) {
+    bool is_sound(uint32_t tests, size_t patterns, size_t extras) {
         if (nodes_.empty()) return false;
         for (uint32_t at = 0; at < nodes_.count(); ++at) {
             const TrieNode& node = nodes_[at];
             if (at != 0 && (node.parent >= at || node.test >= tests)) return false;
-            if (node.accept != NONE && node.accept >= links) return false;
+            if (node.pattern != NONE && node.pattern >= patterns) return false;
             if (node.extra != NONE && node.extra >= extras) return false;
         }
         return slots_.is_sound(nodes_.size());
@@ -134,6 +139,12 @@ private:
     static uint64_t edge_hash(uint32_t parent, bool descendant, uint32_t test,
                               const HashSecret& secret) {
         return hash_of(uint64_t{parent} << 1 | descendant, test, secret);
+    }
+
+    bool is_it(const Sought& sought, uint32_t number) const {
+        const TrieNode& node = nodes_[number];
+        return node.parent == sought.parent && node.test == sought.test &&
+               ((node.edges & DESCENDANT) != 0) == sought.descendant;
     }
 
     FlatArray<TrieNode> nodes_;

@@ -15,9 +15,9 @@ using namespace base;
 using namespace index;
 
 struct Label {
-    std::array<uint32_t, 4> tests;        // that it passes
-    std::array<uint32_t, 4> child_edges;  // by which edges of these tests lead
-    std::array<uint32_t, 4> below_edges;
+    std::array<uint32_t, 4> tests;         // that it passes
+    std::array<uint16_t, 4> child_tested;  // the bits of edges to these tests
+    std::array<uint16_t, 4> below_tested;
     uint32_t count;
     uint64_t version;  // when a trie node of such a test last changed
 };
@@ -105,8 +105,8 @@ private:
         for (const uint32_t test : tests) {
             if (test == NONE) continue;
             label.tests[label.count] = test;
-            label.child_edges[label.count] = Trie::edge_to(index_->tests, test, false);
-            label.below_edges[label.count] = Trie::edge_to(index_->tests, test, true);
+            label.child_tested[label.count] = tested(Trie::edge_to(index_->tests, test, false));
+            label.below_tested[label.count] = tested(Trie::edge_to(index_->tests, test, true));
             ++label.count;
         }
         label.version = version_of(label);

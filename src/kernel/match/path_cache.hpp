@@ -55,10 +55,19 @@ struct CachedPath {
     bool is_empty() const { return lists[0] == lists[4] && values == NONE; }
 };
 
+// A trie node that edges lead away from, and a copy of what it says of their tests: most have none
+// of the label that comes, and nobody looks at the node itself.
+#pragma pack(push, 2)
+struct Crossing {
+    uint32_t node;
+    uint16_t tested;
+};
+#pragma pack(pop)
+
 // Where a path comes from and where it leads: needed when paths are built.
 struct PathOrigin {
     uint32_t parent, label, depth;
-    uint32_t active = 0, below = 0, end = 0;  // trie nodes from which `/` and `//` lead on
+    uint32_t active = 0, below = 0, end = 0;  // crossings from which `/` and `//` lead on
     uint64_t built = 0;
 };
 
@@ -104,6 +113,7 @@ public:
         below_steps_ = {};
         below_table_.clear();
         lists_ = {};
+        crossings_ = {};
         nodes_ = {};
         effects.clear();
         effects.triggers.clear();
@@ -130,10 +140,12 @@ public:
         begins.push_back(count_of(groups));
         const std::vector<CachedPath> paths = std::move(paths_);
         const std::vector<PathOrigin> origins = std::move(origins_);
-        const Lists lists = std::move(lists_), nodes = std::move(nodes_);
+        const Lists lists = std::move(lists_);
+        const std::vector<Crossing> crossings = std::move(crossings_);
         paths_ = {};
         origins_ = {};
         lists_ = {};
+        crossings_ = {};
         nodes_ = {};
         slots_ = {};
         below_steps_ = {};
@@ -152,7 +164,7 @@ public:
             path.children = path.child_mask = path.child_count = 0;
             PathOrigin origin = origins[at];
             uint32_t span[] = {origin.active, origin.below, origin.end};
-            move_span(nodes, nodes_, span, 3);
+            move_span(crossings, crossings_, span, 3);
             origin.active = span[0];
             origin.below = span[1];
             origin.end = span[2];
@@ -218,8 +230,9 @@ public:
     size_t byte_size() const {
         return paths_.size() * (sizeof(CachedPath) + sizeof(PathOrigin)) +
                (lists_.size() + nodes_.size()) * sizeof(uint32_t) +
-               below_steps_.size() * sizeof(BelowStep) + slots_.size() * sizeof(ChildSlot) +
-               below_table_.byte_size() + labels.byte_size() + effects.byte_size() - empty_size_;
+               crossings_.size() * sizeof(Crossing) + below_steps_.size() * sizeof(BelowStep) +
+               slots_.size() * sizeof(ChildSlot) + below_table_.byte_size() + labels.byte_size() +
+               effects.byte_size() - empty_size_;
     }
 
 private:
@@ -236,7 +249,9 @@ private:
     };
 
     // Copy what lies between the first and the last of some offsets, and move them to the copy.
-    static void move_span(const Lists& from, Lists& to, uint32_t* offsets, size_t count) {
+    template <class T>
+    static void move_span(const std::vector<T>& from, std::vector<T>& to, uint32_t* offsets,
+                          size_t count) {
         const uint32_t begin = offsets[0], moved = count_of(to);
         to.insert(to.end(), from.begin() + begin, from.begin() + offsets[count - 1]);
         for (size_t at = 0; at < count; ++at) offsets[at] += moved - begin;
@@ -296,33 +311,37 @@ private:
         }
         path.lists[4] = count_of(lists_);
         PathOrigin& origin = origins_[number];
-        origin.active = append(nodes_, active_);
-        origin.below = append(nodes_, below_);
-        origin.end = count_of(nodes_);
+        origin.active = append(crossings_, active_);
+        origin.below = append(crossings_, below_);
+        origin.end = count_of(crossings_);
         origin.built = index_->version();
     }
 
     // Ask for what `sort_in` will look at.
     void prefetch(uint32_t number) const {
         const TrieNode& node = index_->trie[number];
-        if (node.accept != NONE) __builtin_prefetch(&index_->link(node.accept));
+        if (node.pattern != NONE) __builtin_prefetch(&chain_patterns_[node.pattern]);
         if (node.extra != NONE) __builtin_prefetch(&index_->extra(node.extra));
     }
 
-    Span active(uint32_t path) const {
-        return {nodes_.data() + origins_[path].active, nodes_.data() + origins_[path].below};
+    struct Crossings {
+        const Crossing* first;
+        const Crossing* last;
+        const Crossing* begin() const { return first; }
+        const Crossing* end() const { return last; }
+    };
+    Crossings active(uint32_t path) const {
+        return {crossings_.data() + origins_[path].active,
+                crossings_.data() + origins_[path].below};
     }
-    Span below(uint32_t path) const {
-        return {nodes_.data() + origins_[path].below, nodes_.data() + origins_[path].end};
+    Crossings below(uint32_t path) const {
+        return {crossings_.data() + origins_[path].below, crossings_.data() + origins_[path].end};
     }
 
     // Put what a trie node means into the lists of the path that reaches it.
     void sort_in(uint32_t number, uint32_t& edges) {
         const TrieNode& node = index_->trie[number];
-        for (uint32_t at = node.accept; at != NONE; at = index_->link(at).next) {
-            const uint32_t pattern = index_->link(at).value;
-            if (chain_patterns_[pattern] != chain_) parts_[ACCEPTED].push_back(pattern);
-        }
+        if (node.pattern != NONE) accept(node.pattern);
         if (node.extra != NONE) {
             const Extra& extra = index_->extra(node.extra);
             if (extra.probe != NONE) {
@@ -333,12 +352,19 @@ private:
             }
             if (extra.group != NONE) groups_.push_back(extra.group);
             if (extra.watch != NONE) parts_[WATCHES].push_back(extra.watch);
+            for (uint32_t at = extra.accept; at != NONE; at = index_->link(at).next) {
+                accept(index_->link(at).value);
+            }
         }
-        if ((node.edges & CHILD_EDGES) != 0) active_.push_back(number);
+        if ((node.edges & CHILD_EDGES) != 0) active_.push_back({number, tested(node.edges)});
         if ((node.edges & BELOW_EDGES) != 0 && chain_nodes_[number] != chain_) {
-            below_.push_back(number);
+            below_.push_back({number, tested(node.edges)});
         }
         edges |= node.edges;
+    }
+
+    void accept(uint32_t pattern) {
+        if (chain_patterns_[pattern] != chain_) parts_[ACCEPTED].push_back(pattern);
     }
 
     // --- marks --------------------------------------------------------------------------------
@@ -368,37 +394,34 @@ private:
         for (const uint32_t pattern : list(paths_[path], ACCEPTED))
             chain_patterns_[pattern] = chain_;
         for (const uint32_t probe : list(paths_[path], PROBES)) chain_probes_[probe] = chain_;
-        for (const uint32_t node : below(path)) chain_nodes_[node] = chain_;
+        for (const Crossing& crossing : below(path)) chain_nodes_[crossing.node] = chain_;
     }
 
     // The trie nodes that a child of `parent` with that label reaches, each once.
     void reach(uint32_t parent, uint32_t label_number) {
         const Label label = labels[label_number];
-        step(active(parent), label, label.child_edges, false, reached_);
+        step(active(parent), label, label.child_tested, false, reached_);
         for (const uint32_t above : carriers_) {
             const BelowStep& step = below_step(above, label_number);
             reached_.insert(reached_.end(), nodes_.begin() + step.begin, nodes_.begin() + step.end);
         }
     }
 
-    // Where edges of the label's tests lead from any of the nodes.
-    void step(Span nodes, const Label& label, const std::array<uint32_t, 4>& label_edges,
+    // Where edges of the label's tests lead.
+    void step(Crossings crossings, const Label& label, const std::array<uint16_t, 4>& wanted,
               bool descendant, Lists& reached) {
         sought_.clear();
-        for (const uint32_t* node = nodes.begin(); node < nodes.end(); ++node) {
-            if (nodes.end() - node > ptrdiff_t{AHEAD}) index_->trie.prefetch(node[AHEAD]);
-            const uint32_t edges = index_->trie[*node].edges;
+        for (const Crossing& crossing : crossings) {
             for (uint32_t at = 0; at < label.count; ++at) {
-                if ((edges & label_edges[at]) != label_edges[at]) continue;
-                index_->trie.seek(*node, descendant, label.tests[at], index_->secret,
+                if ((crossing.tested & wanted[at]) == 0) continue;
+                index_->trie.seek(crossing.node, descendant, label.tests[at], index_->secret,
                                   sought_.emplace_back());
             }
         }
+        for (Trie::Sought& sought : sought_) index_->trie.approach(sought);
         for (const Trie::Sought& sought : sought_) {
-            const uint32_t target = index_->trie.find(sought);
-            if (target == NONE) continue;
-            index_->trie.prefetch(target);
-            reached.push_back(target);
+            const uint32_t target = index_->trie.reach(sought);
+            if (target != NONE) reached.push_back(target);
         }
     }
 
@@ -413,7 +436,7 @@ private:
             return below_steps_[number];
         }
         reached_below_.clear();
-        step(below(path), label, label.below_edges, true, reached_below_);
+        step(below(path), label, label.below_tested, true, reached_below_);
         const uint32_t begin = append(nodes_, reached_below_);
         const uint32_t end = count_of(nodes_);
         return below_steps_[number] = {begin, end, index_->version()};
@@ -428,8 +451,9 @@ private:
     std::vector<ChildSlot> slots_;
     std::vector<BelowStep> below_steps_;
     NumberTable below_table_;
-    Lists lists_;  // of the paths
-    Lists nodes_;  // of their origins and of the steps below
+    Lists lists_;                      // of the paths
+    std::vector<Crossing> crossings_;  // of their origins
+    Lists nodes_;                      // of the steps below
     size_t empty_size_ = 0;
     bool changed_ = false;  // the index, since all paths were forgotten
 
@@ -441,7 +465,8 @@ private:
 
     std::vector<uint32_t> carriers_;
     std::vector<Trie::Sought> sought_;
-    Lists reached_, reached_below_, active_, below_, groups_;
+    std::vector<Crossing> active_, below_;
+    Lists reached_, reached_below_, groups_;
     Lists parts_[4];
 };
 

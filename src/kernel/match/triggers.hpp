@@ -19,7 +19,8 @@ using namespace index;
 
 using Lists = std::vector<uint32_t>;
 
-inline uint32_t append(Lists& all, const Lists& some) {
+template <class T>
+uint32_t append(std::vector<T>& all, const std::vector<T>& some) {
     const uint32_t begin = count_of(all);
     all.insert(all.end(), some.begin(), some.end());
     return begin;
