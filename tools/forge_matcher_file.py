@@ -61,7 +61,7 @@ SECTIONS = tuple(
     "tests words name_bytes partial word_slots nodes edge_slots places heads value_links blocks "
     "intervals head_slots subscribers keys key_ends members subscriber_slots patterns compounds "
     "texts extras probes links triggers units branches segments denials segment_slots "
-    "compound_slots probe_slots".split()
+    "compound_slots probe_slots known_labels known_paths".split()
 )
 """The arrays of an index, in the order of ``Index::each_array``."""
 
@@ -192,6 +192,7 @@ def save(expressions: Sequence[str]) -> bytes:
     matcher = empty_matcher()
     for number, expression in enumerate(expressions):
         matcher.add(str(number), expression, NAMESPACES)
+    matcher.match_batch(DOCUMENTS)  # so that there are label paths to be saved
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "genuine"
         matcher.save(path)

@@ -25,6 +25,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "index/known_paths.hpp"
 #include "index/path_text.hpp"
 #include "index/records.hpp"
 #include "index/subscribers.hpp"
@@ -223,6 +224,7 @@ public:
         segment_slots_.each_array(visit);
         compound_slots_.each_array(visit);
         probe_slots_.each_array(visit);
+        known_paths.each_array(visit);
     }
 
     // After the arrays were read from a file: whether every number in them leads somewhere, and no
@@ -235,6 +237,7 @@ public:
     Trie trie;
     ValueIndex values;
     Subscribers subscribers;
+    KnownPaths known_paths;
 
 private:
     std::string_view text_of(uint32_t compound) const {

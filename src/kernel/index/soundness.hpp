@@ -183,6 +183,7 @@ inline bool Index::settle(uint64_t version) {
         if (length != segments_[at].length) return false;
         if (node == 0 || node != segments_[at].to || trie[node].extra == NONE) return false;
     }
+    if (!known_paths.is_sound(tests)) return false;
     if (!segment_slots_.is_sound(segments_.size())) return false;
     if (!compound_slots_.is_sound(compounds_.size()) || !probe_slots_.is_sound(probes_.size()))
         return false;

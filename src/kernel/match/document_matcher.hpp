@@ -25,7 +25,7 @@
 #include "base/number_buffer.hpp"
 #include "match/hits.hpp"
 #include "match/join.hpp"
-#include "match/path_cache.hpp"
+#include "match/learning.hpp"
 #include "match/resolver.hpp"
 #include "program/evaluation.hpp"
 #include "program/program_bytes.hpp"
@@ -55,11 +55,31 @@ public:
         answer_ = answer.end();
         const Failure failure = match(limits, input);
         if (cache_size() > cache_limit - cache_limit / 4) forget_oldest();
-        reported_paths_ = paths_.count() - 1;
-        reported_bytes_ = cache_size();
+        report();
         answer.extend_to(hits_.answer_end());
         if (failure.trouble != Trouble::none) answer.shrink(before);
         return failure;
+    }
+
+    // Build some of the label paths that the index knows; false when there are no more, or no room.
+    bool learn(const Index& index, size_t cache_limit, Learning& learning, uint32_t some) {
+        if (learning.has_begun() && !paths_.is_of(index)) return false;
+        index_ = &index;
+        cache_limit_ = cache_limit;
+        if (learning.has_begun()) {
+            paths_.follow(index);
+        } else {
+            answer_ = nullptr;
+            start();
+        }
+        const bool has_more = learning.go_on(paths_, index, some);
+        report();
+        return has_more && cache_size() < cache_limit / 2;
+    }
+
+    // Tell an index of the label paths that documents had, if they are of this one.
+    void tell(const Index& index, KnownPaths& known) const {
+        if (paths_.is_of(index)) Learning::tell(paths_, known);
     }
 
     // The patterns that took too much work on the last document.
@@ -170,6 +190,11 @@ private:
     static constexpr size_t MOST_PROGRAMS = 4096;
     static constexpr size_t LONG_TEXT = size_t{1} << 16;
     static constexpr uint32_t PATIENCE = 8;
+
+    void report() {
+        reported_paths_ = paths_.count() - 1;
+        reported_bytes_ = cache_size();
+    }
 
     Failure match(const Limits& limits, const Input& input) {
         const Failure failure = Reader<DocumentMatcher>(limits, *this, memory_).read(input);

@@ -113,6 +113,7 @@ public:
             matchers_.push_back(std::make_unique<DocumentMatcher>(expat_));
             return matchers_.back().get();
         }
+        std::iter_swap(warmest(), idle_.end() - 1);
         DocumentMatcher* const matcher = idle_.back();
         idle_.pop_back();
         return matcher;
@@ -139,6 +140,18 @@ public:
                const Limits& limits, Batch& batch) {
         for (size_t at = begin; at < end; ++at) match(matcher, inputs[at], limits, batch);
     }
+
+    // Build some of the label paths that a file told of; false when there are no more, and when
+    // documents have come, which teach what is needed first.
+    bool learn(DocumentMatcher& matcher, Learning& learning, uint32_t some) {
+        {
+            const std::lock_guard lock(matchers_mutex_);
+            if (running_ > 1) return false;
+        }
+        const Reading reading(gate_);
+        return matcher.learn(*index_, cache_limit_, learning, some);
+    }
+    uint32_t known_path_count() const { return index_->known_paths.count(); }
 
     // The numbers of the subscribers that some documents of a batch matched, and where those of
     // each document end.
@@ -266,10 +279,13 @@ public:
         {
             const Reading reading(gate_);
             copy->copy(*index_);
+            const std::lock_guard lock(matchers_mutex_);
+            if (!idle_.empty()) (*warmest())->tell(*index_, copy->known_paths);
         }
         if (copy->has_dead()) {
             std::shared_ptr<Index> living = std::make_shared<Index>(secret_, 0);
             living->take_living(*copy);
+            living->known_paths.take(copy->known_paths, copy->tests, living->tests, secret_);
             copy = std::move(living);
         }
         copy->pack();
@@ -282,6 +298,13 @@ public:
 private:
     static constexpr uint32_t OVERDUE = 4;
     static constexpr ptrdiff_t AHEAD = 16;  // patterns whose memory is asked for
+
+    // Of the document matchers that are idle, the one that knows the most.
+    std::vector<DocumentMatcher*>::iterator warmest() {
+        return std::max_element(idle_.begin(), idle_.end(), [](const auto* one, const auto* other) {
+            return one->path_count() < other->path_count();
+        });
+    }
 
     Update check(std::string_view key, KeyRule rule) const {
         if (rule == KeyRule::any || index_->has(key) == (rule == KeyRule::taken)) {

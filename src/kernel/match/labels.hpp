@@ -15,7 +15,7 @@ using namespace base;
 using namespace index;
 
 struct Label {
-    std::array<uint32_t, 4> tests;         // that it passes
+    TestSet tests;                         // that it passes, the first `count`
     std::array<uint16_t, 4> child_tested;  // the bits of edges to these tests
     std::array<uint16_t, 4> below_tested;
     uint32_t count;
@@ -62,6 +62,28 @@ public:
         return label;
     }
 
+    // The label of names that pass these tests, and the other way round.
+    uint32_t intern(const TestSet& tests) {
+        const auto [entry, is_new] = labels_by_tests_.emplace(tests, count_of(labels_));
+        if (!is_new) return entry->second;
+        Label label{};
+        for (const uint32_t test : tests) {
+            if (test == NONE) continue;
+            label.tests[label.count] = test;
+            label.child_tested[label.count] = tested(Trie::edge_to(index_->tests, test, false));
+            label.below_tested[label.count] = tested(Trie::edge_to(index_->tests, test, true));
+            ++label.count;
+        }
+        label.version = version_of(label);
+        labels_.push_back(label);
+        return entry->second;
+    }
+    std::vector<TestSet> all() const {
+        std::vector<TestSet> all(labels_.size());
+        for (const auto& [tests, number] : labels_by_tests_) all[number] = tests;
+        return all;
+    }
+
     bool passes(uint32_t number, uint32_t test) const {
         const Label& label = labels_[number];
         const auto end = label.tests.begin() + label.count;
@@ -98,25 +120,9 @@ private:
                        tests.on_word(tests.find_word(space, index_->secret), kind, Form::space)});
     }
 
-    uint32_t intern(const std::array<uint32_t, 4>& tests) {
-        const auto [entry, is_new] = labels_by_tests_.emplace(tests, count_of(labels_));
-        if (!is_new) return entry->second;
-        Label label{};
-        for (const uint32_t test : tests) {
-            if (test == NONE) continue;
-            label.tests[label.count] = test;
-            label.child_tested[label.count] = tested(Trie::edge_to(index_->tests, test, false));
-            label.below_tested[label.count] = tested(Trie::edge_to(index_->tests, test, true));
-            ++label.count;
-        }
-        label.version = version_of(label);
-        labels_.push_back(label);
-        return entry->second;
-    }
-
     const Index* index_ = nullptr;
     std::vector<Label> labels_;
-    std::map<std::array<uint32_t, 4>, uint32_t> labels_by_tests_;
+    std::map<TestSet, uint32_t> labels_by_tests_;
     std::vector<uint32_t> known_labels_[2];  // by word, for elements and for attributes
     uint32_t tests_known_ = 0;
     uint64_t renewals_ = 0;

@@ -216,6 +216,8 @@ public:
         return path;
     }
 
+    bool is_of(const Index& index) const { return generation_ == index.generation; }
+
     // Build the path again if the index has changed where it matters.
     void refresh(uint32_t path) {
         if (!changed_) return;

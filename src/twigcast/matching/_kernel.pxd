@@ -257,6 +257,11 @@ cdef extern from "base/number_buffer.hpp" namespace "twigcast::base" nogil:
         void shrink(size_t)
 
 
+cdef extern from "match/learning.hpp" namespace "twigcast::match" nogil:
+    cdef cppclass Learning:
+        pass
+
+
 cdef extern from "match/document_matcher.hpp" namespace "twigcast::match" nogil:
     cdef cppclass DocumentMatcher:
         pass
@@ -290,6 +295,8 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         DocumentMatcher* start(Batch&) except +
         void finish(DocumentMatcher*) except +
         void match(DocumentMatcher&, const vector[Input]&, size_t, size_t, const Limits&, Batch&) except +
+        bool learn(DocumentMatcher&, Learning&, uint32_t) except +
+        uint32_t known_path_count()
         void pause() except +
         void resume(bool) except +
         void expand(const Batch&, size_t, size_t, NumberBuffer&, vector[int64_t]&) except +

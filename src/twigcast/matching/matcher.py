@@ -51,6 +51,7 @@ from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation
 from twigcast.matching.expression_program import encode
 from twigcast.matching.forks import pause_at_forks
+from twigcast.matching.learning import learn_known_paths
 from twigcast.matching.plan import make_units
 from twigcast.matching.program import make_program
 from twigcast.matching.subscription_pairs import Subscriptions, pairs_of
@@ -147,6 +148,8 @@ class Matcher(Mapping[str, Pattern]):
         except ValueError as error:
             raise MatcherFileError(str(error), path) from None
         pause_at_forks(self._engine)
+        if mapping is not None:
+            learn_known_paths(self._engine)
 
     # --- subscriptions --------------------------------------------------------------------------
 
