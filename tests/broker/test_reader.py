@@ -13,6 +13,7 @@ from twigcast.broker.schema_paths import strange_path
 from twigcast.documents import DocumentLimits
 from twigcast.errors import ConfigError
 from twigcast.matching import ReaderName, batches, matcher, skeletons_of
+from twigcast.matching._kernel import Documents
 from twigcast.schema import Schema
 
 
@@ -20,7 +21,7 @@ from twigcast.schema import Schema
 def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The readers that were asked for, from now on."""
     asked: list[str] = []
-    documents = batches.Documents
+    documents = Documents
 
     def record(limits: DocumentLimits, reader: ReaderName = "checked") -> Any:
         asked.append(reader)
