@@ -116,7 +116,7 @@ def test_the_example_tells_every_key_and_the_defaults(tmp_path: Path) -> None:
     for section, keys in LISTS.items():
         assert {key for entry in told[section] for key in entry} == set(keys)
     plain = "\n".join(
-        [f"{key} = {written(told[key])}" for key in ("listen", "http", "strategy")]
+        [f"{key} = {written(told[key])}" for key in ("listen", "http", "strategy", "reader")]
         + [
             f"[{section}]\n" + "\n".join(f"{k} = {written(v)}" for k, v in told[section].items())
             for section in ("store", "limits", "heartbeat")
@@ -159,6 +159,7 @@ def test_anonymous_access_that_is_not_mentioned_differs_from_none(tmp_path: Path
         ("http = ':80'", "http", "0.0.0.0:80"),
         ("http = '127.0.0.1:7400'", "http", "choose another port"),
         ("strategy = 'floding'", "strategy", "choose one of: flooding"),
+        ("reader = 'libxml2'", "reader", 'not known; write "checked" or "expat"'),
         ("links = 'a:1'", "links", r"write \[\[links\]\]"),
         ("links = ['a:1']", "links, entry 1", "write a table with address"),
         ("[[links]]\ncost = 1", "links, entry 1, address", "missing; write a text"),

@@ -58,6 +58,14 @@ def test_match_agrees_with_each_pattern() -> None:
         ]
 
 
+def test_match_reads_with_the_reader_that_is_chosen() -> None:
+    command = ("match", "--json", str(EXAMPLES / "subscriptions.txt"), str(EXAMPLES / "documents"))
+    assert lines(*command, "--reader", "expat") == lines(*command)
+    refused = CliRunner().invoke(app, [*command, "--reader", "libxml2"])
+    assert refused.exit_code == 2
+    assert "'checked', 'expat'" in refused.output
+
+
 def test_match_goes_on_after_a_bad_document(tmp_path: Path) -> None:
     (tmp_path / "bad.xml").write_text("<a><b></a>")
     (tmp_path / "good.xml").write_text("<a/>")

@@ -5,13 +5,21 @@
 #include <memory>
 #include <new>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "base/common.hpp"
+#include "base/large_memory.hpp"
 
 namespace twigcast::base {
+
+struct FreeNumbers {
+    size_t large = 0;  // the bytes of large memory
+
+    void operator()(uint32_t* numbers) const {
+#ifdef __linux__
+        if (large != 0) return LargeMemory::give_back(numbers, large);
+#endif
+        std::free(numbers);
+    }
+};
 
 class NumberBuffer {
 public:
@@ -23,15 +31,28 @@ public:
     // Let `count` numbers be written behind the end.
     void make_room(size_t count) {
         if (count <= capacity_ - size_) return;
-        const size_t wanted = std::max(size_ + count, capacity_ * 2);
-        void* const larger = std::realloc(memory_.get(), wanted * sizeof(uint32_t));
+        size_t bytes = std::max(size_ + count, capacity_ * 2) * sizeof(uint32_t);
+#ifdef __linux__
+        if (bytes >= LargeMemory::LEAST) {
+            void* const memory = LargeMemory::take(bytes);  // first, since it changes `bytes`
+            Memory larger(static_cast<uint32_t*>(memory), FreeNumbers{bytes});
+            std::copy_n(memory_.get(), size_, larger.get());
+            memory_ = std::move(larger);
+            capacity_ = bytes / sizeof(uint32_t);
+            return;
+        }
+#endif
+        void* const larger = std::realloc(memory_.get(), bytes);
         if (larger == nullptr) throw std::bad_alloc();
         (void)memory_.release();
         memory_.reset(static_cast<uint32_t*>(larger));
-        capacity_ = wanted;
-        advise();
+        capacity_ = bytes / sizeof(uint32_t);
     }
     void extend_to(const uint32_t* end) { size_ = static_cast<size_t>(end - memory_.get()); }
+    void append(const uint32_t* first, const uint32_t* last) {
+        make_room(static_cast<size_t>(last - first));
+        extend_to(std::copy(first, last, end()));
+    }
     void add(uint32_t number) {
         make_room(1);
         *end() = number;
@@ -40,23 +61,9 @@ public:
     void shrink(size_t size) { size_ = size; }
 
 private:
-    // Pages of memory that was never used cost more than what is written to them, the large ones
-    // much less.
-    void advise() {
-#ifdef __linux__
-        constexpr uintptr_t LARGE_PAGE = uintptr_t{2} << 20;
-        const uintptr_t begin = reinterpret_cast<uintptr_t>(memory_.get());
-        const uintptr_t first = (begin + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-        const uintptr_t last = (begin + capacity_ * sizeof(uint32_t)) / LARGE_PAGE * LARGE_PAGE;
-        if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
-    }
+    using Memory = std::unique_ptr<uint32_t, FreeNumbers>;
 
-    struct Free {
-        void operator()(uint32_t* memory) const { std::free(memory); }
-    };
-
-    std::unique_ptr<uint32_t, Free> memory_;
+    Memory memory_;
     size_t size_ = 0, capacity_ = 0;
 };
 

@@ -24,7 +24,6 @@
 #include "base/common.hpp"
 #include "base/flat_array.hpp"
 #include "base/hash.hpp"
-#include "base/number_buffer.hpp"
 #include "base/slots.hpp"
 
 namespace twigcast::index {
@@ -101,14 +100,18 @@ public:
     }
 
     // Write down who of an audience was there at a moment.
-    void name(const Audience& audience, const Moment& moment, NumberBuffer& numbers) const {
+    template <class Numbers>
+    void name(const Audience& audience, const Moment& moment, Numbers& numbers) const {
         const uint32_t* const first = members(audience);
         const uint32_t* const last = first + audience.living;
         const auto was_there = [&](uint32_t number) { return number < moment.subscribers; };
-        numbers.make_room(audience.living);
-        uint32_t* const end = numbers.end();
-        numbers.extend_to(was_there(audience.newest) ? std::copy(first, last, end)
-                                                     : std::copy_if(first, last, end, was_there));
+        if (was_there(audience.newest)) {
+            numbers.append(first, last);
+        } else {
+            std::for_each(first, last, [&](uint32_t number) {
+                if (was_there(number)) numbers.add(number);
+            });
+        }
         for (uint32_t at = audience.departed; at != NONE; at = departures_[at].next) {
             const Departure& departure = departures_[at];
             if (departure.version <= moment.version) break;

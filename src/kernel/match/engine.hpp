@@ -13,6 +13,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/number_stream.hpp"
 #include "index/index_file.hpp"
 #include "index/tree_plan.hpp"
 #include "match/document_matcher.hpp"
@@ -170,20 +171,30 @@ public:
             }
         }
         numbers.make_room(room);
+        NumberStream stream(numbers);
         for (size_t document = begin; document < end; ++document) {
-            expand(batch, document, patterns + batch.offsets[document],
-                   patterns + batch.offsets[document + 1], numbers);
-            ends.push_back(static_cast<int64_t>(numbers.size()));
+            const uint32_t* const first = patterns + batch.offsets[document];
+            const uint32_t* const last = patterns + batch.offsets[document + 1];
+            if (room < STREAMED) {
+                expand(batch, document, first, last, numbers);
+            } else {
+                expand(batch, document, first, last, stream);
+            }
+            ends.push_back(static_cast<int64_t>(numbers.size() + stream.waiting()));
         }
+        stream.finish();
     }
 
     // The numbers of the subscribers of patterns, when a document of a batch was matched.  Their
     // arrays lie all over memory, which is asked for before it is used.
+    template <class Numbers>
     void expand(const Batch& batch, size_t document, const uint32_t* pattern,
-                const uint32_t* const last, NumberBuffer& numbers) {
+                const uint32_t* const last, Numbers& numbers) {
         const Reading reading(gate_);
         const Index& index = *batch.index;
         for (; pattern != last; ++pattern) {
+            // An array can be asked for only when it is known where it begins.
+            if (last - pattern > 2 * AHEAD) __builtin_prefetch(&index.pattern(pattern[2 * AHEAD]));
             if (last - pattern > AHEAD) index.subscribers.prefetch(index.pattern(pattern[AHEAD]));
             index.subscribers.name(index.pattern(*pattern), batch.moments[document], numbers);
         }
@@ -297,7 +308,8 @@ public:
 
 private:
     static constexpr uint32_t OVERDUE = 4;
-    static constexpr ptrdiff_t AHEAD = 16;  // patterns whose memory is asked for
+    static constexpr size_t STREAMED = size_t{1} << 20;  // numbers; fewer stay in the caches
+    static constexpr ptrdiff_t AHEAD = 16;               // patterns whose memory is asked for
 
     // Of the document matchers that are idle, the one that knows the most.
     std::vector<DocumentMatcher*>::iterator warmest() {

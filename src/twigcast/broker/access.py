@@ -104,6 +104,7 @@ class Access:
         self._rules = tuple((_globs((rule.who,)), rule) for rule in config.rules)
         self._of_name = lru_cache(maxsize=_REMEMBERED)(self._add_up)
         self._limits = DocumentLimits(size=config.limits.document_bytes)
+        self._reader = config.reader
 
     def identify(self, *, token: str | None, certificate_names: Sequence[str] = ()) -> Principal:
         """Whose credentials these are; AccessError for a token that nobody has.
@@ -166,7 +167,7 @@ class Access:
                 f"{_listed(allowed)}",
             )
         for schema in schemas:
-            strange = strange_path(schema, content, self._limits)
+            strange = strange_path(schema, content, self._limits, self._reader)
             if strange is None:
                 return
         raise self._refusal(

@@ -95,7 +95,9 @@ class Broker:
             length=config.limits.expression_length, steps=config.limits.expression_steps
         )
         incarnation = int(time.time() * 1000) if store is None else store.incarnation
-        self.router = Router(name, config.strategy, incarnation, limits=self.document_limits)
+        self.router = Router(
+            name, config.strategy, incarnation, limits=self.document_limits, reader=config.reader
+        )
         self.links = Links(self)
         self._receivers: dict[str, EphemeralSubscription | DurableSubscription] = {}
         self.flow = DocumentFlow(
@@ -266,7 +268,7 @@ class Broker:
     ) -> AsyncGenerator[tuple[list[StoredDocument], int], None]:
         """The stored documents that match, newest first, and how many were looked at so far."""
         store = self.keeper.require_store()
-        matcher = Matcher(limits=self.document_limits)
+        matcher = Matcher(limits=self.document_limits, reader=self.config.reader)
         matcher.add("asked", pattern)
         examined = count = 0
         async with self._asking:

@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final, NoReturn, cast
 
 from twigcast.broker.addresses import Address
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
 from twigcast.language import NAME
+from twigcast.matching import READERS, ReaderName
 from twigcast.routing import Strategy
 from twigcast.schema import Schema
 from twigcast.tables import Duration, Size, Text, read_file, show
@@ -350,6 +351,10 @@ class RuleConfig:
                 _refuse(key, f"this needs {permission.value!r}; add it to allow, or leave this out")
 
 
+def _reader(name: str) -> ReaderName:
+    return cast("ReaderName", name)  # the configuration checks it
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
     """The whole configuration of one broker."""
@@ -358,6 +363,7 @@ class BrokerConfig:
     listen: str = "127.0.0.1:7400"
     http: str = ""
     strategy: str = "covering"
+    reader: Annotated[ReaderName, _reader] = "checked"
     links: tuple[Annotated[LinkConfig, _link], ...] = ()
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
@@ -381,6 +387,7 @@ class BrokerConfig:
             Strategy.named(self.strategy)
         except ValueError as error:
             _refuse("strategy", str(error))
+        _require_one_of("reader", self.reader, READERS)
         self._check_links()
         self._check_principals()
 

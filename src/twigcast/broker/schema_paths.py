@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Final
 
 from twigcast.documents import DocumentLimits, PathPublication, decompose
-from twigcast.matching import SKELETON_LIMITS, skeletons_of
+from twigcast.matching import SKELETON_LIMITS, ReaderName, skeletons_of
 from twigcast.schema import PathAutomaton, Schema
 
 _REMEMBERED: Final = 1_000
@@ -26,9 +26,11 @@ _LARGEST: Final = 8 * 1024
 """Of the skeletons that are remembered, so 8 MB of them at most."""
 
 
-def strange_path(schema: Schema, content: bytes, limits: DocumentLimits) -> str | None:
+def strange_path(
+    schema: Schema, content: bytes, limits: DocumentLimits, reader: ReaderName = "checked"
+) -> str | None:
     """The first path of a document that the schema does not have; DocumentError for no document."""
-    result = skeletons_of([content], limits, largest=_LARGEST)
+    result = skeletons_of([content], limits, largest=_LARGEST, reader=reader)
     if result.errors:
         raise result.errors[0]
     text = result.skeletons[0].text

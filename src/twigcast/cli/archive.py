@@ -8,6 +8,7 @@ import typer
 
 from twigcast.cli import spark_options
 from twigcast.cli.console import leaving_early, output, print_figures, print_json, warn
+from twigcast.cli.reader_option import READER, reader_name
 from twigcast.cli.spark_console import spark_session
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def archive(
     pattern: spark_options.PATTERN = None,
     master: spark_options.MASTER = None,
     conf: spark_options.CONF = None,
+    reader: READER = None,
     json: Annotated[bool, typer.Option("--json", help="The summary as one JSON object.")] = False,
 ) -> None:
     """Add documents to an archive, for twigcast query.
@@ -51,7 +53,12 @@ def archive(
         pattern=pattern,
     )
     with spark_session("archive", master, settings) as spark:
-        report = add_to_archive(spark, read_documents(spark, documents, options), folder)
+        report = add_to_archive(
+            spark,
+            read_documents(spark, documents, options),
+            folder,
+            reader=reader_name(reader),
+        )
     for rejection in report.rejections[:_MOST_REJECTIONS]:
         warn(_sentence(rejection))
     if report.rejected > _MOST_REJECTIONS:

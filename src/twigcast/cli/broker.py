@@ -14,6 +14,7 @@ import typer
 
 from twigcast.cli.broker_options import requiring
 from twigcast.cli.console import print_json, warn
+from twigcast.cli.reader_option import READER
 
 if TYPE_CHECKING:
     from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker
@@ -70,6 +71,7 @@ def broker(
         str | None,
         typer.Option(help="How subscriptions spread; all brokers of a network have the same."),
     ] = None,
+    reader: READER = None,
     tls_certificate: Annotated[
         Path | None, typer.Option(help="The broker's certificate (PEM); encrypts.")
     ] = None,
@@ -100,7 +102,13 @@ def broker(
         chosen = BrokerConfig() if config is None else read_config(config)
         chosen = _overridden(
             chosen,
-            {"name": name, "listen": listen, "http": http, "strategy": strategy},
+            {
+                "name": name,
+                "listen": listen,
+                "http": http,
+                "strategy": strategy,
+                "reader": None if reader is None else reader.value,
+            },
             {"folder": store, "keep": None if keep is None else keep.value},
             {"certificate": tls_certificate, "key": tls_key, "ca": tls_ca},
         )

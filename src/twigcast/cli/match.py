@@ -25,6 +25,7 @@ from twigcast.cli.console import (
     xml_files,
 )
 from twigcast.cli.explain import choose_subscriptions, explain_files
+from twigcast.cli.reader_option import READER, reader_name
 from twigcast.cli.subscription_argument import SKIP_BAD, named_subscriptions, report_skipped
 from twigcast.errors import DocumentError, SubscriptionFileError
 from twigcast.matching import Matcher
@@ -74,6 +75,7 @@ def match(
     variable: VARIABLE = None,
     relative_to: RELATIVE_TO = None,
     xpath_version: XPATH_VERSION = None,
+    reader: READER = None,
 ) -> None:
     """Show which subscriptions match which documents."""
     if [subscriptions, *documents].count("-") > 1:
@@ -90,7 +92,7 @@ def match(
             report_skipped(skipped)
         explain_files(chosen, _files_to_match(documents), json=json)
         return
-    matcher = Matcher()
+    matcher = Matcher(reader=reader_name(reader))
     order: dict[str, int] = {}
     for subscription in with_progress(named, "reading"):
         matcher.add(subscription.key, subscription.pattern)

@@ -36,6 +36,7 @@ from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
 from twigcast.matching.batch_matches import BatchMatches
+from twigcast.matching.batches import READERS, ReaderName
 from twigcast.matching.by_number import ByNumber
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation, Finding, Outcome
@@ -52,6 +53,7 @@ from twigcast.matching.skeletons import (
 
 __all__ = [
     "LARGEST_SKELETON",
+    "READERS",
     "SKELETON_LIMITS",
     "BatchMatches",
     "ByNumber",
@@ -62,6 +64,7 @@ __all__ = [
     "Matcher",
     "MatcherStats",
     "Outcome",
+    "ReaderName",
     "Skeleton",
     "SkeletonBatch",
     "compile_pattern",

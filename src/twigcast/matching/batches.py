@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from twigcast.documents import DocumentLimits
 from twigcast.matching._kernel import Documents
 
 ReaderName: TypeAlias = Literal["checked", "expat"]
 """Who reads documents: Twigcast's own reader with expat behind it, or expat alone."""
+READERS: Final[tuple[str, ...]] = get_args(ReaderName)
 
 
 def prepare_batch(

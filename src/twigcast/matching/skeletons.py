@@ -13,7 +13,7 @@ from typing import Any, Final
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import DocumentError
 from twigcast.matching._kernel import read_skeletons
-from twigcast.matching.batches import prepare_batch
+from twigcast.matching.batches import ReaderName, prepare_batch
 
 LARGEST_SKELETON: Final = 64 * 1024
 """Bytes.  Documents whose names are data can have as many paths as nodes, and knowing them all
@@ -55,14 +55,18 @@ class SkeletonBatch:
 
 
 def skeletons_of(
-    documents: Any, limits: DocumentLimits | None = None, *, largest: int = LARGEST_SKELETON
+    documents: Any,
+    limits: DocumentLimits | None = None,
+    *,
+    largest: int = LARGEST_SKELETON,
+    reader: ReaderName = "checked",
 ) -> SkeletonBatch:
     """The skeletons of many documents, read once each, without the interpreter lock.
 
-    ``documents`` are what :meth:`Matcher.match_batch` takes, with the same limits and the same
-    refusals.  Equal texts mean equal sets of label paths.  In a very large batch the same skeleton
-    may be there more than once.  Cost: that of parsing.
+    ``documents`` are what :meth:`Matcher.match_batch` takes, with the same limits, refusals and
+    ``reader``.  Equal texts mean equal sets of label paths.  In a very large batch the same
+    skeleton may be there more than once.  Cost: that of parsing.
     """
-    prepared = prepare_batch(documents, limits or DEFAULT_LIMITS)
+    prepared = prepare_batch(documents, limits or DEFAULT_LIMITS, reader)
     numbers, rows = read_skeletons(prepared, largest)
     return SkeletonBatch(numbers, [Skeleton(*parts) for parts in rows], prepared.errors)

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import EvaluationBudgetError
 from twigcast.language import Pattern
-from twigcast.matching import ByNumber, Matcher
+from twigcast.matching import ByNumber, Matcher, ReaderName
 
 _log: Final = logging.getLogger(__name__)
 
@@ -57,8 +57,10 @@ _SPARE_SETS = 1024
 class Interests:
     """Patterns, and the sources that want them; a source may want a pattern several times."""
 
-    def __init__(self, limits: DocumentLimits | None = None) -> None:
-        self._matcher = Matcher(limits=limits)
+    def __init__(
+        self, limits: DocumentLimits | None = None, reader: ReaderName = "checked"
+    ) -> None:
+        self._matcher = Matcher(limits=limits, reader=reader)
         self._entries: dict[str, _Entry] = {}  # by the text of the pattern
         # Entries that the matcher may lack, or have in vain.  A pattern has one entry for as long
         # as the matcher has it, so that the number of a match leads to it.

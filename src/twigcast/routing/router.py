@@ -25,6 +25,7 @@ from typing import Any
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import DocumentError, NetworkError
 from twigcast.language import Pattern
+from twigcast.matching import ReaderName
 from twigcast.routing.aggregates import Counters
 from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
@@ -72,6 +73,7 @@ class Router:
         incarnation: int = 0,
         *,
         limits: DocumentLimits | None = None,
+        reader: ReaderName = "checked",
         counters: Counters | None = None,
     ) -> None:
         if not name:
@@ -80,7 +82,7 @@ class Router:
         self.strategy = Strategy.of(strategy)
         self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
-        self._interests = Interests(DEFAULT_LIMITS if limits is None else limits)
+        self._interests = Interests(DEFAULT_LIMITS if limits is None else limits, reader)
         self._clients: dict[str, Client] = {}
         self._client_of: dict[int, Client] = {}  # by source
         self._neighbours: dict[str, Neighbour] = {}

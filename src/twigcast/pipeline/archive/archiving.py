@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import PipelineError
 from twigcast.keywords import exact_keywords
+from twigcast.matching import ReaderName
 from twigcast.pipeline.archive.clustering import FILE_BYTES, write_documents, write_shapes
 from twigcast.pipeline.archive.describing import DESCRIBED, Describe
 from twigcast.pipeline.archive.folder import ArchiveFolder, Part, PartFacts
@@ -86,6 +87,7 @@ def archive(
     folder: str,
     *,
     limits: DocumentLimits | None = None,
+    reader: ReaderName = "checked",
     file_bytes: int = FILE_BYTES,
 ) -> ArchiveReport:
     """Add documents to the archive in ``folder``, which is made if it is not there.
@@ -93,7 +95,8 @@ def archive(
     ``documents`` has the columns source, content and problem, and perhaps a time; where that is
     lacking or null, a document has the time of the run.  What is in the archive already, byte for
     byte, is not added again.  A document that cannot be read is rejected and harms no other.
-    ``file_bytes`` says how many bytes of documents go into one file.
+    ``reader`` is that of :class:`~twigcast.Matcher`.  ``file_bytes`` says how many bytes of
+    documents go into one file.
 
     Raises :class:`~twigcast.errors.PipelineError`, and leaves everything as it was, if the folder
     is no archive, or if somebody else has written to it meanwhile.
@@ -105,7 +108,7 @@ def archive(
     now = datetime.now(UTC)
     with opened.writing() as staging:
         scratch = staging.child(".scratch")
-        described = incoming.mapInArrow(Describe(limits or DEFAULT_LIMITS), DESCRIBED)
+        described = incoming.mapInArrow(Describe(limits or DEFAULT_LIMITS, reader), DESCRIBED)
         described.write.option("compression", "lz4").parquet(scratch.child("described").url)
         run = _Run(opened.spark, opened.parts(), staging, scratch, number, now)
         report = run.finish(file_bytes)

@@ -18,7 +18,7 @@ from pyspark import TaskContext
 
 from twigcast.documents import DocumentLimits
 from twigcast.language import name_text
-from twigcast.matching import Skeleton, skeletons_of
+from twigcast.matching import ReaderName, Skeleton, skeletons_of
 from twigcast.pipeline.columns import arrow_schema
 
 DESCRIBED: Final = (
@@ -53,6 +53,7 @@ class Describe:
     """Rows with source, content, problem and time to rows as in ``DESCRIBED``."""
 
     limits: DocumentLimits
+    reader: ReaderName = "checked"
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         context = TaskContext.get()
@@ -70,7 +71,7 @@ class Describe:
         if problem.null_count < len(problem):
             # A row with a problem is not read: its skeleton would count as passed on.
             content = pyarrow.compute.if_else(problem.is_null(), content, None)
-        read = skeletons_of(content, self.limits)
+        read = skeletons_of(content, self.limits, reader=self.reader)
         fresh = {
             number: skeleton
             for number, skeleton in enumerate(read.skeletons)
