@@ -59,13 +59,13 @@ NONE = 2**32 - 1
 
 SECTIONS = tuple(
     "tests words name_bytes partial word_slots nodes edge_slots places heads value_links blocks "
-    "intervals head_slots subscribers keys key_ends members subscriber_slots patterns compounds "
-    "texts extras probes links triggers units branches segments denials segment_slots "
-    "compound_slots probe_slots known_labels known_paths".split()
+    "intervals head_slots parts part_texts buckets filter part_slots subscribers keys key_ends "
+    "members subscriber_slots patterns compounds texts extras probes links triggers units branches "
+    "segments denials segment_slots compound_slots probe_slots known_labels known_paths".split()
 )
 """The arrays of an index, in the order of ``Index::each_array``."""
 
-WIDE = {"words", "heads", "intervals", "key_ends", "compounds", "probes"}
+WIDE = {"words", "heads", "intervals", "parts", "filter", "key_ends", "compounds", "probes"}
 """Those with words of eight bytes among those of four."""
 
 
@@ -148,7 +148,7 @@ EVERY_KIND = (
     *("/a/b", "//a", "//*", "//*:b", "//p:*", "/a//b/@x", "//@*", "//a/text()", "//@p:x"),
     *("//a[b]/c", "//a[b=1][c]", "/a[b>1][c]", "//*[a][b]//c", "//a[.//b[c][b]][@x]"),
     *("/a/b/c[a/b/c='ab'][b]", "/a/b[c/a/b > 5]/c[a]", "//c[a/b[c][a]][b//a]", "/a/a/a[b][c]"),
-    *("//a[.='ab']", "//a[.!='ab']", "//b[contains(., 'abc')]", "//b[starts-with(., 'ab')]"),
+    *("//a[.='ab']", "//a[.!='ab']", "//b[contains(., 'abca')]", "//b[starts-with(., 'ab')]"),
     *("/a[starts-with(b, 'ab')]", "/a/b/c[a/b[starts-with(., 'ab')]][b]", "/a[.='ab'][b]"),
     *("//b[.=1]", "//b[.!=1]", "//b[.<1]", "//b[.<=2]", "//b[.>1]", "//b[.>=2]", "//@x[.='1']"),
     *("//a[b>1 and b<15]", "//b[.>1][.!='2'][contains(., '5')]", "//a[text()='ab']"),

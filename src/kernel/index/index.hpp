@@ -316,9 +316,9 @@ private:
             extra.group = values.add_group(node);
             touch(node);
         }
-        const bool was_small = values.group(extra.group).is_small();
+        const PredicateGroup before = values.group(extra.group);
         values.add(extra.group, probe, predicate, secret);
-        if (was_small) touch(node);
+        if (before.is_small() || before.seeks != values.group(extra.group).seeks) touch(node);
         touch_group(extra.group);
         return probe;
     }

@@ -59,6 +59,8 @@ struct ComparisonView {
     std::string_view text;
 
     bool is_numeric() const { return base::is_numeric(comparison); }
+    // Whether a text is to contain the operand, and not every text does.
+    bool is_part() const { return comparison == Comparison::contains && !text.empty(); }
 
     bool holds(Value& value) const {
         if (is_numeric()) {
@@ -105,6 +107,13 @@ inline bool predicate_holds(std::string_view bytes, Value& value) {
         if (!view.holds(value)) return false;
     }
     return true;
+}
+
+// Whether a text needs only contain the part.
+inline bool asks_only_for(std::string_view bytes, std::string_view part) {
+    PredicateReader reader(bytes);
+    ComparisonView view;
+    return reader.next(view) && reader.at_end() && view.is_part() && view.text == part;
 }
 
 inline bool is_predicate(std::string_view bytes) {

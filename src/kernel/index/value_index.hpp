@@ -3,9 +3,8 @@
 //     equality       one look-up of the text's hash
 //     starts-with    one look-up for each length of prefix (up to 8 bytes) that occurs
 //     ends-with      the same for suffixes
-//     contains       one look-up at each byte of the text, of the next 4 bytes (or fewer, for
-//                    each shorter length that occurs); what is sought is filed under the 4 bytes
-//                    of it that the fewest others are filed under
+//     contains       one look-up for each of the parts that the text contains, of all that any
+//                    group asks for; `Parts` finds them
 //     resembles      one look-up of the hash of the text, folded
 //     < <= > >= =    search in trees of intervals
 //     !=             asked one by one: nearly all of them pass anyway
@@ -25,6 +24,7 @@
 #include "base/flat_array.hpp"
 #include "base/slots.hpp"
 #include "index/intervals.hpp"
+#include "index/parts.hpp"
 #include "index/predicate.hpp"
 
 namespace twigcast::index {
@@ -36,7 +36,7 @@ struct PredicateGroup {
     uint32_t longest;     // text that an equality asks for, in bytes
     uint32_t prefixes;    // bit n: a starts-with is filed under n bytes
     uint32_t suffixes;    // bit n: an ends-with is filed under n bytes
-    uint32_t grams;       // bit n: a contains is filed under n bytes
+    uint32_t seeks;       // 1: a contains is filed
     uint32_t others;      // a list of probes in `links_` that are asked one by one
     uint32_t blocks;      // a list of blocks of intervals, or NONE
     uint32_t equalities;  // a list of probes in `links_` that ask for equality
@@ -45,7 +45,7 @@ struct PredicateGroup {
 
     // Whether its few equalities and intervals are better copied to where they are met.
     bool is_small() const {
-        return count <= FEW && (prefixes | suffixes | grams) == 0 && others == NONE &&
+        return count <= FEW && (prefixes | suffixes | seeks) == 0 && others == NONE &&
                resembling == NONE;
     }
 
@@ -53,30 +53,10 @@ private:
     static constexpr uint32_t FEW = 64;
 };
 
-// The lists that the search in one text has walked, so that a text full of the same few letters
-// costs no more than others.
-class Walked {
-public:
-    // Whether it was not yet walked.
-    bool add(uint32_t list) {
-        if (list >= marks_.size()) marks_.resize(list + 1);
-        if (marks_[list]) return false;
-        marks_[list] = true;
-        lists_.push_back(list);
-        return true;
-    }
-    void clear() {
-        for (const uint32_t list : lists_) marks_[list] = false;
-        lists_.clear();
-    }
-
-private:
-    std::vector<bool> marks_;
-    std::vector<uint32_t> lists_;
-};
-
 class ValueIndex {
 public:
+    Parts parts;
+
     uint32_t add_group(uint32_t node) {
         return groups_.add({node, 0, 0, 0, 0, NONE, NONE, NONE, NONE, 0});
     }
@@ -99,7 +79,9 @@ public:
                 case TextComparison::equal_text: equality = view; break;
                 case TextComparison::starts_with: prefix = view; break;
                 case TextComparison::ends_with: suffix = view; break;
-                case TextComparison::contains: part = view; break;
+                case TextComparison::contains:
+                    if (part.text.size() < view.text.size()) part = view;
+                    break;
                 case TextComparison::resembles: like = view; break;
                 case TextComparison::unequal_text: break;  // nearly all texts pass
             }
@@ -116,6 +98,12 @@ public:
             file(hash_of(folded, secret), group, LIKE, probe, secret);
         } else if (range.bounded) {
             add_interval(group, {range.low, range.high, range.high, probe, complete});
+        } else if (!part.text.empty()) {
+            groups_.edit(group).seeks = 1;
+            file(parts.intern(part.text, secret), group, PART, probe, secret);
+            for (PredicateReader reader(predicate); reader.next(view);) {
+                if (view.is_part()) parts.intern(view.text, secret);
+            }
         } else if (!prefix.text.empty()) {
             const size_t length = std::min(prefix.text.size(), LONGEST_END);
             groups_.edit(group).prefixes |= 1u << length;
@@ -124,10 +112,6 @@ public:
             const size_t length = std::min(suffix.text.size(), LONGEST_END);
             groups_.edit(group).suffixes |= 1u << length;
             file(hash_of(last_bytes(suffix.text, length), secret), group, SUFFIX, probe, secret);
-        } else if (!part.text.empty()) {
-            const size_t length = std::min(part.text.size(), LONGEST_GRAM);
-            groups_.edit(group).grams |= 1u << length;
-            file(rarest_gram(part.text, length, group, secret), group, GRAM, probe, secret);
         } else {
             const uint32_t others = groups_[group].others;
             groups_.edit(group).others = links_.add({probe, others});
@@ -158,33 +142,52 @@ public:
         search_blocks(groups_[group].blocks, sought, visit);
     }
 
-    // Ask for memory that `search_texts` will look at, further with each stage from 0 to 2.
-    void prefetch_texts(uint32_t group, Value& value, const HashSecret& secret, int stage) const {
-        each_filed_hash(group, value, secret, [&](uint64_t hash) {
-            if (stage == 0) return slots_.prefetch(hash);
-            const uint32_t head = slots_.guess(hash);
-            if (head == NONE) return;
-            __builtin_prefetch(stage == 1 ? static_cast<const void*>(&heads_[head])
-                                          : &links_[heads_[head].list]);
+    // The hashes under which equalities, prefixes and suffixes that fit a text are filed.
+    template <class Visit>
+    void each_filed_hash(uint32_t number, Value& value, const HashSecret& secret,
+                         Visit visit) const {
+        const PredicateGroup& group = groups_[number];
+        const std::string_view text = value.text;
+        if (group.equalities != NONE && text.size() <= group.longest) {
+            visit(filed_hash(value.hash(secret), number, EQUAL, secret));
+        }
+        if (group.resembling != NONE && value.folds()) {
+            visit(filed_hash(hash_of(value.folded(), secret), number, LIKE, secret));
+        }
+        each_length(group.prefixes, text.size(), [&](size_t length) {
+            visit(filed_hash(hash_of(first_bytes(text, length), secret), number, PREFIX, secret));
+        });
+        each_length(group.suffixes, text.size(), [&](size_t length) {
+            visit(filed_hash(hash_of(last_bytes(text, length), secret), number, SUFFIX, secret));
         });
     }
 
-    // Call `visit` with every other probe of the group that may hold, some of them more than once.
+    // The hash under which the group's probes that ask for a part are filed.
+    uint64_t part_hash(uint32_t part, uint32_t group, const HashSecret& secret) const {
+        return filed_hash(part, group, PART, secret);
+    }
+
+    // Ask for memory that `each_filed` will look at, further with each stage from 0 to 2.
+    void prefetch_filed(uint64_t hash, int stage) const {
+        if (stage == 0) return slots_.prefetch(hash);
+        const uint32_t head = slots_.guess(hash);
+        if (head == NONE) return;
+        __builtin_prefetch(stage == 1 ? static_cast<const void*>(&heads_[head])
+                                      : &links_[heads_[head].list]);
+    }
+
+    // Visit the probes that are filed under a hash.
     template <class Visit>
-    void search_texts(uint32_t number, Value& value, const HashSecret& secret, Walked& walked,
-                      Visit visit) const {
+    void each_filed(uint64_t hash, Visit visit) const {
+        const uint32_t head = find(hash);
+        if (head != NONE) walk(heads_[head].list, visit);
+    }
+
+    // Visit the probes of the group that are filed under nothing that the text has.
+    template <class Visit>
+    void each_other(uint32_t number, Value& value, Visit visit) const {
         const PredicateGroup& group = groups_[number];
-        const std::string_view text = value.text;
-        each_filed_hash(number, value, secret, [&](uint64_t hash) {
-            const uint32_t head = find(hash);
-            if (head != NONE) walk(heads_[head].list, visit);
-        });
         if (group.resembling != NONE && !value.folds()) walk(group.resembling, visit);
-        for (uint32_t left = group.grams; left != 0; left &= left - 1) {
-            const size_t length = static_cast<size_t>(__builtin_ctz(left));
-            search_grams(number, text, length, secret, walked, visit);
-        }
-        walked.clear();
         walk(group.others, visit);
     }
 
@@ -196,13 +199,13 @@ public:
         visit(blocks_);
         visit(intervals_);
         slots_.each_array(visit);
+        parts.each_array(visit);
     }
 
     bool is_sound(uint32_t nodes, uint32_t probes) {
         for (uint32_t at = 0; at < groups_.count(); ++at) {
             const PredicateGroup& group = groups_[at];
-            if (group.node >= nodes || (group.prefixes | group.suffixes | group.grams) >= 1u << 9)
-                return false;
+            if (group.node >= nodes || (group.prefixes | group.suffixes) >= 1u << 9) return false;
             if (group.others != NONE && group.others >= links_.size()) return false;
             if (group.equalities != NONE && group.equalities >= links_.size()) return false;
             if (group.resembling != NONE && group.resembling >= links_.size()) return false;
@@ -225,18 +228,16 @@ public:
         for (uint32_t at = 0; at < intervals_.count(); ++at) {
             if (intervals_[at].probe >= probes) return false;
         }
-        return slots_.is_sound(heads_.size());
+        return slots_.is_sound(heads_.size()) && parts.is_sound();
     }
 
 private:
     static constexpr size_t LONGEST_END = 8;
-    static constexpr size_t LONGEST_GRAM = 4;
-    static constexpr uint64_t EQUAL = 0, PREFIX = 1, GRAM = 2, SUFFIX = 3, LIKE = 4;
+    static constexpr uint64_t EQUAL = 0, PREFIX = 1, PART = 2, SUFFIX = 3, LIKE = 4;
 
     struct Head {
         uint64_t hash;
         uint32_t list;  // of probes, in links_
-        uint32_t count;
     };
     struct Block {
         uint32_t begin, size;
@@ -262,48 +263,10 @@ private:
         const uint64_t hash = filed_hash(text_hash, group, sort, secret);
         uint32_t head = find(hash);
         if (head == NONE) {
-            head = heads_.add({hash, NONE, 0});
+            head = heads_.add({hash, NONE});
             slots_.add(hash, head, [&](uint32_t other) { return heads_[other].hash; });
         }
         heads_.edit(head).list = links_.add({probe, heads_[head].list});
-        ++heads_.edit(head).count;
-    }
-
-    // The hash of that piece of a text under which the fewest are filed, among the first ones.
-    uint64_t rarest_gram(std::string_view text, size_t length, uint32_t group,
-                         const HashSecret& secret) const {
-        constexpr size_t MOST_TRIED = 64;
-        uint64_t rarest = 0;
-        uint32_t fewest = NONE;
-        for (size_t at = 0; at + length <= text.size() && at < MOST_TRIED && fewest != 0; ++at) {
-            const uint64_t gram = hash_of(text.substr(at, length), secret);
-            const uint32_t head = find(filed_hash(gram, group, GRAM, secret));
-            const uint32_t count = head == NONE ? 0 : heads_[head].count;
-            if (count >= fewest) continue;
-            fewest = count;
-            rarest = gram;
-        }
-        return rarest;
-    }
-
-    // The hashes under which equalities, prefixes and suffixes that fit a text are filed.
-    template <class Visit>
-    void each_filed_hash(uint32_t number, Value& value, const HashSecret& secret,
-                         Visit visit) const {
-        const PredicateGroup& group = groups_[number];
-        const std::string_view text = value.text;
-        if (group.equalities != NONE && text.size() <= group.longest) {
-            visit(filed_hash(value.hash(secret), number, EQUAL, secret));
-        }
-        if (group.resembling != NONE && value.folds()) {
-            visit(filed_hash(hash_of(value.folded(), secret), number, LIKE, secret));
-        }
-        each_length(group.prefixes, text.size(), [&](size_t length) {
-            visit(filed_hash(hash_of(first_bytes(text, length), secret), number, PREFIX, secret));
-        });
-        each_length(group.suffixes, text.size(), [&](size_t length) {
-            visit(filed_hash(hash_of(last_bytes(text, length), secret), number, SUFFIX, secret));
-        });
     }
 
     // The lengths that bits stand for, up to the longest that fits.
@@ -320,32 +283,6 @@ private:
     }
     static std::string_view last_bytes(std::string_view text, size_t length) {
         return text.substr(text.size() - length);
-    }
-
-    // In blocks, so that memory is fetched before it is used.
-    template <class Visit>
-    void search_grams(uint32_t group, std::string_view text, size_t length,
-                      const HashSecret& secret, Walked& walked, Visit& visit) const {
-        constexpr size_t BLOCK = 16;
-        if (text.size() < length) return;
-        const size_t count = text.size() - length + 1;
-        uint64_t hashes[BLOCK];
-        for (size_t begin = 0; begin < count; begin += BLOCK) {
-            const size_t size = std::min(BLOCK, count - begin);
-            for (size_t at = 0; at < size; ++at) {
-                const uint64_t gram = hash_of(text.substr(begin + at, length), secret);
-                hashes[at] = filed_hash(gram, group, GRAM, secret);
-                slots_.prefetch(hashes[at]);
-            }
-            for (size_t at = 0; at < size; ++at) {
-                const uint32_t guess = slots_.guess(hashes[at]);
-                if (guess != NONE) __builtin_prefetch(&heads_[guess]);
-            }
-            for (size_t at = 0; at < size; ++at) {
-                const uint32_t head = find(hashes[at]);
-                if (head != NONE && walked.add(head)) walk(heads_[head].list, visit);
-            }
-        }
     }
 
     template <class Visit>

@@ -129,6 +129,7 @@ public:
         const uint32_t edges = (open_.back().edges & (BELOW_ATTRIBUTE | BELOW_TEXT)) | cached.edges;
         const bool wants_value = cached.values != NONE;
         collecting_ += wants_value;
+        if (wants_value) resolver_.begin_value(cached, text_.size());
         open_.push_back({path, element, edges, wants_value, text_.size()});
         paths_.open(path);
         if ((edges & (CHILD_ATTRIBUTE | BELOW_ATTRIBUTE)) == 0) return Trouble::none;
@@ -143,8 +144,8 @@ public:
         end_run();
         const Open closed = open_.back();
         if (closed.wants_value) {
-            resolver_.add_value(paths_[closed.path], closed.element, closed.text_begin,
-                                text_.size() - closed.text_begin);
+            resolver_.end_value(paths_[closed.path], closed.element, closed.text_begin,
+                                text_.size());
             --collecting_;
             bound_queues();
         }

@@ -70,6 +70,7 @@ struct CachedValues {
     uint32_t places, places_end;
     uint32_t groups, groups_end;  // those of the value index that are too large to be copied
     uint32_t longest;             // text that an equality of the places asks for
+    bool seeks;                   // some group asks for parts
     Place all;                    // around all intervals of the places
     uint64_t filter[4];           // a bit for each hash of a text that they ask for
 
@@ -177,6 +178,7 @@ public:
         for (const uint32_t number : groups) {
             if (!index.values.group(number).is_small()) {
                 large_.push_back(number);
+                values.seeks = values.seeks || index.values.group(number).seeks != 0;
                 continue;
             }
             const SmallCopy& copy = copies_[number];

@@ -13,6 +13,7 @@
 #include "match/hits.hpp"
 #include "match/join.hpp"
 #include "match/path_cache.hpp"
+#include "match/text_search.hpp"
 
 namespace twigcast::match {
 
@@ -29,6 +30,7 @@ public:
         repeats_.clear();
         tests_.clear();
         texts_.clear();
+        search_.start(index);
         pending_.clear();
         triggering_.clear();
         waiting_.clear();
@@ -42,12 +44,20 @@ public:
 
     // A node of the path has this value, which is kept here.
     void add_value(const CachedPath& path, uint32_t element, std::string_view value) {
-        tests_.push_back({path.values, element, texts_.size() << 1 | 1, value.size()});
+        const size_t begin = texts_.size();
+        tests_.push_back({path.values, element, begin, begin + value.size(), true});
         texts_.append(value);
+        if (!paths_.effects.values(path.values).seeks) return;
+        search_.in_leaves.begin_value(begin);
+        search_.in_leaves.end_value(texts_.size());
     }
-    // A node of the path has a value that begins there, in the text given to `flush`.
-    void add_value(const CachedPath& path, uint32_t element, size_t begin, size_t size) {
-        tests_.push_back({path.values, element, begin << 1, size});
+    // A node of the path has a value that begins there, in the text given to `flush`; and ends.
+    void begin_value(const CachedPath& path, size_t begin) {
+        if (paths_.effects.values(path.values).seeks) search_.in_elements.begin_value(begin);
+    }
+    void end_value(const CachedPath& path, uint32_t element, size_t begin, size_t end) {
+        tests_.push_back({path.values, element, begin, end, false});
+        if (paths_.effects.values(path.values).seeks) search_.in_elements.end_value(end);
     }
 
     bool is_full() const { return tests_.size() > MOST_WAITING || texts_.size() > MOST_WAITING; }
@@ -61,9 +71,13 @@ public:
         visits_.clear();
         for (const uint32_t path : repeats_) watch(path);
         repeats_.clear();
-        for (size_t at = 0; at < tests_.size(); at += BLOCK) {
-            test_block(at, std::min(tests_.size(), at + BLOCK), text);
+        search_.read(text, texts_);
+        for (size_t at = 0, end; at < tests_.size(); at = end) {
+            end = at + 1;
+            while (end < tests_.size() && end - at < BLOCK && !is_long(tests_[end - 1])) ++end;
+            test_block(at, end, text);
         }
+        search_.finish();
         tests_.clear();
         texts_.clear();
     }
@@ -125,8 +139,8 @@ private:
     struct Test {
         uint32_t values;
         uint32_t element;
-        size_t begin;  // twice the offset in the text, or in `texts_` and one more
-        size_t size;
+        size_t begin, end;  // in the text, or in `texts_`
+        bool is_leaf;       // an attribute or a text node
     };
 
     // A group of which a value of the block may pass something: by its text, or as a number.
@@ -185,9 +199,10 @@ private:
     // --- values ---------------------------------------------------------------------------------
 
     std::string_view value_of(const Test& test, std::string_view text) const {
-        return ((test.begin & 1) != 0 ? std::string_view(texts_) : text)
-            .substr(test.begin >> 1, test.size);
+        return (test.is_leaf ? std::string_view(texts_) : text)
+            .substr(test.begin, test.end - test.begin);
     }
+    static bool is_long(const Test& test) { return test.end - test.begin > TextSearch::LONGEST; }
 
     void test_block(size_t begin, size_t end, std::string_view text) {
         for (size_t at = begin; at < end; ++at) {
@@ -203,11 +218,6 @@ private:
             prefetch(paths_.effects.place(values.places));
         }
         touch_places(begin, end);
-        for (int stage = 0; stage < 3; ++stage) {
-            each_group(begin, end, [&](uint32_t group, size_t at) {
-                index_->values.prefetch_texts(group, values_[at - begin], index_->secret, stage);
-            });
-        }
         queued_.clear();
         for (const Touched& one : touched_) {
             const SmallGroup& small = paths_.effects.small(one.group);
@@ -226,20 +236,23 @@ private:
 
     // What large groups have filed for the texts of a block.
     void test_candidates(size_t begin, size_t end) {
-        candidates_.clear();
+        const auto stand_of = [&](size_t at) {
+            const Test& test = tests_[at];
+            return Stand{test.is_leaf ? &search_.in_leaves : &search_.in_elements, test.begin,
+                         test.end};
+        };
         each_group(begin, end, [&](uint32_t group, size_t at) {
-            index_->values.search_texts(group, values_[at - begin], index_->secret, walked_,
-                                        [&](uint32_t probe) {
-                                            prefetch(&index_->probe(probe));
-                                            candidates_.push_back({probe, at});
-                                        });
+            search_.look_up(group, values_[at - begin], static_cast<uint32_t>(at));
         });
-        for (const auto& [probe, at] : candidates_) {
-            prefetch(index_->predicate_of(index_->probe(probe)).data());
+        for (size_t at = begin; at < end; ++at) {
+            const CachedValues& values = paths_.effects.values(tests_[at].values);
+            const Span groups = paths_.list(values.groups, values.groups_end - values.groups);
+            if (!values.seeks) continue;
+            search_.look_up_parts(groups.begin(), groups.end(), stand_of(at),
+                                  static_cast<uint32_t>(at));
         }
-        for (const auto& [probe, at] : candidates_) {
-            if (passes(probe, values_[at - begin])) hold(probe, tests_[at].element);
-        }
+        search_.each_holding([&](size_t at) -> Value& { return values_[at - begin]; }, stand_of,
+                             [&](uint32_t probe, size_t at) { hold(probe, tests_[at].element); });
     }
 
     template <class Visit>
@@ -466,8 +479,7 @@ private:
     std::vector<Value> values_;
     std::vector<Touched> touched_;
     std::vector<Below> below_;
-    Walked walked_;
-    std::vector<std::pair<uint32_t, size_t>> candidates_;  // probes, and which test
+    TextSearch search_;
     std::vector<Queued> queued_;
 
     // Ranges of triggers in the cache's lists.
