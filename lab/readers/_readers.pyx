@@ -52,7 +52,7 @@ cdef Input _input(bytes document, const char* encoding):
     given.data = document
     given.size = len(document)
     given.encoding = encoding
-    given.has_type = prologue_of(given.data, given.size, len(document) + 1) != Prologue.plain
+    given.has_type = prologue_of(given.data, given.size, len(document) + 1, False) != Prologue.plain
     given.only_expat = False
     given.now = 0
     return given

@@ -22,19 +22,27 @@ inline bool starts_with(std::string_view data, size_t at, std::string_view start
     return data.compare(at, start.size(), start) == 0;
 }
 
-// Whether an XML declaration, up to its `?>`, names no encoding or UTF-8.  In one that says
-// `encoding` twice expat finds a fault, wherever it stands.
-inline bool declares_utf_8(std::string_view declaration) {
+// Whether an XML declaration, up to its `?>`, names no encoding, or one that expat knows by that
+// name; if `only_utf_8`, not the others.  In one that says `encoding` twice expat finds a fault,
+// wherever it stands.
+inline bool declares_known(std::string_view declaration, bool only_utf_8) {
     constexpr std::string_view WORD = "encoding";
     size_t at = declaration.find(WORD);
     if (at == std::string_view::npos) return true;
     at = skip_space(declaration, at + WORD.size());
     if (!starts_with(declaration, at, "=")) return false;
     at = skip_space(declaration, at + 1);
-    const std::string_view name = declaration.substr(at, 7);
-    if (name.size() < 7 || (name[0] != '"' && name[0] != '\'') || name[6] != name[0]) return false;
-    return (name[1] | 0x20) == 'u' && (name[2] | 0x20) == 't' && (name[3] | 0x20) == 'f' &&
-           name[4] == '-' && name[5] == '8';
+    const std::string_view rest = declaration.substr(at);
+    if (rest.empty() || (rest[0] != '"' && rest[0] != '\'')) return false;
+    const auto is_alike = [&](char one, char other) {
+        return one == other || ('A' <= one && one <= 'Z' && (one | 0x20) == other);
+    };
+    const auto names = [&](std::string_view name) {
+        return rest.size() > name.size() + 1 && rest[name.size() + 1] == rest[0] &&
+               std::equal(name.begin(), name.end(), rest.begin() + 1,
+                          [&](char other, char one) { return is_alike(one, other); });
+    };
+    return names("utf-8") || (!only_utf_8 && (names("iso-8859-1") || names("us-ascii")));
 }
 
 // Whether every stretch without `<`, which a start tag might fill, is shorter than `window`.
@@ -78,17 +86,20 @@ inline bool has_known_references(std::string_view data) {
 // none either, since it declares nothing itself and nothing is referred to; or something else.
 enum class Prologue : int { plain, typed, other };
 
-// Whether a reader can be given the document as it is: UTF-8, nothing declared within it, no start
-// tag of `window` bytes or more.  Anything but `other` is certain.
-inline Prologue prologue_of(const char* bytes, size_t size, size_t window) {
+// Whether a reader can be given the document as it is: UTF-8, or what it declares if it is no
+// text; nothing declared within it; no start tag of `window` bytes or more.  Anything but `other` is
+// certain.
+inline Prologue prologue_of(const char* bytes, size_t size, size_t window, bool is_text) {
     constexpr size_t LONGEST_DECLARATION = 200;
     std::string_view data{bytes, size};
-    if (starts_with(data, 0, BYTE_ORDER_MARK)) data.remove_prefix(BYTE_ORDER_MARK.size());
+    const bool is_marked = starts_with(data, 0, BYTE_ORDER_MARK);
+    if (is_marked) data.remove_prefix(BYTE_ORDER_MARK.size());
     if (data.size() < 4 || data[0] != '<' || data[1] == '\0') return Prologue::other;
     size_t at = 0;
     if (starts_with(data, 0, "<?xml")) {
         at = data.substr(0, LONGEST_DECLARATION).find("?>");
-        if (at == std::string_view::npos || !declares_utf_8(data.substr(0, at))) {
+        if (at == std::string_view::npos ||
+            !declares_known(data.substr(0, at), is_text || is_marked)) {
             return Prologue::other;
         }
         at += 2;

@@ -106,7 +106,7 @@ cdef extern from "xml/prologue.hpp" namespace "twigcast::xml" nogil:
         plain
         typed
         other
-    Prologue prologue_of(const char* data, size_t size, size_t window)
+    Prologue prologue_of(const char* data, size_t size, size_t window, bool is_text)
 
 
 cdef extern from "base/operators.hpp" namespace "twigcast::base" nogil:

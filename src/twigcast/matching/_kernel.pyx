@@ -322,14 +322,14 @@ cdef class Documents:
                 end = (<const int32_t*> &offset_bytes[0])[at + 1]
             if begin < 0 or end < begin or <size_t> end > size:
                 raise ValueError("the array's offsets lead outside its data")
-            if is_text and prologue_of(start + begin, end - begin, LONG_TAG) == Prologue.other:
+            if is_text and prologue_of(start + begin, end - begin, LONG_TAG, True) == Prologue.other:
                 self.prepare(start[begin:end].decode("utf-8", "surrogatepass"))
             else:
                 self.add_bytes(start + begin, end - begin, None)
 
     cdef int add_bytes(self, const char* data, size_t size, owner) except -1:
         cdef Input input
-        cdef Prologue prologue = prologue_of(data, size, LONG_TAG)
+        cdef Prologue prologue = prologue_of(data, size, LONG_TAG, False)
         if size > self.largest or prologue == Prologue.other:
             return self.prepare(data[:size] if owner is None else owner)
         if owner is not None:
