@@ -34,6 +34,20 @@ def test_a_new_matcher_is_empty() -> None:
     assert matcher.match("<a/>") == []
 
 
+@pytest.mark.parametrize("key", ["\ud83d", "x\udc00y"])
+def test_half_a_surrogate_pair_is_no_key(key: str) -> None:
+    """Neither Arrow nor Spark nor a network could hand it on."""
+    matcher = Matcher({"one": "//a"})
+    with pytest.raises(ValueError, match="half a character"):
+        matcher.add(key, "//a")
+    with pytest.raises(ValueError, match="half a character"):
+        matcher.update({key: "//a"})
+    assert key not in matcher
+    with pytest.raises(UnknownKeyError):
+        matcher.replace(key, "//a")
+    assert matcher.match("<a/>") == ["one"]
+
+
 def test_the_keys_of_what_matches_are_the_answer() -> None:
     matcher = Matcher()
     matcher.add("alice", "//Stock[Price>15]")
@@ -141,8 +155,6 @@ KEYS = {
     "blank": " \t\n",
     "nul": "a\0b",
     "nul alone": "\0",
-    "half a surrogate pair": "\ud83d",
-    "the other half": "x\udc00y",
     "beyond the basic plane": "\U0001f600",
     "combining": "e\u0301",
     "composed": "é",

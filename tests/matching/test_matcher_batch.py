@@ -116,6 +116,24 @@ def check_arrow(column: Any, expected: Sequence[set[str] | None]) -> None:
     assert [None if one is None else as_set(one) for one in column.to_pylist()] == expected
 
 
+def test_a_key_that_left_and_came_again_is_one_value_of_the_column() -> None:
+    matcher = Matcher({"k": "//a", "z": "//a"})
+    before = matcher.match_batch([b"<a/>"])
+    matcher.remove("k")
+    matcher.add("k", "//a")
+    matcher.replace("z", "/a")
+    after = matcher.match_batch([b"<a/>", b"<a><a/></a>", b"<b/>"])
+    column = after.to_arrow()
+    assert [sorted(keys) for keys in column.to_pylist()] == [["k", "z"], ["k", "z"], []]
+    assert sorted(column.flatten().dictionary.to_pylist()) == ["k", "z"]
+    both = pa.concat_arrays([before.to_arrow().flatten(), column.flatten()])
+    counted = pa.table({"key": both}).group_by("key").aggregate([([], "count_all")])
+    assert sorted(map(tuple, zip(*counted.to_pydict().values(), strict=True))) == [
+        ("k", 3),
+        ("z", 3),
+    ]
+
+
 # --- what a batch may be ------------------------------------------------------------------------
 
 FORMS: dict[str, Callable[[list[str]], Any]] = {

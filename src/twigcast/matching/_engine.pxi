@@ -124,6 +124,13 @@ cdef class Answers:
             _view(memory, memory.keys.ends, count + 1, 8),
         )
 
+    def has_repeated_keys(self):
+        """Whether a key may have several numbers."""
+        cdef bool has_repeated
+        with nogil:
+            has_repeated = self.engine.engine.has_repeated_keys(self.batch.index.get()[0])
+        return has_repeated
+
     cdef int add_undecided(self) except -1:
         """An error for each document of which some patterns were not decided."""
         cdef NumberBuffer numbers

@@ -302,6 +302,7 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         void expand(const Batch&, size_t, size_t, NumberBuffer&, vector[int64_t]&) except +
         void expand(const Batch&, size_t, const uint32_t*, const uint32_t*, NumberBuffer&) except +
         Keys keys(const Index&) except +
+        bool has_repeated_keys(const Index&)
         size_t size()
         bool has(string_view)
         string text_of(string_view) except +

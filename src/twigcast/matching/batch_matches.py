@@ -71,8 +71,9 @@ class BatchMatches(Sequence[list[str]]):
         """The keys as an Arrow array of lists; null for a document that could not be read.
 
         Each key is a number in a dictionary of all keys, which lies where the matcher has it and
-        costs nothing.  Its type is ``large_list<dictionary<int32, large_string>>``; to send it
-        elsewhere without the other keys, ``cast`` it to lists of strings.
+        costs nothing, as long as no subscription was removed or replaced.  Its type is
+        ``large_list<dictionary<int32, large_string>>``; to send it elsewhere without the other
+        keys, ``cast`` it to lists of strings.
         """
         import pyarrow
 
@@ -83,6 +84,9 @@ class BatchMatches(Sequence[list[str]]):
         texts, ends = map(pyarrow.py_buffer, self._answers.all_keys())
         all_keys = pyarrow.LargeStringArray.from_buffers(ends.size // 8 - 1, ends, texts)
         numbers = array(pyarrow.int32(), self.ids)
+        if self._answers.has_repeated_keys():
+            encoded = all_keys.dictionary_encode()
+            numbers, all_keys = encoded.indices.take(numbers), encoded.dictionary
         keys = pyarrow.DictionaryArray.from_arrays(numbers, all_keys, safe=False)
         unread = {
             number

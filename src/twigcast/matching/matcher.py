@@ -168,7 +168,7 @@ class Matcher(Mapping[str, Pattern]):
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
         read = self._read(subscription, namespaces, **bindings)
-        if not self._put(_key_bytes(key), read, FREE_KEY):
+        if not self._put(_new_key(key), read, FREE_KEY):
             raise DuplicateKeyError(key)
 
     def _pattern(
@@ -259,7 +259,7 @@ class Matcher(Mapping[str, Pattern]):
         if not len(self):
             notices.bind(bindings)
         for key, subscription in pairs_of(subscriptions):
-            name = _key_bytes(key)
+            name = _new_key(key)
             if isinstance(subscription, str) and bindings is NO_BINDINGS:
                 form = normal_form(subscription)
                 if form is not None:
@@ -490,3 +490,10 @@ def _key_bytes(key: str) -> bytes:
     if not isinstance(key, str):
         raise TypeError(f"a key is a str, not {type(key).__name__}")
     return encode(key)
+
+
+def _new_key(key: str) -> bytes:
+    try:
+        return _key_bytes(key).decode().encode()
+    except UnicodeDecodeError:
+        raise ValueError(f"the key {key!r} holds half a character, which UTF-8 cannot") from None
