@@ -318,6 +318,7 @@ def test_match_reads_standard_input(tmp_path: Path) -> None:
         ),
         ("match - -".split(), "can be read once only"),
         ("match s.txt a.xml --key k".split(), "--key goes with --explain"),
+        ("match s.txt a.xml --explain --reader checked".split(), "always reads with expat"),
         (["advertise", "examples/news.dtd", "--root", "nonsense"], "nonsense"),
         (["advertise", "examples/news.dtd", "--overlaps", "a[amount(b)]"], "amount()"),
     ],

@@ -25,7 +25,7 @@ from twigcast.cli.console import (
     xml_files,
 )
 from twigcast.cli.explain import choose_subscriptions, explain_files
-from twigcast.cli.reader_option import READER, reader_name
+from twigcast.cli.reader_option import READER, Reader, reader_name
 from twigcast.cli.subscription_argument import SKIP_BAD, named_subscriptions, report_skipped
 from twigcast.errors import DocumentError, SubscriptionFileError
 from twigcast.matching import Matcher
@@ -82,6 +82,8 @@ def match(
         raise typer.BadParameter("standard input (-) can be read once only")
     if keys and not explaining:
         raise typer.BadParameter("--key goes with --explain")
+    if explaining and reader is Reader.CHECKED:
+        raise typer.BadParameter("--explain always reads with expat")
     bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
     skipped: list[SubscriptionFileError] = []
     named = named_subscriptions(subscriptions, bindings, skipped.append if skip_bad else None)
