@@ -86,8 +86,8 @@ inline bool has_known_references(std::string_view data) {
 // none either, since it declares nothing itself and nothing is referred to; or something else.
 enum class Prologue : int { plain, typed, other };
 
-// Whether a reader can be given the document as it is: UTF-8, or what it declares if it is no
-// text; nothing declared within it; no start tag of `window` bytes or more.  Anything but `other` is
+// Whether a reader can be given the document as it is: UTF-8, or what it declares if it is no text;
+// nothing declared within it; no start tag of `window` bytes or more.  Anything but `other` is
 // certain.
 inline Prologue prologue_of(const char* bytes, size_t size, size_t window, bool is_text) {
     constexpr size_t LONGEST_DECLARATION = 200;
