@@ -176,9 +176,10 @@ cdef class MatchEngine:
         del self.engine
 
     def pause(self):
-        """Before a fork: wait until no document is being matched, and let none begin."""
+        """Before a fork: wait until no document is being matched, and let none begin; itself."""
         with nogil:
             self.engine.pause()
+        return self
 
     def resume(self, bool is_child):
         """After a fork, in the parent and in the child."""
