@@ -106,9 +106,9 @@ public:
         return true;
     }
 
-    // Whether there is more that is dead than alive, or that many times more.
-    bool is_worth_rebuilding(uint32_t patience = 1) const {
-        const uint64_t bearable = (uint64_t{living_} + 1000) * patience;
+    // Whether there is more that is dead than alive.
+    bool is_worth_rebuilding() const {
+        const uint64_t bearable = uint64_t{living_} + 1000;
         return subscribers.count() - living_ > bearable || dead_patterns_ > bearable;
     }
 
