@@ -17,10 +17,10 @@ _engines: Final[weakref.WeakValueDictionary[int, MatchEngine]] = weakref.WeakVal
 
 
 class _Forks(threading.local):
-    """The forks that this thread is about; a second one is that of a signal handler in a hook."""
+    """The forks under way in a thread: one, and more only if a signal handler forks in a hook."""
 
     def __init__(self) -> None:
-        self.paused: list[list[MatchEngine]] = []  # by each
+        self.paused: list[list[MatchEngine]] = []  # for each
 
 
 _forks: Final = _Forks()
