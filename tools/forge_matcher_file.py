@@ -31,7 +31,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
@@ -119,6 +119,19 @@ def forge(data: bytes, changes: Sequence[Change]) -> bytes:
     for change in changes:
         _write(forged, spans[change.section], change)
     return sign(forged)
+
+
+def with_sections(data: bytes, others: Mapping[str, bytes]) -> bytes:
+    """The file with other sections, of any length, in place of some; signed."""
+    file = bytearray(data[:HEADER_SIZE]) + bytes(16 * len(SECTIONS))
+    for number, (name, span) in enumerate(sections_of(data).items()):
+        section = others.get(name, data[span.begin : span.begin + span.size])
+        file += bytes(-len(file) % 64)
+        struct.pack_into("<2Q", file, HEADER_SIZE + 16 * number, len(file), len(section))
+        file += section
+    file += bytes(-len(file) % 64)
+    struct.pack_into("<Q", file, SIZE_AT, len(file))
+    return sign(file)
 
 
 def alterable(data: bytes) -> dict[str, Span]:
@@ -220,17 +233,23 @@ def genuine(number: int) -> bytes:
 
 
 class Forgery(NamedTuple):
-    """A file, by its number, and what was altered in it."""
+    """A file, by its number, what was altered in it, and how often a section then stands in it."""
 
     file: int
     changes: tuple[Change, ...]
+    repeated: str = ""
+    times: int = 1
 
     def data(self) -> bytes:
-        return forge(genuine(self.file), self.changes)
+        data = forge(genuine(self.file), self.changes)
+        if not self.repeated:
+            return data
+        begin, size = sections_of(data)[self.repeated]
+        return with_sections(data, {self.repeated: data[begin : begin + size] * self.times})
 
 
 def draw_forgery(seed: int, number: int) -> Forgery:
-    """One or two words altered in one of the files."""
+    """One or two words altered in one of the files, and perhaps a section that is longer."""
     random = Random(f"{seed} {number}")
     file = random.choice((0, 1, 1, 2, 3, random.randrange(24), random.randrange(24)))
     data = genuine(file)
@@ -243,6 +262,8 @@ def draw_forgery(seed: int, number: int) -> Forgery:
         changes.append(_draw_change(random, data, name, spans))
         if random.random() < 0.3 and changes[0].width == changes[1].width:
             changes = _swap(data, spans, changes)
+    if random.random() < 0.1 and changes[0].section in SECTIONS:
+        return Forgery(file, tuple(changes), random.choice(SECTIONS), random.choice((2, 3, 4, 50)))
     return Forgery(file, tuple(changes))
 
 

@@ -8,6 +8,7 @@ import pytest
 from document_trees import lxml_rows, read_rows
 from lxml import etree
 
+from twigcast import Matcher
 from twigcast.documents import DEFAULT_LIMITS, read_document, to_parsable
 from twigcast.documents.charsets import codec_for
 from twigcast.errors import DocumentError
@@ -154,6 +155,16 @@ def test_undecodable_bytes_are_refused_with_their_position(
 def test_a_declaration_that_cannot_be_true_is_refused(declared: str, codec: str) -> None:
     with pytest.raises(DocumentError, match=r"not valid|another encoding"):
         read_document(write("text", declared, codec))
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-16", "iso-8859-1", "shift_jis", "unheard-of"])
+def test_a_version_of_any_bytes_is_refused_like_all_else(name: str) -> None:
+    for version in (b"1.\xe9", b"1.\xc3\xa9", b"1 0", b"'\xff\xfe"):
+        document = b'<?xml version="%s" encoding="%s"?><a/>' % (version, name.encode())
+        with pytest.raises(DocumentError):
+            read_document(document)
+        batch = Matcher({"a": "/a"}).match_batch([document, b"<a/>"])
+        assert (batch[1], list(batch.errors)) == (["a"], [0])
 
 
 def test_encodings_without_mark_and_declaration_are_refused() -> None:

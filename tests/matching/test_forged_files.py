@@ -25,6 +25,7 @@ from forge_matcher_file import (
     save,
     sections_of,
     sweep,
+    with_sections,
 )
 
 from twigcast import Matcher, MatcherFileError
@@ -179,7 +180,29 @@ def head_with_the_list_of_another() -> bytes:
     return forge(data, [Change("heads", 2, 4, read_word(data, heads, 4 + 2))])
 
 
+def unit_with_more_branches_than_are_counted() -> bytes:
+    """A branch so often that sixteen bits do not count it."""
+    data = save(["//a[b][c][d]"])
+    begin, size = sections_of(data)["branches"]
+    *leaves, point = (data[at : at + 16] for at in range(begin, begin + size, 16))
+    count = 2**16 + len(leaves)
+    branches = [*leaves, *leaves[:1] * (2**16), point]
+    above = count.to_bytes(4, "little")
+    section = b"".join(one[:8] + above + one[12:] for one in branches[:-1]) + point
+    forged = with_sections(data, {"branches": section})
+    return forge(forged, [Change("units", 2, 4, count + 1)])
+
+
+def unit_with_more_denials_than_are_counted() -> bytes:
+    data = save(["//a[b][not(c)]"])
+    begin, size = sections_of(data)["denials"]
+    forged = with_sections(data, {"denials": data[begin : begin + size] * (2**16)})
+    return forge(forged, [Change("units", 5, 4, 2**16)])
+
+
 MUST_BE_REFUSED = (
+    unit_with_more_branches_than_are_counted,
+    unit_with_more_denials_than_are_counted,
     lone_branch_without_probe,
     lone_branch_without_probe_at_its_node,
     local_test_that_is_the_name_test,
@@ -226,6 +249,7 @@ def test_the_forger_knows_the_format(number: int, tmp_path: Path) -> None:
     """A file with nothing altered is signed as it was, and its sections fill it without a gap."""
     data = genuine(number)
     assert forge(data, []) == data
+    assert with_sections(data, {}) == data
     end = HEADER_SIZE + 16 * len(SECTIONS)
     for begin, size in sections_of(data).values():
         assert begin == -(-end // 64) * 64

@@ -391,3 +391,25 @@ def test_what_is_no_batch_is_refused_and_what_is_no_document_is_an_entry() -> No
         batch.errors[0] = batch.errors[1]  # type: ignore[index]
     with pytest.raises(TypeError):
         batch[1.0]  # type: ignore[call-overload]
+
+
+def test_numbers_count_documents_as_the_batch_itself_does() -> None:
+    batch = Matcher({"a": "/a", "b": "/b", "both": "/*"}).match_batch([b"<a/>", b"<b/>", b"<"])
+    for document in range(-3, 3):
+        assert [batch.key(number) for number in batch.numbers(document)] == batch[document]
+    for document in (-4, 3, 2**70, -(2**70)):
+        with pytest.raises(IndexError, match="3 documents"):
+            batch.numbers(document)
+    for number in (-1, 3, 2**32, 2**70, -(2**70)):
+        with pytest.raises(IndexError, match="is no number of a subscription"):
+            batch.key(number)
+
+
+def test_a_text_of_arrow_that_is_none_is_an_entry() -> None:
+    """Spark casts any bytes to strings."""
+    declared = b"<?xml version='1.0' encoding='utf-16'?>"
+    bad = [b"<a>\xe9</a>", declared + b"<a>\xe9</a>", declared + b"<a>\xed\xa0\x80</a>"]
+    data = pa.array([*bad, b"<a/>"])
+    texts = pa.StringArray.from_buffers(len(data), *data.buffers()[1:])
+    batch = Matcher({"a": "/a"}).match_batch(texts)
+    assert (sorted(batch.errors), batch[3]) == ([0, 1, 2], ["a"])

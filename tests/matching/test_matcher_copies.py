@@ -9,12 +9,13 @@ import resource
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
 from twigcast import Matcher
 from twigcast.documents import DocumentLimits
+from twigcast.matching import forks
 
 DOCUMENT = b"<a><b x='1'>2</b></a>"
 
@@ -98,6 +99,64 @@ def test_a_child_process_goes_on_whatever_its_parent_was_doing() -> None:
         for future in futures:
             future.result()
     assert set(matcher.match(DOCUMENT)) == {"path", "value"}
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_threads_may_fork_at_once() -> None:
+    matchers = [small_matcher() for _ in range(4)]
+
+    def fork() -> None:
+        for _ in range(15):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                found = [len(matcher.match(DOCUMENT)) for matcher in matchers]
+                os._exit(0 if found == [2] * len(matchers) else 1)
+            assert os.waitpid(child, 0)[1] == 0
+
+    def update() -> None:
+        for number in range(300):
+            matcher = matchers[number % len(matchers)]
+            matcher.add("key", "//c[d]")
+            matcher.remove("key")
+            Matcher({"of its own": "//a"})
+
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(work) for work in (fork, fork, fork, update)]:
+            future.result()
+
+
+def test_what_a_thread_has_paused_for_its_fork_no_other_resumes() -> None:
+    matcher = small_matcher()
+    is_paused, may_go_on = threading.Event(), threading.Event()
+
+    def fork() -> None:
+        forks._pause_all()
+        is_paused.set()
+        may_go_on.wait()
+        forks._resume_all(False)
+
+    with ThreadPoolExecutor(2) as pool:
+        forking = pool.submit(fork)
+        is_paused.wait()
+        forks._resume_all(False)  # after a fork of this thread
+        matching = pool.submit(matcher.match, DOCUMENT)
+        is_let_in = wait([matching], 0.1).done
+        may_go_on.set()
+        assert len(matching.result()) == 2
+        forking.result()
+    assert not is_let_in
+
+
+def test_a_signal_handler_may_fork_while_its_thread_does() -> None:
+    matchers = [small_matcher(), small_matcher()]
+    forks._pause_all()
+    matchers.append(small_matcher())
+    forks._pause_all()
+    forks._resume_all(False)
+    assert len(matchers[2].match(DOCUMENT)) == 2, "which the outer fork has not paused"
+    forks._resume_all(False)
+    assert [len(matcher.match(DOCUMENT)) for matcher in matchers] == [2, 2, 2]
 
 
 def test_a_long_batch_can_be_interrupted() -> None:

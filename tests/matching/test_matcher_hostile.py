@@ -20,10 +20,11 @@ import pytest
 from folders import SUPPORT
 from matcher_answers import answer, as_set, fill, one_by_one, parse_all
 
-from twigcast import Matcher
+from twigcast import Matcher, parse
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import DocumentError
 from twigcast.language import Pattern
+from twigcast.matching import plan
 
 MEBIBYTE = 2**20
 
@@ -195,6 +196,19 @@ def test_every_other_step_of_the_alphabet() -> None:
     expressions = [f"//{one}//{two}//{three}" for one in names for two in names for three in names]
     document = bushy(Random(4), names, 4_000, 100)
     check(parse_all(expressions), document, 10)
+
+
+@pytest.mark.parametrize("text", ["//a[b][c][d][not(z)]", "//a[b][not(w)][not(x)][not(y or z)]"])
+def test_a_pattern_of_too_many_branches_or_denials_is_asked(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel counts those of a unit in sixteen bits."""
+    monkeypatch.setattr(plan, "_MOST_BRANCHES", 3)
+    (unit,) = plan.make_units(parse(text))
+    assert (unit.needs_check, len(unit.branches), unit.denials) == (True, 1, ())
+    matcher = Matcher({"k": text})
+    assert matcher.match("<a><b/><c/><d/></a>") == ["k"]
+    assert matcher.match("<r><a><b/><c/><d/><z/></a><a><c/><d/></a></r>") == []
 
 
 def test_nested_predicates_of_descendants() -> None:

@@ -15,6 +15,7 @@ any two, one is nowhere earlier than the other.
 from __future__ import annotations
 
 import itertools
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -355,3 +356,45 @@ def test_a_bad_document_on_one_thread_is_no_trouble_on_another() -> None:
                 matcher.match(SMALL[:-1])
 
     run_together(good, bad, good, bad)
+
+
+WITHIN_A_BATCH = """
+import faulthandler, signal
+from twigcast import Matcher
+
+faulthandler.dump_traceback_later(100, exit=True)
+matcher = Matcher({"stays": "/a"})
+document = b"<a>" + b"<b/>" * 20_000 + b"</a>"
+added = []
+is_due = False
+
+def update(*_):
+    global is_due
+    if is_due:
+        is_due = False
+        for number in range(6_000):
+            matcher.add(str(number), f"//c[d = {number}]")
+            matcher.remove(str(number))
+        added.append(f"new {len(added)}")
+        matcher.add(added[-1], "/a[b]")
+        assert set(matcher.match(document)) == {"stays", *added}
+
+signal.signal(signal.SIGALRM, update)
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+generation = matcher.match_numbered(document).generation
+batch = None
+while batch is None or batch.generation == generation:  # until the index is rebuilt within one
+    before, is_due = {"stays", *added}, True
+    batch = matcher.match_batch([document] * 200)
+    generation = matcher.match_numbered(document).generation
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert [set(answer) for answer in batch] == [before] * 200
+assert set(matcher.match(document)) == {"stays", *added}
+"""
+
+
+def test_an_index_is_rebuilt_within_a_batch_and_nobody_waits() -> None:
+    """A signal handler updates and matches in the middle of a batch of the same thread."""
+    command = [sys.executable, "-c", WITHIN_A_BATCH]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

@@ -65,7 +65,8 @@ public:
         return number == NONE ? NONE : compounds_[number].pattern;
     }
 
-    // A new pattern; NONE, and nothing changed that matters, where a path of the plan is none.
+    // A new pattern; NONE, and nothing changed that matters, where a path of the plan is none or
+    // there are too many.
     uint32_t add_compound(std::string_view text, std::string_view program,
                           const std::vector<UnitPlan>& plans) {
         for (const UnitPlan& plan : plans) {
@@ -106,9 +107,9 @@ public:
         return true;
     }
 
-    // Whether there is more that is dead than alive, or that many times more.
-    bool is_worth_rebuilding(uint32_t patience = 1) const {
-        const uint64_t bearable = (uint64_t{living_} + 1000) * patience;
+    // Whether there is more that is dead than alive.
+    bool is_worth_rebuilding() const {
+        const uint64_t bearable = uint64_t{living_} + 1000;
         return subscribers.count() - living_ > bearable || dead_patterns_ > bearable;
     }
 
@@ -332,7 +333,7 @@ private:
             if (branch.above != NONE && (last || branch.above <= at || branch.above >= count))
                 return false;
         }
-        return count != 0 &&
+        return count != 0 && count <= MOST_BRANCHES && plan.denials.size() <= MOST_BRANCHES &&
                std::all_of(plan.denials.begin(), plan.denials.end(), [](const BranchPlan& denial) {
                    return is_path(denial.path) && is_predicate(denial.predicate);
                });

@@ -43,6 +43,9 @@ struct Trigger {
     uint32_t next;
 };
 
+// Of a unit, and as many denials.  A pattern of more is planned by one branch, and then checked.
+constexpr uint32_t MOST_BRANCHES = 10'000;
+
 struct Unit {
     uint32_t pattern;
     uint32_t begin, count;           // of its branches

@@ -137,7 +137,8 @@ inline bool Index::settle(uint64_t version) {
     for (uint32_t at = 0; at < units_.count(); ++at) {
         const Unit& unit = units_[at];
         if (unit.pattern >= patterns_.size() || patterns_[unit.pattern].compound == NONE ||
-            unit.count == 0 || !fits(unit.begin, unit.count, branches_.size()) ||
+            unit.count == 0 || unit.count > MOST_BRANCHES || unit.denial_count > MOST_BRANCHES ||
+            !fits(unit.begin, unit.count, branches_.size()) ||
             !fits(unit.denials, unit.denial_count, denials_.size())) {
             return false;
         }

@@ -4,11 +4,12 @@
 // writing: a document sees the subscriptions before or after an update.  Document matchers are lent
 // to whoever matches and come back warm.  No function here needs the interpreter lock.
 //
-// An answer refers to the index that gave it.  When an index is rebuilt without its dead, the
-// old one stays as long as somebody holds an answer from it, unchanged from then on.
+// A batch and its answers refer to one index.  When an index is rebuilt without its dead, the old
+// one stays as long as a batch runs on it or somebody holds an answer from it, unchanged from then
+// on.  So the documents that such a batch has left see none of the updates after the rebuilding: as
+// if they had been matched before.  Nobody waits for a batch to end.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -102,11 +103,6 @@ public:
     // A batch begins with `start` and ends with `finish`; between them documents are matched, all
     // at once or some at a time.
     DocumentMatcher* start(Batch& batch) {
-        {
-            std::unique_lock lock(matchers_mutex_);
-            swept_.wait(lock, [&] { return !sweeping_; });
-            ++running_;
-        }
         const Reading reading(gate_);
         batch.index = index_;
         const std::lock_guard lock(matchers_mutex_);
@@ -121,20 +117,8 @@ public:
     }
 
     void finish(DocumentMatcher* matcher) {
-        bool is_last;
-        {
-            const std::lock_guard lock(matchers_mutex_);
-            idle_.push_back(matcher);
-            is_last = --running_ == 0 && sweeping_;
-        }
-        if (!is_last) return;
-        {
-            const Writing writing(gate_);
-            rebuild_if_worth();
-        }
         const std::lock_guard lock(matchers_mutex_);
-        sweeping_ = false;
-        swept_.notify_all();
+        idle_.push_back(matcher);
     }
 
     void match(DocumentMatcher& matcher, const std::vector<Input>& inputs, size_t begin, size_t end,
@@ -147,7 +131,7 @@ public:
     bool learn(DocumentMatcher& matcher, Learning& learning, uint32_t some) {
         {
             const std::lock_guard lock(matchers_mutex_);
-            if (running_ > 1) return false;
+            if (matchers_.size() > idle_.size() + 1) return false;
         }
         const Reading reading(gate_);
         return matcher.learn(*index_, cache_limit_, learning, some);
@@ -269,21 +253,14 @@ public:
         gate_.start_writing();
         matchers_mutex_.lock();
     }
-    // In a child only the thread that forked is left: all document matchers are idle, and nobody
-    // waits.
+    // In a child only the thread that forked is left, and nobody waits.  What other threads were
+    // lent stays away; this one may be within a batch itself, if a signal handler forks.
     void resume(bool is_child) {
         if (is_child) {
-            running_ = 0;
-            sweeping_ = false;
-            new (&swept_) std::condition_variable();
-            idle_.clear();
-            for (const std::unique_ptr<DocumentMatcher>& matcher : matchers_)
-                idle_.push_back(matcher.get());
-        }
-        matchers_mutex_.unlock();
-        if (is_child) {
+            new (&matchers_mutex_) std::mutex();
             new (&gate_) Gate();
         } else {
+            matchers_mutex_.unlock();
             gate_.stop_writing();
         }
     }
@@ -313,7 +290,6 @@ public:
     FileTrouble open(const char* data, size_t size) { return IndexFile::open(data, size, *index_); }
 
 private:
-    static constexpr uint32_t OVERDUE = 4;
     static constexpr size_t STREAMED = size_t{1} << 20;  // numbers; fewer stay in the caches
     static constexpr ptrdiff_t AHEAD = 16;               // patterns whose memory is asked for
 
@@ -344,17 +320,8 @@ private:
         return Update::done;
     }
 
-    // A batch refers to one index, so those that run are waited for.  The next update will see to
-    // it; where there are always some, new ones have to wait until the last of them has swept.
     void rebuild_if_worth() {
         if (!index_->is_worth_rebuilding()) return;
-        {
-            const std::lock_guard lock(matchers_mutex_);
-            if (running_ != 0) {
-                sweeping_ = sweeping_ || index_->is_worth_rebuilding(OVERDUE);
-                return;
-            }
-        }
         std::shared_ptr<Index> fresh = std::make_shared<Index>(secret_, index_->generation + 1);
         fresh->take_living(*index_);
         index_ = std::move(fresh);
@@ -365,8 +332,9 @@ private:
         Failure failure;
         if (input.data != nullptr) {
             const Reading reading(gate_);
-            batch.moments.push_back(index_->now());
-            failure = matcher.match(*index_, cache_limit_, limits, input, batch.patterns);
+            const Index& index = *batch.index;
+            batch.moments.push_back(index.now());
+            failure = matcher.match(index, cache_limit_, limits, input, batch.patterns);
             for (const uint32_t pattern : matcher.undecided()) {
                 batch.undecided.emplace_back(number, pattern);
             }
@@ -383,9 +351,6 @@ private:
     Gate gate_;
     std::shared_ptr<Index> index_;
     std::mutex matchers_mutex_;
-    std::condition_variable swept_;
-    uint32_t running_ = 0;   // batches
-    bool sweeping_ = false;  // no batch may begin until the last that runs has swept
     std::vector<std::unique_ptr<DocumentMatcher>> matchers_;
     std::vector<DocumentMatcher*> idle_;
 };

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstring>
+#include <limits>
 
 #include "index/index.hpp"
 
@@ -44,6 +45,7 @@ struct TriggerRecord {
     const uint32_t* first_denial() const { return first_watch() + watches; }
 };
 static_assert(sizeof(TriggerRecord) == 4 * sizeof(uint32_t));
+static_assert(MOST_BRANCHES <= std::numeric_limits<uint16_t>::max());
 
 class Triggers {
 public:

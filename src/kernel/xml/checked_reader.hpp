@@ -14,6 +14,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include "xml/checked_text.hpp"
 
@@ -121,6 +122,7 @@ private:
         for (at = text;; ++at) {
             at = static_cast<const char*>(std::memchr(at, '?', static_cast<size_t>(end_ - at)));
             if (at == nullptr) return nullptr;
+            while (at[1] == '?') ++at;
             if (at[1] == '>') break;
         }
         if (wants_text_ &&
@@ -188,12 +190,16 @@ private:
                 if (!pass_on(begin, at) || !pass_on("\n")) return nullptr;
                 at += at[1] == '\n' ? 2 : 1;
                 begin = at;
-            } else if (at[1] == ']' && at[2] == '>') {
-                return pass_on(begin, at) ? at + 3 : nullptr;
-            } else {
-                ++at;
+            } else if (const char* const first = std::exchange(at, skip_brackets(at));
+                       *at == '>' && at - first >= 2) {
+                return pass_on(begin, at - 2) ? at + 1 : nullptr;
             }
         }
+    }
+
+    static const char* skip_brackets(const char* at) {
+        while (*at == ']') ++at;
+        return at;
     }
 
     // Up to the next `<`, which must come.
@@ -211,8 +217,8 @@ private:
             at += first_of(marks);
             if (*at == '<') return pass_on(begin, at) ? at : nullptr;
             if (*at == ']') {
-                if (at[1] == ']' && at[2] == '>') return nullptr;
-                ++at;
+                const char* const first = std::exchange(at, skip_brackets(at));
+                if (*at == '>' && at - first >= 2) return nullptr;
                 continue;
             }
             if (!pass_on(begin, at)) return nullptr;

@@ -7,9 +7,11 @@
 // what a sink makes of it is looked up with it.  Mostly it costs less: after a name comes the same
 // as last time, and to compare the bytes with that is quicker than to find their end and hash.
 //
-// A name of ASCII is checked here.  Any other is shown to expat, in a document that holds nothing
-// else.  A name that is none, and one more than MOST, has no number.
+// A name of ASCII is checked here.  Any other is shown to expat, as the next element of a document
+// that holds nothing else.  A name that is none, and one more than MOST, has no number.
 #pragma once
+
+#include <memory>
 
 #include "base/sixteen.hpp"
 #include "xml/expat.hpp"
@@ -64,7 +66,10 @@ class WrittenNames {
 public:
     static constexpr uint32_t XML = 0;  // the number of `xml`, the prefix that is always bound
 
-    explicit WrittenNames(const ExpatTable* expat) : expat_(expat) { clear(); }
+    explicit WrittenNames(const ExpatTable* expat) : expat_(expat), parser_(nullptr, Free{expat}) {
+        clear();
+    }
+    WrittenNames(const WrittenNames&) = delete;
 
     void clear() {
         slots_.assign(256, NONE);
@@ -121,6 +126,7 @@ public:
 private:
     static constexpr uint32_t MOST = 4096;
     static constexpr size_t LONGEST = 1000;
+    static constexpr uint32_t MOST_SHOWN = 256;
 
     static bool ends_name(char byte) {
         return static_cast<unsigned char>(byte) <= ' ' || byte == '>' || byte == '/' || byte == '=';
@@ -183,7 +189,7 @@ private:
     }
 
     // Whether it is a name without a colon.
-    bool is_part(std::string_view name) const {
+    bool is_part(std::string_view name) {
         if (name.empty()) return false;
         bool is_ascii = true;
         for (size_t at = 0; at < name.size(); ++at) {
@@ -200,17 +206,37 @@ private:
         return is_ascii || expat_takes(name);
     }
 
-    bool expat_takes(std::string_view name) const {
-        ExpatParser* const parser = expat_->create("utf-8", nullptr, nullptr);
-        if (parser == nullptr) return false;
-        const std::string document = std::string("<").append(name).append("/>");
+    // Expat keeps every name that it has met, so that after some it starts a new document.
+    bool expat_takes(std::string_view name) {
+        if (shown_++ % MOST_SHOWN == 0) parser_.reset();
+        if (parser_ == nullptr) {
+            parser_.reset(expat_->create("utf-8", nullptr, nullptr));
+            if (parser_ == nullptr) return false;
+            expat_->set_element_handler(parser_.get(), count_element, nullptr);
+            expat_->set_user_data(parser_.get(), this);
+            expat_->parse(parser_.get(), "<names>", 7, 0);
+        }
+        const uint32_t before = taken_;
+        const std::string element = std::string("<").append(name).append("/>");
+        const int size = static_cast<int>(element.size());
         const bool is_name =
-            expat_->parse(parser, document.data(), static_cast<int>(document.size()), 1);
-        expat_->free(parser);
+            expat_->parse(parser_.get(), element.data(), size, 0) && taken_ == before + 1;
+        if (!is_name) parser_.reset();
         return is_name;
     }
 
-    const ExpatTable* expat_;
+    static void count_element(void* names, const char*, const char**) {
+        ++static_cast<WrittenNames*>(names)->taken_;
+    }
+
+    struct Free {
+        const ExpatTable* expat;
+        void operator()(ExpatParser* parser) const { expat->free(parser); }
+    };
+
+    const ExpatTable* const expat_;
+    std::unique_ptr<ExpatParser, Free> parser_;
+    uint32_t shown_ = 0, taken_ = 0;  // names, by expat
     std::string bytes_;
     std::vector<WrittenName> names_;
     uint32_t last_ = XML;

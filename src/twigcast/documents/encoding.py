@@ -44,8 +44,9 @@ _FAMILIES: Final = (
     (b"\x4c\x6f\xa7\x94", "cp037", None),
 )
 
+# A version of other characters is left to expat, which refuses it.
 _DECLARATION: Final = (
-    r"<\?xml[ \t\r\n]++version[ \t\r\n]*+=[ \t\r\n]*+(?:\"[^\"<>]*+\"|'[^'<>]*+')"
+    r"<\?xml[ \t\r\n]++version[ \t\r\n]*+=[ \t\r\n]*+[\"'][A-Za-z0-9._-]*+[\"']"
     r"[ \t\r\n]++encoding[ \t\r\n]*+=[ \t\r\n]*+[\"']([A-Za-z][A-Za-z0-9._-]*+)[\"']"
 )
 _TEXT_DECLARATION: Final = re.compile(_DECLARATION)

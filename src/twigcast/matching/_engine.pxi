@@ -103,14 +103,14 @@ cdef class Answers:
             self.engine.engine.expand(self.batch, document, document + 1, numbers, ends)
         return self.spell(numbers)
 
-    def key(self, uint32_t number):
+    def key(self, number):
         """The key of a subscription that is among ``ids``."""
         cdef Keys keys
         with nogil:
             keys = self.engine.engine.keys(self.batch.index.get()[0])
-        if number >= keys.count:
+        if not 0 <= number < keys.count:
             raise IndexError(f"{number} is no number of a subscription")
-        return _key(keys[number])
+        return _key(keys[<uint32_t> number])
 
     def all_keys(self):
         """The keys by number, one behind the other as UTF-8, and where each begins."""
@@ -183,9 +183,10 @@ cdef class MatchEngine:
         del self.engine
 
     def pause(self):
-        """Before a fork: wait until no document is being matched, and let none begin."""
+        """Before a fork: wait until no document is being matched, and let none begin; itself."""
         with nogil:
             self.engine.pause()
+        return self
 
     def resume(self, bool is_child):
         """After a fork, in the parent and in the child."""

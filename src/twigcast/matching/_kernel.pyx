@@ -323,7 +323,12 @@ cdef class Documents:
             if begin < 0 or end < begin or <size_t> end > size:
                 raise ValueError("the array's offsets lead outside its data")
             if is_text and prologue_of(start + begin, end - begin, LONG_TAG, True) == Prologue.other:
-                self.prepare(start[begin:end].decode("utf-8", "surrogatepass"))
+                try:
+                    text = start[begin:end].decode("utf-8", "surrogatepass")
+                except UnicodeDecodeError as error:
+                    self.refuse(DocumentError(f"the bytes are not valid utf-8: {error.reason}"))
+                else:
+                    self.prepare(text)
             else:
                 self.add_bytes(start + begin, end - begin, None)
 

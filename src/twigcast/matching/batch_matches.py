@@ -60,6 +60,7 @@ class BatchMatches(Sequence[list[str]]):
 
     def numbers(self, document: int) -> list[int]:
         """The part of ``ids`` that is a document's."""
+        document = self._position(document)
         offsets = self._answers.offsets
         return self._answers.ids[offsets[document] : offsets[document + 1]].tolist()
 
@@ -108,11 +109,15 @@ class BatchMatches(Sequence[list[str]]):
     def __getitem__(self, index: int | slice) -> list[str] | list[list[str]]:
         if isinstance(index, slice):
             return [self._answers.keys(number) for number in range(*index.indices(len(self)))]
+        return self._answers.keys(self._position(index))
+
+    def _position(self, index: int) -> int:
+        """The position of a document; a negative index counts from the end."""
         index = operator.index(index)
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"there are {len(self)} documents in the batch")
-        return self._answers.keys(number)
+        return number
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a BatchMatches belongs to its matcher; pass on list(batch) or to_arrow()")

@@ -45,7 +45,7 @@ from twigcast.matching.program import comparison_of
 
 _LEAF: Final = re.compile(r"/(?:text\(\)|@(?:Q\{[^{}]*\})?[^/{}]*)$")
 _MOST_COMBINATIONS: Final = 16
-_MOST_BRANCHES: Final = 10_000
+_MOST_BRANCHES: Final = 10_000  # of a unit, and denials: as in index/records.hpp
 
 
 class Branch(NamedTuple):
@@ -226,10 +226,11 @@ def _unit(demand: _Demand) -> Unit:
     branches: list[Branch] = []
     for twig in demand.below or (_ROOT,):
         _add_branches(twig, branches)
-    if len(branches) > _MOST_BRANCHES:
+    needs_check, found = _left_out(demand)
+    denials = tuple(dict.fromkeys(found))
+    if max(len(branches), len(denials)) > _MOST_BRANCHES:
         return Unit(True, (branches[0]._replace(above=None),))
-    needs_check, denials = _left_out(demand)
-    return Unit(needs_check, tuple(branches), tuple(dict.fromkeys(denials)))
+    return Unit(needs_check, tuple(branches), denials)
 
 
 def _left_out(demand: _Demand) -> tuple[bool, list[Branch]]:

@@ -39,6 +39,9 @@ USUAL = (
     b"<a" + b"".join(b" b%d='c'" % number for number in range(100)) + b"/>",
     b"<a>" * 512 + b"</a>" * 512,
     b"<a>" + b"0123456789abcdef" * 20 + b"</a>",
+    b"<a>]]]]<![CDATA[]]]]]]] ]>]]]>]]] ] ></a>",
+    b"<a><?b ??c?? ? ???></a>",
+    ("<a>" + "".join(f"<é{number}/>" for number in range(1_000)) + "</a>").encode(),
 )
 
 # What the checked reader is not sure of, and expat takes.
@@ -63,6 +66,9 @@ REFUSED = (
     b"<a/><b/>",
     b"<a/>b",
     b"<a>]]></a>",
+    b"<a>]]]]]]></a>",
+    b"<a><![CDATA[]]]></a>]>",
+    b"<a><?b ???</a>",
     b"<a b='c' b='d'/>",
     b"<a b='c'd='e'/>",
     b"<a b=c/>",
@@ -147,6 +153,14 @@ def test_one_pair_reads_many_documents() -> None:
         tags = b"".join(b"<%s:e%d a%d=''/>" % (prefix, number + at, at) for at in range(40))
         document = b"<a xmlns:%s='u%d'>%s</a>" % (prefix, number % 11, tags)
         assert pair.compare(document) == "alike", number
+
+
+def test_a_name_is_shown_to_expat_whatever_was_shown_before() -> None:
+    pair = ReaderPair()
+    for number in range(600):
+        assert pair.compare(f"<é{number}><日本{number}/></é{number}>".encode()) == "alike"
+        for wrong in (f"<a><é×{number}/></a>", f"<a><é{number}></a>", f"<1:é{number}/>"):
+            assert pair.compare(wrong.encode()) == "refused"
 
 
 def conformance_suite(shared_data: Path) -> list[bytes]:
