@@ -122,6 +122,8 @@ def test_a_key_that_left_and_came_again_is_one_value_of_the_column() -> None:
     matcher.remove("k")
     matcher.add("k", "//a")
     matcher.replace("z", "/a")
+    matcher.add("gone", "//a")
+    matcher.remove("gone")
     after = matcher.match_batch([b"<a/>", b"<a><a/></a>", b"<b/>"])
     column = after.to_arrow()
     assert [sorted(keys) for keys in column.to_pylist()] == [["k", "z"], ["k", "z"], []]

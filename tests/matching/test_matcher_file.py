@@ -24,7 +24,7 @@ from twigcast.language import Pattern, parse
 CASES = list(load_cases())
 PATTERNS: dict[str, Pattern] = {repr(case.question): case.question.pattern for case in CASES} | {
     "": parse("//a"),
-    "\0 and \ud83d": parse("//a[.='\ud83d']"),
+    "\0 and é": parse("//a[.='\ud83d']"),
     "k" * 100_000: parse("//Q{urn:x}é[@*:ü != 'ß']"),
     "a duplicate of the empty key's": parse("a"),
     "never": parse("/a[position()<1]"),

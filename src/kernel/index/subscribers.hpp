@@ -75,6 +75,8 @@ public:
     Keys keys() const {
         return {count(), keys_.data(), key_ends_.data(), keys_.memory(), key_ends_.memory()};
     }
+    // Whether a key left and came again, so that it has several numbers.
+    bool has_repeated_keys() const { return has_repeated_keys_; }
     std::string_view key_of(uint32_t number) const {
         const int64_t begin = key_ends_[number];
         return {keys_.data() + begin, static_cast<size_t>(key_ends_[number + 1] - begin)};
@@ -133,7 +135,9 @@ public:
         const auto is_former = [&](uint32_t other) {
             return !is_living(other) && key_of(other) == key;
         };
-        if (!slots_.replace(hash, number, is_former)) {
+        if (slots_.replace(hash, number, is_former)) {
+            has_repeated_keys_ = true;
+        } else {
             slots_.add(hash, number,
                        [&](uint32_t other) { return hash_of(key_of(other), secret); });
         }
@@ -238,6 +242,7 @@ private:
     FlatArray<int64_t> key_ends_;
     FlatArray<uint32_t> members_;
     Slots slots_;
+    bool has_repeated_keys_ = false;
     std::vector<Departure> departures_;
 };
 

@@ -190,10 +190,9 @@ public:
         return index.subscribers.keys();
     }
 
-    // Whether some of these keys may be the same: whoever left and came again has two numbers.
     bool has_repeated_keys(const Index& index) {
         const Reading reading(gate_);
-        return index.subscribers.count() != index.living();
+        return index.subscribers.has_repeated_keys();
     }
 
     // --- questions ----------------------------------------------------------------------------

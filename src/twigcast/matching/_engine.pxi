@@ -125,7 +125,7 @@ cdef class Answers:
         )
 
     def has_repeated_keys(self):
-        """Whether a key may have several numbers."""
+        """Whether a key left and came again, so that it has several numbers."""
         cdef bool has_repeated
         with nogil:
             has_repeated = self.engine.engine.has_repeated_keys(self.batch.index.get()[0])
