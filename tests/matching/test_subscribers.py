@@ -58,7 +58,6 @@ class Comings(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.matcher = Matcher()
-        gc.collect()
         for batch, expected in self.held:
             check(batch, expected)
         self.folder.cleanup()
