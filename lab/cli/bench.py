@@ -172,7 +172,8 @@ def bench(
         bool,
         typer.Option(
             "--record",
-            help="Keep the figures as those of the release that later runs are compared with.",
+            help="Keep the figures, of a full run, as those of the release that later runs are "
+            "compared with.",
         ),
     ] = False,
     folder: Annotated[
@@ -191,6 +192,8 @@ def bench(
         raise typer.BadParameter(f"{dtd} is not here; name a DTD with --dtd")
     if record and quick:
         raise typer.BadParameter("--record is for full runs; leave out --quick")
+    if record and name is _Name.FOUNDATION:
+        raise typer.BadParameter("the rows of foundation have no goals, and are not recorded")
     folders = _real_folders(documents)
     schema = read_schema(dtd, root)
     sizes = QUICK_SIZES if quick else FULL_SIZES

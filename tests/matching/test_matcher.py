@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import FrozenInstanceError, fields
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from matcher_answers import answer, fill, one_by_one
@@ -32,6 +33,14 @@ def test_a_new_matcher_is_empty() -> None:
     assert list(matcher) == []
     assert "a" not in matcher
     assert matcher.match("<a/>") == []
+
+
+@pytest.mark.parametrize("limits", [0, 3, {"depth": 3}, DocumentLimits])
+def test_limits_are_limits(limits: Any) -> None:
+    with pytest.raises(TypeError, match="limits are DocumentLimits, not"):
+        Matcher(limits=limits)
+    with pytest.raises(TypeError, match="limits are DocumentLimits, not"):
+        parse("//a").matches("<a/>", limits)
 
 
 @pytest.mark.parametrize("key", ["\ud83d", "x\udc00y"])

@@ -10,6 +10,7 @@
 // if they had been matched before.  Nobody waits for a batch to end.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -103,6 +104,14 @@ public:
     // A batch begins with `start` and ends with `finish`; between them documents are matched, all
     // at once or some at a time.
     DocumentMatcher* start(Batch& batch) {
+        {
+            // The one that learns is warmer than a new one, and comes back in some milliseconds.
+            std::unique_lock lock(matchers_mutex_);
+            if (idle_.empty() && is_learning_) {
+                is_awaited_ = true;
+                returned_.wait(lock, [&] { return !is_learning_; });
+            }
+        }
         const Reading reading(gate_);
         batch.index = index_;
         const std::lock_guard lock(matchers_mutex_);
@@ -126,17 +135,29 @@ public:
         for (size_t at = begin; at < end; ++at) match(matcher, inputs[at], limits, batch);
     }
 
-    // Build some of the label paths that a file told of; false when there are no more, and when
-    // documents have come, which teach what is needed first.
+    // The label paths that a file told of are built between `start_learning` and `finish_learning`,
+    // some at a time.
+    DocumentMatcher* start_learning(Batch& batch) {
+        DocumentMatcher* const matcher = start(batch);
+        const std::lock_guard lock(matchers_mutex_);
+        is_learning_ = true;
+        return matcher;
+    }
+    // False when there are no more; `is_awaited` when documents have come.
     bool learn(DocumentMatcher& matcher, Learning& learning, uint32_t some) {
-        {
-            const std::lock_guard lock(matchers_mutex_);
-            if (matchers_.size() > idle_.size() + 1) return false;
-        }
         const Reading reading(gate_);
         return matcher.learn(*index_, cache_limit_, learning, some);
     }
-    uint32_t known_path_count() const { return index_->known_paths.count(); }
+    bool is_awaited() {
+        const std::lock_guard lock(matchers_mutex_);
+        return is_awaited_;
+    }
+    void finish_learning(DocumentMatcher* matcher) {
+        finish(matcher);
+        const std::lock_guard lock(matchers_mutex_);
+        is_learning_ = is_awaited_ = false;
+        returned_.notify_all();
+    }
 
     // The numbers of the subscribers that some documents of a batch matched, and where those of
     // each document end.
@@ -257,6 +278,8 @@ public:
     void resume(bool is_child) {
         if (is_child) {
             new (&matchers_mutex_) std::mutex();
+            new (&returned_) std::condition_variable();
+            is_learning_ = is_awaited_ = false;
             new (&gate_) Gate();
         } else {
             matchers_mutex_.unlock();
@@ -350,6 +373,8 @@ private:
     Gate gate_;
     std::shared_ptr<Index> index_;
     std::mutex matchers_mutex_;
+    std::condition_variable returned_;  // the document matcher that learns
+    bool is_learning_ = false, is_awaited_ = false;
     std::vector<std::unique_ptr<DocumentMatcher>> matchers_;
     std::vector<DocumentMatcher*> idle_;
 };

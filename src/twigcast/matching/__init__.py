@@ -85,4 +85,5 @@ _compile_recent = lru_cache(maxsize=1024)(compile_pattern)
 
 def matches(pattern: Pattern, document: Source, limits: DocumentLimits | None = None) -> bool:
     """Whether the pattern selects anything in the document."""
-    return CompactDocument(document, limits or DEFAULT_LIMITS).matches(_compile_recent(pattern))
+    read = CompactDocument(document, DEFAULT_LIMITS if limits is None else limits)
+    return read.matches(_compile_recent(pattern))

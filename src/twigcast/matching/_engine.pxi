@@ -275,25 +275,26 @@ cdef class MatchEngine:
             answers.add_undecided()
         return answers
 
-    def known_path_count(self):
-        """How many label paths the file told of."""
-        return self.engine.known_path_count()
-
     def learn(self, go_on):
-        """Build the label paths that the file told of, for as long as ``go_on()`` holds."""
+        """Build label paths that the file told of while ``go_on()`` holds and no document waits.
+
+        Whether ``go_on`` ended it, so that there are more.
+        """
         cdef Batch batch
         cdef Learning learning
         cdef DocumentMatcher* matcher
         cdef bool has_more = True
         with nogil:
-            matcher = self.engine.start(batch)
+            matcher = self.engine.start_learning(batch)
         try:
             while has_more and go_on():
                 with nogil:
                     has_more = self.engine.learn(matcher[0], learning, _PATHS_AT_ONCE)
+                    has_more = has_more and not self.engine.is_awaited()
         finally:
             with nogil:
-                self.engine.finish(matcher)
+                self.engine.finish_learning(matcher)
+        return has_more
 
     def __len__(self):
         cdef size_t size

@@ -296,7 +296,9 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         void finish(DocumentMatcher*) except +
         void match(DocumentMatcher&, const vector[Input]&, size_t, size_t, const Limits&, Batch&) except +
         bool learn(DocumentMatcher&, Learning&, uint32_t) except +
-        uint32_t known_path_count()
+        DocumentMatcher* start_learning(Batch&) except +
+        bool is_awaited()
+        void finish_learning(DocumentMatcher*) except +
         void pause() except +
         void resume(bool) except +
         void expand(const Batch&, size_t, size_t, NumberBuffer&, vector[int64_t]&) except +

@@ -43,6 +43,7 @@ import time
 from twigcast.documents import (
     DEFAULT_LIMITS,
     LONG_TAG,
+    DocumentLimits,
     check_entities,
     event_position,
     has_document_type,
@@ -262,6 +263,8 @@ cdef class Documents:
     def __cinit__(self, limits not None, reader="checked"):
         if reader not in ("checked", "expat"):
             raise ValueError(f"the reader is 'checked' or 'expat', not {reader!r}")
+        if not isinstance(limits, DocumentLimits):
+            raise TypeError(f"limits are DocumentLimits, not {limits!r}")
         self.only_expat = reader == "expat"
         self.kept = []
         self.encodings = {}

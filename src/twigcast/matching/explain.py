@@ -92,7 +92,7 @@ def explain(
     """
     require_pattern(pattern)
     if not isinstance(document, Document):
-        document = read_document(document, limits or DEFAULT_LIMITS)
+        document = read_document(document, DEFAULT_LIMITS if limits is None else limits)
     explainer = _Explainer(document)
     try:
         alternatives = tuple(map(explainer.alternative, pattern.alternatives))

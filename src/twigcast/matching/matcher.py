@@ -139,7 +139,7 @@ class Matcher(Mapping[str, Pattern]):
             raise ValueError(f"cache_bytes must not be negative: {cache_bytes}")
         _ = bindings.scope  # checks them
         self._bindings = bindings if bindings else NO_BINDINGS
-        self._limits = limits or DEFAULT_LIMITS
+        self._limits = DEFAULT_LIMITS if limits is None else limits
         Documents(self._limits, reader)  # checks it
         self._reader = reader
         self._cache_bytes = cache_bytes
@@ -401,6 +401,7 @@ class Matcher(Mapping[str, Pattern]):
     ) -> Matcher:
         """The matcher in a file written by :meth:`save`, with bindings for what is added to it.
 
+        The file holds neither bindings nor ``limits``, ``cache_bytes`` and ``reader``.
         The file is mapped, not copied: processes that load the same file share its memory.  It may
         be updated like any other; that copies what it changes.  Raises
         :class:`~twigcast.errors.MatcherFileError` for a file that is damaged, cut off, or of
@@ -496,4 +497,4 @@ def _new_key(key: str) -> bytes:
     try:
         return _key_bytes(key).decode().encode()
     except UnicodeDecodeError:
-        raise ValueError(f"the key {key!r} holds half a character, which UTF-8 cannot") from None
+        raise ValueError(f"the key {key!r} has half a character, which UTF-8 cannot hold") from None

@@ -67,6 +67,6 @@ def skeletons_of(
     ``reader``.  Equal texts mean equal sets of label paths.  In a very large batch the same
     skeleton may be there more than once.  Cost: that of parsing.
     """
-    prepared = prepare_batch(documents, limits or DEFAULT_LIMITS, reader)
+    prepared = prepare_batch(documents, DEFAULT_LIMITS if limits is None else limits, reader)
     numbers, rows = read_skeletons(prepared, largest)
     return SkeletonBatch(numbers, [Skeleton(*parts) for parts in rows], prepared.errors)

@@ -108,7 +108,9 @@ def archive(
     now = datetime.now(UTC)
     with opened.writing() as staging:
         scratch = staging.child(".scratch")
-        described = incoming.mapInArrow(Describe(limits or DEFAULT_LIMITS, reader), DESCRIBED)
+        described = incoming.mapInArrow(
+            Describe(DEFAULT_LIMITS if limits is None else limits, reader), DESCRIBED
+        )
         described.write.option("compression", "lz4").parquet(scratch.child("described").url)
         run = _Run(opened.spark, opened.parts(), staging, scratch, number, now)
         report = run.finish(file_bytes)
