@@ -91,6 +91,27 @@ def test_a_small_cache_stays_small(cache_bytes: int, tmp_path: Path) -> None:
     matcher.save(tmp_path / "file")
     loaded = Matcher.load(tmp_path / "file", cache_bytes=cache_bytes)
     assert loaded.stats().cached_paths < matcher.stats().cached_paths
+    assert loaded.stats().cached_bytes <= cache_bytes
+    assert answers(loaded, feed) == expected
+    loaded.save(tmp_path / "again")
+    again = Matcher.load(tmp_path / "again")
+    assert again.stats().cached_paths == matcher.stats().cached_paths, "all are known as before"
+
+
+def test_where_no_thread_can_be_started_documents_teach_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    matcher = Matcher(SUBSCRIPTIONS)
+    feed = documents(4, 20)
+    expected = answers(matcher, feed)
+    matcher.save(tmp_path / "file")
+    monkeypatch.setattr("twigcast.matching.learning._MOMENT", 0.0)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    loaded = Matcher.load(tmp_path / "file")
+    assert loaded.stats().cached_paths == 0
     assert answers(loaded, feed) == expected
 
 

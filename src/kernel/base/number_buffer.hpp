@@ -59,6 +59,13 @@ public:
         ++size_;
     }
     void shrink(size_t size) { size_ = size; }
+    // Give back what was taken for much more than there is.
+    void trim() {
+        if (capacity_ < 4 * size_ + 1024) return;
+        NumberBuffer fitting;
+        fitting.append(data(), data() + size_);
+        *this = std::move(fitting);
+    }
 
 private:
     using Memory = std::unique_ptr<uint32_t, FreeNumbers>;

@@ -72,9 +72,9 @@ public:
             answer_ = nullptr;
             start();
         }
-        const bool has_more = learning.go_on(paths_, index, some);
+        const bool has_more = learning.go_on(paths_, index, some, cache_limit / 2);
         report();
-        return has_more && cache_size() < cache_limit / 2;
+        return has_more;
     }
 
     // Tell an index of the label paths that documents had, if they are of this one.

@@ -296,7 +296,9 @@ public:
             const Reading reading(gate_);
             copy->copy(*index_);
             const std::lock_guard lock(matchers_mutex_);
-            if (!idle_.empty()) (*warmest())->tell(*index_, copy->known_paths);
+            if (!idle_.empty() && (*warmest())->path_count() > copy->known_paths.count()) {
+                (*warmest())->tell(*index_, copy->known_paths);
+            }
         }
         if (copy->has_dead()) {
             std::shared_ptr<Index> living = std::make_shared<Index>(secret_, 0);

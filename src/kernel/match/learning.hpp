@@ -11,10 +11,11 @@ using namespace index;
 // Builds the paths that an index knows, some at a time; the index may be updated in between.
 class Learning {
 public:
-    // False when all are there.  Between documents only.
-    bool go_on(PathCache& paths, const Index& index, uint32_t some) {
+    // False when all are there, or when they take `most` bytes.  Between documents only.
+    bool go_on(PathCache& paths, const Index& index, uint32_t some, size_t most) {
         const KnownPaths& known = index.known_paths;
         for (; some != 0 && learned_.size() <= known.count(); --some) {
+            if (paths.byte_size() >= most) return false;
             const KnownPath& path = known[count_of(learned_) - 1];
             learned_.push_back(build(paths, learned_[path.parent], known.label(path.label)));
         }

@@ -88,7 +88,9 @@ def to_parsable(data: Source, limits: DocumentLimits) -> tuple[bytes, str | None
 def _require_bytes(data: object) -> None:
     if not isinstance(data, bytes | bytearray | memoryview):
         kind = type(data).__name__
-        raise TypeError(f"a document is bytes or str, not {kind}; for a file, pass path.read_bytes()")
+        raise TypeError(
+            f"a document is bytes or str, not {kind}; for a file, pass path.read_bytes()"
+        )
 
 
 def codec_of(parsable: bytes, forced: str | None) -> str:

@@ -269,6 +269,7 @@ cdef class MatchEngine:
         finally:
             with nogil:
                 self.engine.finish(matcher)
+        answers.batch.patterns.trim()
         for pair in answers.batch.failures:
             answers.errors[pair.first] = documents.refusal(pair.first, pair.second)
         if not answers.batch.undecided.empty():

@@ -255,6 +255,7 @@ cdef extern from "base/number_buffer.hpp" namespace "twigcast::base" nogil:
         const uint32_t* data() const
         size_t size() const
         void shrink(size_t)
+        void trim() except +
 
 
 cdef extern from "match/learning.hpp" namespace "twigcast::match" nogil:

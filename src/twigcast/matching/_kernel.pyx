@@ -73,7 +73,7 @@ _FILE_TROUBLES = (
 )
 cdef uint64_t _NOTHING = 0
 cdef size_t _BYTES_AT_ONCE = 8 << 20
-cdef uint32_t _PATHS_AT_ONCE = 256
+cdef uint32_t _PATHS_AT_ONCE = 64
 
 # A smaller document is checked so quickly that giving up the interpreter lock costs more.
 cdef size_t _NODES_WORTH_UNLOCKING = 20_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import Final
 
 from twigcast.matching._kernel import MatchEngine
@@ -22,4 +23,6 @@ def learn_known_paths(engine: MatchEngine) -> None:
     if engine.learn(lambda: time.perf_counter() < end):
         # It is no daemon, so that the process waits for it at its end: it has to look for that.
         go_on = threading.main_thread().is_alive
-        threading.Thread(target=engine.learn, args=(go_on,), name="twigcast-learning").start()
+        thread = threading.Thread(target=engine.learn, args=(go_on,), name="twigcast-learning")
+        with suppress(RuntimeError):  # there can be no more threads: documents will teach the rest
+            thread.start()
