@@ -18,7 +18,7 @@ namespace twigcast::base {
 
 class LargeMemory {
 public:
-    static constexpr size_t LEAST = size_t{4} << 20;
+    static constexpr size_t LEAST = size_t{16} << 20;
 
     // At least so many bytes; `bytes` is how many there are.
     static void* take(size_t& bytes) {
