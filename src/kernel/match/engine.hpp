@@ -141,6 +141,7 @@ public:
         DocumentMatcher* const matcher = start(batch);
         const std::lock_guard lock(matchers_mutex_);
         is_learning_ = true;
+        is_awaited_ = matchers_.size() > idle_.size() + 1;  // documents were quicker
         return matcher;
     }
     // False when there are no more; `is_awaited` when documents have come.

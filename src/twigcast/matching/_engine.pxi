@@ -290,8 +290,9 @@ cdef class MatchEngine:
         try:
             while has_more and go_on():
                 with nogil:
-                    has_more = self.engine.learn(matcher[0], learning, _PATHS_AT_ONCE)
-                    has_more = has_more and not self.engine.is_awaited()
+                    has_more = not self.engine.is_awaited() and self.engine.learn(
+                        matcher[0], learning, _PATHS_AT_ONCE
+                    )
         finally:
             with nogil:
                 self.engine.finish_learning(matcher)
