@@ -32,14 +32,16 @@ namespace twigcast::match {
 using namespace base;
 using namespace index;
 
-// A part of a cached path's lists.
-struct Span {
-    const uint32_t* first;
-    const uint32_t* last;
-    const uint32_t* begin() const { return first; }
-    const uint32_t* end() const { return last; }
+// A part of what the cache has for all paths.
+template <class T>
+struct SpanOf {
+    const T* first;
+    const T* last;
+    const T* begin() const { return first; }
+    const T* end() const { return last; }
     bool empty() const { return first == last; }
 };
+using Span = SpanOf<uint32_t>;
 
 // What a document looks at when it meets a path; small, since there are many paths.
 struct CachedPath {
@@ -107,15 +109,7 @@ public:
 
     // Forget all paths; labels stay, so this may happen within a document.
     void clear() {
-        paths_ = {};
-        origins_ = {};
-        slots_ = {};
-        below_steps_ = {};
-        below_table_.clear();
-        lists_ = {};
-        crossings_ = {};
-        nodes_ = {};
-        effects.clear();
+        drop_paths();
         effects.triggers.clear();
         changed_ = false;
         paths_.emplace_back();
@@ -142,15 +136,7 @@ public:
         const std::vector<PathOrigin> origins = std::move(origins_);
         const Lists lists = std::move(lists_);
         const std::vector<Crossing> crossings = std::move(crossings_);
-        paths_ = {};
-        origins_ = {};
-        lists_ = {};
-        crossings_ = {};
-        nodes_ = {};
-        slots_ = {};
-        below_steps_ = {};
-        below_table_.clear();
-        effects.clear();
+        drop_paths();
         marked_ = NONE;
         std::vector<uint32_t> numbers(paths.size(), NONE);
         for (uint32_t at = 0; at < count_of(paths); ++at) {
@@ -250,6 +236,19 @@ private:
         uint64_t built;
     };
 
+    // All but the triggers, which no path has for itself.
+    void drop_paths() {
+        paths_ = {};
+        origins_ = {};
+        slots_ = {};
+        below_steps_ = {};
+        below_table_.clear();
+        lists_ = {};
+        crossings_ = {};
+        nodes_ = {};
+        effects.clear();
+    }
+
     // Copy what lies between the first and the last of some offsets, and move them to the copy.
     template <class T>
     static void move_span(const std::vector<T>& from, std::vector<T>& to, uint32_t* offsets,
@@ -326,12 +325,7 @@ private:
         if (node.extra != NONE) __builtin_prefetch(&index_->extra(node.extra));
     }
 
-    struct Crossings {
-        const Crossing* first;
-        const Crossing* last;
-        const Crossing* begin() const { return first; }
-        const Crossing* end() const { return last; }
-    };
+    using Crossings = SpanOf<Crossing>;
     Crossings active(uint32_t path) const {
         return {crossings_.data() + origins_[path].active,
                 crossings_.data() + origins_[path].below};

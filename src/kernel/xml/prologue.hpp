@@ -34,13 +34,12 @@ inline bool declares_known(std::string_view declaration, bool only_utf_8) {
     at = skip_space(declaration, at + 1);
     const std::string_view rest = declaration.substr(at);
     if (rest.empty() || (rest[0] != '"' && rest[0] != '\'')) return false;
-    const auto is_alike = [&](char one, char other) {
-        return one == other || ('A' <= one && one <= 'Z' && (one | 0x20) == other);
+    const auto is_alike = [](char lower, char given) {
+        return given == lower || ('A' <= given && given <= 'Z' && (given | 0x20) == lower);
     };
     const auto names = [&](std::string_view name) {
         return rest.size() > name.size() + 1 && rest[name.size() + 1] == rest[0] &&
-               std::equal(name.begin(), name.end(), rest.begin() + 1,
-                          [&](char other, char one) { return is_alike(one, other); });
+               std::equal(name.begin(), name.end(), rest.begin() + 1, is_alike);
     };
     return names("utf-8") || (!only_utf_8 && (names("iso-8859-1") || names("us-ascii")));
 }

@@ -487,14 +487,14 @@ def _restored(
     return matcher
 
 
-def _key_bytes(key: str) -> bytes:
+def _key_bytes(key: str, errors: str = "surrogatepass") -> bytes:
     if not isinstance(key, str):
         raise TypeError(f"a key is a str, not {type(key).__name__}")
-    return encode(key)
+    return key.encode(errors=errors)
 
 
 def _new_key(key: str) -> bytes:
     try:
-        return _key_bytes(key).decode().encode()
-    except UnicodeDecodeError:
+        return _key_bytes(key, "strict")
+    except UnicodeEncodeError:
         raise ValueError(f"the key {key!r} has half a character, which UTF-8 cannot hold") from None
