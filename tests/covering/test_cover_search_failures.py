@@ -9,6 +9,7 @@ import pytest
 
 import twigcast.covering.search
 from twigcast.covering import PatternSearch
+from twigcast.covering._cover import SearchKernel
 from twigcast.covering.splitting import Twig
 from twigcast.language import Pattern, parse
 
@@ -61,6 +62,8 @@ def test_a_set_survives_when_building_anew_is_interrupted(monkeypatch: pytest.Mo
     for pattern in patterns:
         found.add(pattern)
     monkeypatch.setattr(found, "_most_terms", 10)
+    for allowance in ("_TERMS_EACH", "_SPARE_TERMS"):
+        monkeypatch.setattr(twigcast.covering.search, allowance, 0)
     real = twigcast.covering.search._twigs
     turns = iter(range(150))
 
@@ -74,3 +77,27 @@ def test_a_set_survives_when_building_anew_is_interrupted(monkeypatch: pytest.Mo
         found.covered_by(parse("/a"))
     monkeypatch.setattr(twigcast.covering.search, "_twigs", real)
     assert set(found.covered_by(parse("/a/b"))) == set(patterns)
+
+
+def test_a_set_that_only_grows_is_not_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twigcast.covering.search, "_SPARE_TERMS", 10)
+    built = 0
+    fill = PatternSearch._fill
+
+    def counted(self: PatternSearch, kernel: SearchKernel) -> None:
+        nonlocal built
+        built += 1
+        fill(self, kernel)
+
+    monkeypatch.setattr(PatternSearch, "_fill", counted)
+    search = PatternSearch()
+    monkeypatch.setattr(search, "_most_terms", 10)
+    patterns = [parse(f"/a[@x={number}]/b") for number in range(500)]
+    for pattern in patterns:
+        assert not search.covering(pattern)
+        search.add(pattern)
+    assert built == 0
+    for pattern in patterns[10:]:
+        search.remove(pattern)
+    assert search.covering(patterns[0]) == [patterns[0]]
+    assert built == 1

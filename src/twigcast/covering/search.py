@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar
 
 from twigcast.covering._cover import SearchKernel
@@ -11,6 +12,8 @@ from twigcast.covering.splitting import Twig, split
 from twigcast.language import Pattern, linear_normal_form, require_pattern, restore_pattern
 
 _SPARE_TERMS = 10_000
+_TERMS_EACH = 4
+"""How many names and comparisons a pattern may have to itself before they count as left behind."""
 
 Item = TypeVar("Item")
 
@@ -76,14 +79,20 @@ class CompiledSearch(ABC, Generic[Item]):
         """The kernel, built anew where memory ran out in the middle of a change to it.
 
         It is also built anew once most names and comparisons in it are unused: patterns that were
-        removed, or only searched for, leave theirs behind.
+        removed, or only searched for, leave theirs behind.  A set that only grows is seldom built
+        anew: that takes seconds for 100,000 patterns.
         """
-        if self._kernel.is_spoilt or self._kernel.terms_known > self._most_terms:
+        most_terms = max(self._most_terms, _TERMS_EACH * len(self) + _SPARE_TERMS)
+        if self._kernel.is_spoilt or self._kernel.terms_known > most_terms:
             kernel = SearchKernel()
             self._fill(kernel)
             self._kernel = kernel
             self._most_terms = 2 * kernel.terms_known + _SPARE_TERMS
         return self._kernel
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of patterns."""
 
     @abstractmethod
     def _pattern(self, number: int) -> Pattern:
@@ -182,6 +191,7 @@ class TextSearch(CompiledSearch[Item]):
             kernel.add(_twigs(self._pattern(number)), self._kernel.item(number))
 
 
+@lru_cache(maxsize=16)  # who adds a pattern searches for it first
 def _twigs(pattern: Pattern) -> tuple[Twig, ...] | str:
     """The twigs of a pattern, or the text of a linear one, which is read much quicker."""
     require_pattern(pattern)

@@ -34,6 +34,8 @@ from twigcast.language import (
 MOST_TWIGS = 64
 _BEYOND_NAMES = re.compile(r" or | and |[@()\"'<>=]|\[\d")
 """What the text of a pattern holds if there is anything but branches of elements in it."""
+_CHOICE = re.compile(r" or | and ")
+"""What the text of a pattern holds if there is something to split within an alternative."""
 
 Twig: TypeAlias = tuple[Condition, ...]
 """The conditions at the document node that must all hold."""
@@ -44,6 +46,9 @@ def split(pattern: Pattern, most: int = MOST_TWIGS) -> tuple[Twig, ...]:
     alternatives = pattern.alternatives
     if _BEYOND_NAMES.search(str(pattern)) is None:
         return tuple((alternative,) for alternative in alternatives)
+    if _CHOICE.search(str(pattern)) is None:
+        tidied = map(tidy, zip(alternatives))
+        return tuple(twig for twig in tidied if twig is not None)
     share = max(1, most // max(1, len(alternatives)))
     twigs = (tidy(each) for one in alternatives for each in _split_condition(one, share))
     return tuple(twig for twig in twigs if twig is not None)
