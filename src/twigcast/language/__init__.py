@@ -9,6 +9,8 @@ variables replaced and relative paths anchored.  ``lowering`` turns as much of i
 conditions, through the functions of ``normal``, so no condition outside the normal form ever
 exists.  What no condition says stays an expression, in a :class:`Residual`.  For a path of names
 and ``*`` alone :func:`parse` works on the text, and the tree is built when asked for.
+:func:`read_normal_form` reads texts that brokers send each other; it builds most trees without the
+grammar (``plain``).
 
 A :class:`Pattern` is a union of conditions at the document node; each :class:`Step` of a condition
 carries the axis of the edge to it and the conditions at it (``nodes`` draws this).  Whether a step
@@ -108,6 +110,7 @@ from twigcast.language.parser import (
     parse_all,
     read_bound,
     read_expression,
+    read_normal_form,
 )
 from twigcast.language.pattern import Pattern, require_pattern, restore_pattern
 from twigcast.language.regular import compile_regular
@@ -216,6 +219,7 @@ __all__ = [
     "position_implies",
     "read_bound",
     "read_expression",
+    "read_normal_form",
     "read_subscriptions",
     "relaxed",
     "require_pattern",

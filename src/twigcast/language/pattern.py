@@ -21,6 +21,7 @@ from twigcast.language.nodes import (
     node_test,
 )
 from twigcast.language.operators import OPERATORS
+from twigcast.language.plain import plain_branch
 from twigcast.language.tokens import NAME
 from twigcast.language.upward import at_document
 from twigcast.language.visiting import walk
@@ -163,6 +164,17 @@ def linear_pattern(normal_form: str) -> Pattern:
     pattern = Pattern.__new__(Pattern)
     _set(pattern, "_alternatives", None)
     _set(pattern, "_text", normal_form)
+    return pattern
+
+
+def plain_pattern(text: str) -> Pattern | None:
+    """The pattern of a text in normal form where that is plain; None for any other text."""
+    branch = plain_branch(text)
+    if branch is None:
+        return None
+    pattern = Pattern.__new__(Pattern)
+    _set(pattern, "_alternatives", (branch,))
+    _set(pattern, "_text", branch.text)
     return pattern
 
 
