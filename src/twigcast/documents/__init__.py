@@ -35,6 +35,7 @@ from twigcast.documents.reader import read_document
 from twigcast.documents.roots import root_of
 from twigcast.documents.tags import LONG_TAG
 from twigcast.documents.tree import Child, Comment, Document, Element, ExpandedName, Instruction
+from twigcast.documents.value_paths import ValuePath, parse_value_path
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -49,6 +50,7 @@ __all__ = [
     "Instruction",
     "PathPublication",
     "Source",
+    "ValuePath",
     "check_entities",
     "codec_for",
     "decompose",
@@ -57,6 +59,7 @@ __all__ = [
     "limit_exceeded",
     "malformed",
     "missing_entity",
+    "parse_value_path",
     "read_document",
     "root_of",
     "to_parsable",
