@@ -10,7 +10,7 @@ SPARK_CLASSES := .venv/spark-classes.jsa
 # A DTD of the world outside, where the folder of real data is beside this checkout.
 REAL_DTD := $(wildcard ../shared/data/dtd/nitf-2-5.dtd)
 
-.PHONY: help setup demo test lint nightly sanitize bench docs wheel constraints clean
+.PHONY: help setup servers demo test lint nightly sanitize bench docs wheel constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,9 @@ $(JAVA): | $(INSTALLED)
 # With the classes of Spark in an archive, a JVM starts in half the time.
 $(SPARK_CLASSES): | $(INSTALLED) $(JAVA)
 	$(VENV)/python tools/archive_spark_classes.py $@
+
+servers: ## install what optional tests need: PostgreSQL, where it is missing and we may
+	@tools/servers.sh
 
 demo: setup ## route a small news feed through seven brokers, on Spark
 	$(VENV)/python tools/demo.py build/demo

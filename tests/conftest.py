@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from folders import ROOT
 from hypothesis import HealthCheck, settings
+from postgres_server import PostgresServer, shared_postgres, stop_shared_postgres
 from quick_spark import submit_arguments
 
 if TYPE_CHECKING:
@@ -77,13 +78,25 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def postgres() -> PostgresServer:
+    """One PostgreSQL for all tests of a process."""
+    return shared_postgres()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """The address of a new database."""
+    return postgres.url(postgres.new_database())
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a costly fixture run in one process, which makes that fixture once.
 
-    Costly are the Spark session, whose JVM is also quicker the longer it runs, and whatever a
-    module makes once for all its tests.  pytest-xdist reads the groups in the same hook, so they
-    must be there before.
+    Costly are the Spark session, whose JVM is also quicker the longer it runs, the PostgreSQL, and
+    whatever a module makes once for all its tests.  pytest-xdist reads the groups in the same hook,
+    so they must be there before.
     """
     for item in items:
         uses_spark = "spark" in getattr(item, "fixturenames", ())
@@ -93,8 +106,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(_TRIED_AGAIN)
         if uses_spark:
             item.add_marker(pytest.mark.xdist_group("spark"))
+        elif _uses_postgres(item):
+            item.add_marker(pytest.mark.xdist_group("postgres"))
         elif _has_module_fixture(item):
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+
+
+def _uses_postgres(item: pytest.Item) -> bool:
+    parameters = getattr(item, "callspec", None)
+    is_named = parameters is not None and "postgres" in parameters.params.values()
+    return is_named or "postgres" in getattr(item, "fixturenames", ())
+
+
+def pytest_sessionfinish() -> None:
+    """Nothing is left running."""
+    stop_shared_postgres()
 
 
 def _has_module_fixture(item: pytest.Item) -> bool:

@@ -18,11 +18,11 @@ from twigcast.broker.config import (
     Permission,
     PrincipalConfig,
     RuleConfig,
-    StoreConfig,
     TlsConfig,
     read_config,
 )
 from twigcast.broker.safety import cautions, check_safe
+from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import hash_token, new_token
 from twigcast.errors import ConfigError
 from twigcast.routing import STRATEGIES
@@ -116,7 +116,10 @@ def test_the_example_tells_every_key_and_the_defaults(tmp_path: Path) -> None:
     for section, keys in LISTS.items():
         assert {key for entry in told[section] for key in entry} == set(keys)
     plain = "\n".join(
-        [f"{key} = {written(told[key])}" for key in ("listen", "http", "strategy", "reader")]
+        [
+            f"{key} = {written(told[key])}"
+            for key in ("listen", "http", "http_hosts", "strategy", "reader")
+        ]
         + [
             f"[{section}]\n" + "\n".join(f"{k} = {written(v)}" for k, v in told[section].items())
             for section in ("store", "limits", "heartbeat")
@@ -399,3 +402,31 @@ def test_expressions_longer_than_links_carry_are_not_allowed(tmp_path: Path, set
     path.write_text(f"[limits]\n{setting}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="links carry no more"):
         read_config(path)
+
+
+def test_the_address_of_a_database(tmp_path: Path) -> None:
+    for url in (
+        "postgresql://ann@db.example:5432/news?passfile=/etc/p@q",
+        "postgresql://ann@[::1]:5432,db.example:5433/news",
+    ):
+        assert read(tmp_path, f'[store]\nurl = "{url}"').store.url == url
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ('url = "postgresql://ann:secret@db/news"', "into a file that only the broker may read"),
+        ('url = "postgresql://ann:x/secret@db/news"', "no password belongs here"),
+        ('url = "postgresql://db/news?password=secret"', "file with ?passfile= or PGPASSFILE"),
+        ('url = "mysql://ann:secret@db/news"', 'as in "postgresql://user@host:5432/database"'),
+        ('url = "postgresql://db/secret"\nfolder = "x"', "keep one of both"),
+    ],
+)
+def test_an_address_that_is_refused_is_not_shown(tmp_path: Path, text: str, remedy: str) -> None:
+    message = str(refused(tmp_path, f"[store]\n{text}"))
+    assert remedy in message
+    assert "secret" not in message
+
+
+def test_the_address_of_a_database_is_not_in_what_is_shown() -> None:
+    assert "db.example" not in repr(StoreConfig(url="postgresql://ann@db.example/news"))

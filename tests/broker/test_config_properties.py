@@ -42,6 +42,7 @@ def good_files(draw: st.DrawFn) -> dict[str, Any]:
     limits["expression_steps"] = draw(st.integers(1, 500))
     limits["document_bytes"] = min(limits["document_bytes"], limits["message_bytes"])
     interval = draw(st.floats(0.001, 10))
+    folder = draw(st.sampled_from(["", "/data"]))
     principals = draw(st.lists(names, unique=True, max_size=3))
     rules = st.fixed_dictionaries({"who": names, "allow": permissions})
     return {
@@ -57,12 +58,17 @@ def good_files(draw: st.DrawFn) -> dict[str, Any]:
             )
         ),
         "store": {
-            "folder": draw(st.sampled_from(["", "/data"])),
+            "folder": folder,
+            "url": "" if folder else draw(st.sampled_from(["", "postgresql://ann@db/news"])),
             "keep": draw(st.sampled_from(["durable", "all"])),
             "sync": draw(st.sampled_from(["full", "normal"])),
             "retention_age": draw(counts),
             "acknowledged_age": draw(st.floats(0, 1e6)),
             "retention_size": draw(counts),
+            "publisher_size": draw(counts),
+            "queue_documents": draw(counts),
+            "full": draw(st.sampled_from(["refuse", "hold"])),
+            "unrouted": draw(st.booleans()),
         },
         "limits": limits,
         "tls": draw(st.sampled_from([{}, {"certificate": "/a", "key": "/b"}, {"ca": "/c"}])),

@@ -17,8 +17,10 @@ from live_brokers import PATIENCE, one_broker, overlay_of, take, until
 from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker
 from twigcast.broker.config import HeartbeatConfig, LimitsConfig, PrincipalConfig
 from twigcast.broker.store import Store
+from twigcast.broker.store.writer import Done
 from twigcast.broker.tokens import new_token
 from twigcast.client import connect
+from twigcast.delivery.writes import Write
 from twigcast.errors import RefusedError, StoreError, TwigcastError
 from twigcast.language import NO_BINDINGS, parse_all
 from twigcast.wire import PROTOCOL, messages, method
@@ -116,7 +118,7 @@ def test_nothing_is_left_of_clients_that_have_vanished(tmp_path: Path) -> None:
             await until(lambda: not running.service.sessions)
             assert list(running.broker.router.clients) == ["durable/d"]
             assert not running.broker.router.advertisements()
-            assert running.broker.durables["d"].attached is None
+            assert not running.broker.durables["d"].attached
 
     asyncio.run(scenario())
 
@@ -287,19 +289,19 @@ def test_a_rate_holds_over_all_connections_of_a_client() -> None:
     asyncio.run(scenario())
 
 
+def failing(store: Store, ticket: int, write: Write) -> None:
+    assert store._on_done is not None
+    done: Done = [(ticket, StoreError("the disk is full"))]
+    asyncio.get_running_loop().call_soon(store._on_done, done)
+
+
 def test_a_subscription_that_cannot_be_stored_is_not_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario() -> None:
         async with one_broker(tmp_path) as running, connect(running.address) as client:
             with monkeypatch.context() as patched:
-
-                def fail(*_: object) -> asyncio.Future[None]:
-                    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                    future.set_exception(StoreError("the disk is full"))
-                    return future
-
-                patched.setattr(Store, "put_durable", fail)
+                patched.setattr(Store, "submit", failing)
                 with pytest.raises(RefusedError, match="disk is full"):
                     await client.subscribe("/a", durable="d").ready()
             assert not running.broker.durables
@@ -357,7 +359,7 @@ def test_a_link_passes_on_no_document_that_the_neighbour_does_not_take(tmp_path:
                 await publisher.publish("<a>small</a>")
                 [event] = await take(desk, 1)
                 assert event.content == b"<a>small</a>"
-                await until(lambda: first.broker.flow.custody.owed["small"] == 1)
+                await until(lambda: first.broker.owed["small"] == 1)
                 assert set(first.broker.links.up) == {"small"}
 
     asyncio.run(scenario())

@@ -112,7 +112,7 @@ def test_a_durable_subscriber_ends_with_exactly_what_was_published(
                 await event.ack()
             assert len(received) == len(set(received))
             assert set(received) == expected
-            await until(lambda: pair.here.broker.flow.custody.owed == {"there": 0})
+            await until(lambda: pair.here.broker.owed == {"there": 0})
 
     asyncio.run(scenario())
 
@@ -150,7 +150,7 @@ def test_a_client_behind_a_bad_line_publishes_and_receives_everything_once(tmp_p
             assert len({result.id for result in results}) == len(documents)
             await troubled
             await desk.flush()
-            await until(lambda: running.broker.durables["desk"].waiting == 0)
+            await until(lambda: running.broker.durables["desk"].queue.waiting == 0)
 
     asyncio.run(scenario())
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from pathlib import Path
 
 import httpx
 import pytest
 from certificates import make_authority, make_certificate
-from http_brokers import calling, publish, run, serving, subscribed
+from http_brokers import calling, publish, refusal, run, serving, subscribed
 from live_brokers import one_broker
 
 from twigcast.broker import BrokerConfig, Permission, RunningBroker, StoreConfig, new_token
 from twigcast.broker.config import AccessConfig, PrincipalConfig, RuleConfig, TlsConfig
-from twigcast.broker.http.api import certificate_names
+from twigcast.broker.http.connections import certificate_names
 
 TOKENS = {name: new_token() for name in ("writer", "reader", "asker", "root", "nobody")}
 STORE = StoreConfig(keep="all", sync="normal")
@@ -99,6 +100,50 @@ def test_some_paths_are_for_everybody(tmp_path: Path) -> None:
                     assert answer.status_code == 200, path
 
     run(main)
+
+
+def test_names_of_durable_subscriptions_are_for_administrators(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path, guarded(), TOKENS["root"][0]) as (running, client):
+            for name in ("desk-7", "desk-8"):
+                async with subscribed(client, xpath="//a", durable=name, ack="manual"):
+                    pass
+            await publish(client, "<a/>")
+            figures = (await client.get("/metrics")).text
+            assert 'twigcast_durable_waiting_documents{durable="desk-7"} 1.0' in figures
+            async with calling(running, TOKENS["nobody"][0]) as other:
+                figures = (await other.get("/metrics")).text
+            assert "desk" not in figures
+            assert "twigcast_durable_waiting_documents 2.0" in figures
+            assert "twigcast_durable_attached 0.0" in figures
+            assert "twigcast_durable_missed_total 0.0" in figures
+            assert "twigcast_documents_in_total 1.0" in figures
+
+    run(main)
+
+
+def test_who_comes_and_who_is_refused_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="twigcast")
+
+    async def main() -> None:
+        async with serving(tmp_path, guarded(), TOKENS["reader"][0]) as (_, client):
+            async with subscribed(client, xpath="//a", durable="desk"):
+                pass
+            answer = await client.get("/v1/ask", params={"xpath": "//a\nforged"})
+            assert answer.status_code == 403
+            answer = await client.get("/v1/subscribe", params={"xpath": "//a\nforged["})
+            assert answer.status_code == 400
+
+    run(main)
+    said = [each.getMessage() for each in caplog.records]
+    assert not any("\n" in each for each in said)
+    text = "\n".join(said)
+    assert "client/1 connected over HTTP from 127.0.0.1 as reader (python-httpx" in text
+    assert "client/1 reads the durable subscription 'desk' of 'reader'" in text
+    assert "GET /v1/ask from 127.0.0.1 is refused: reader may not ask here" in text
+    assert "GET /v1/subscribe from 127.0.0.1 is refused: " in text
 
 
 def test_other_authorizations_are_refused_even_where_none_is_needed() -> None:
@@ -210,6 +255,62 @@ def test_pages_of_other_origins_are_turned_away() -> None:
     run(main)
 
 
+PLAIN: list[tuple[dict[str, str], bool]] = [
+    ({}, False),
+    ({"Accept": "text/event-stream"}, False),
+    ({"Last-Event-ID": "1"}, False),
+    ({"Sec-Fetch-Site": "none"}, False),  # a link in a mail
+    ({"Twigcast-Request": ""}, False),
+    ({"Twigcast-Request": "1"}, True),
+    ({"Sec-Fetch-Site": "same-origin"}, True),
+]
+"""What a page of another site, or a link, can send without asking; and what it cannot."""
+
+
+def test_what_any_page_could_send_acknowledges_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path, BrokerConfig(store=STORE)) as (running, client):
+            async with subscribed(client, xpath="//a", durable="desk", ack="manual") as events:
+                await publish(client, "<a/>")
+                await events.document()
+                kept = running.broker.durables["desk"]
+                first = kept.attached
+                del client.headers["Twigcast-Request"]
+                form = {"Content-Type": "text/plain"}
+                for headers, _ in (each for each in PLAIN if not each[1]):
+                    taken = {"durable": "desk"}
+                    answer = await client.get("/v1/subscribe", params=taken, headers=headers)
+                    assert "Twigcast-Request: 1" in refusal(answer, 403, "not-allowed")
+                    sent = {**form, **headers}
+                    for path, body in (("subscriptions/desk/ack", b'{"upto": 1}'), ("backup", b"")):
+                        answer = await client.post(f"/v1/{path}", content=body, headers=sent)
+                        assert "Twigcast-Request: 1" in refusal(answer, 403, "not-allowed")
+                assert kept.attached == first
+                assert kept.queue.acknowledged == 0
+                assert not (tmp_path / "backups").exists()
+            for headers, _ in (each for each in PLAIN if each[1]):
+                async with subscribed(client, headers, durable="desk", ack="manual"):
+                    pass
+                assert (await client.post("/v1/backup", headers=headers)).status_code == 200
+            # Nothing is taken from anybody.
+            async with subscribed(client, xpath="//a") as events:
+                await publish(client, "<a/>")
+                await events.document()
+
+    run(main)
+
+
+def test_a_token_needs_no_further_header(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path, guarded(), TOKENS["root"][0]) as (_, client):
+            del client.headers["Twigcast-Request"]
+            async with subscribed(client, xpath="//a", durable="desk"):
+                pass
+            assert (await client.post("/v1/backup")).status_code == 200
+
+    run(main)
+
+
 def test_certificates_say_who_calls(tmp_path: Path) -> None:
     authority = make_authority(tmp_path)
     server = make_certificate(tmp_path, authority, "server")
@@ -230,6 +331,7 @@ def test_certificates_say_who_calls(tmp_path: Path) -> None:
                 context = ssl.create_default_context(cafile=str(authority.certificate))
                 context.load_cert_chain(certificate.certificate, certificate.key)
                 async with httpx.AsyncClient(base_url=url, verify=context, timeout=30) as client:
+                    client.headers["Twigcast-Request"] = "1"
                     assert (await client.get("/health")).status_code == 200
                     answer = await client.post("/v1/publish", content=b"<a/>")
                     assert answer.status_code == status

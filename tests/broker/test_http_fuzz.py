@@ -168,6 +168,10 @@ def made_up(schema: dict[str, Any], document: dict[str, Any]) -> st.SearchStrate
         )
     if kind == "null":
         return st.none()
+    if kind == "boolean":
+        return st.booleans()
+    if kind == "number":
+        return st.floats(schema.get("minimum", 0), schema.get("maximum", 1e9))
     if "patternProperties" in schema:
         return st.dictionaries(TEXTS.map(lambda text: f"ns.{text}"), TEXTS, max_size=2)
     required = set(schema.get("required", ()))
@@ -205,7 +209,7 @@ def requests(draw: st.DrawFn, port: Port) -> tuple[str, str, dict[str, Any], dic
         schema = parameter["schema"]
         value = draw(TEXTS if is_wild else made_up(schema, port.document))
         if parameter["in"] == "path":
-            path = path.replace(f"{{{parameter['name']}}}", quote(value or "x", safe=""))
+            path = path.replace(f"{{{parameter['name']}}}", quote(str(value or "x"), safe=""))
         elif not parameter["required"] and draw(st.booleans()):
             continue
         elif parameter["in"] == "header":
@@ -290,6 +294,10 @@ def test_what_is_not_there_is_refused_properly(
         assert answer.status_code in (200, 204, 404, 405)
 
 
+def _is_end(operation: tuple[str, str, dict[str, Any]]) -> bool:
+    return operation[0] == "delete" and "subscriptions" in operation[1]
+
+
 def test_every_operation_can_succeed_and_is_as_described(port: Port) -> None:
     """What is made up at random may be refused for ever; these are not."""
     stream = {"params": {"xpath": "//a", "durable": "desk"}}
@@ -298,13 +306,22 @@ def test_every_operation_can_succeed_and_is_as_described(port: Port) -> None:
         ("get", "/v1/subscribe"): stream,
         ("get", "/v1/ask"): {"params": {"xpath": "//a"}},
         ("post", "/v1/subscriptions/{name}/ack"): {"json": {"upto": 1}},
+        ("post", "/v1/subscriptions/{name}/nack"): {"json": {"sequences": [1]}},
         ("post", "/v1/backup"): {"json": {"path": "copy"}},
+        ("post", "/v1/letters/replay"): {"json": {"durable": "desk"}},
+        ("delete", "/v1/letters"): {"params": {"durable": "desk"}},
     }
-    expected = {("delete", "/v1/homes/{name}"): 404}
+    expected = {
+        ("delete", "/v1/homes/{name}"): 404,
+        ("get", "/v1/letters/{number}"): 404,
+        ("delete", "/v1/letters/{number}"): 404,
+        ("delete", "/v1/letters"): 200,
+    }
     port.send("GET", "/v1/subscribe", **stream)
-    for method, path, operation in sorted(port.operations, key=lambda each: each[0] == "delete"):
+    for method, path, operation in sorted(port.operations, key=_is_end):
         what = sent.get((method, path), {})
-        answer = port.send(method.upper(), path.replace("{name}", "desk"), **what)
+        path_sent = path.replace("{name}", "desk").replace("{number}", "7")
+        answer = port.send(method.upper(), path_sent, **what)
         status = expected.get((method, path), 204 if method == "delete" else 200)
         assert answer.status_code == status, (path, answer.text)
         check_answer(answer, operation, port)

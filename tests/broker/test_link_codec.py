@@ -6,29 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twigcast.broker.custody import Debt
-from twigcast.broker.homes import HomeState, Version
 from twigcast.broker.link_codec import (
     PART,
-    HomeParts,
     LinkProtocolError,
-    decode_document,
     decode_frame,
     decode_update,
-    decode_versions,
-    encode_document,
     encode_frame,
-    encode_home,
     encode_update,
-    encode_versions,
 )
 from twigcast.covering import Change
 from twigcast.language import parse
 from twigcast.routing import (
     ANYTHING,
     AdvertisementKey,
-    Document,
-    DocumentId,
     LinkState,
     Promise,
     Update,
@@ -90,46 +80,6 @@ def test_a_large_update_is_cut_and_forwards_before_it_withdraws() -> None:
     first_withdraw = min(index for index, change in enumerate(changes) if change.withdraw)
     assert last_forward < first_withdraw
     assert max(len(change.forward) + len(change.withdraw) for change in changes) <= PART
-
-
-def test_a_document_arrives_with_those_to_whom_it_is_owed() -> None:
-    identity = DocumentId("rome", 7, 42)
-    said = encode_document(identity, "rome", b"<a/>", [Debt("oslo", 9, 4)], "e1", 1234)
-    arrived = messages.RoutedDocument.FromString(said.SerializeToString())
-    assert decode_document(arrived) == Document(identity, "rome", b"<a/>")
-    [destination] = arrived.destinations
-    assert (destination.home, destination.number, destination.settled) == ("oslo", 9, 4)
-    assert (arrived.epoch, arrived.published) == ("e1", 1234)
-
-
-def test_versions_arrive() -> None:
-    versions = {f"b{number}": Version("e", number) for number in range(2 * PART)}
-    items = [messages.LinkItem.FromString(item) for item in encode_versions(versions)]
-    arrived: dict[str, Version] = {}
-    for item in items:
-        arrived |= decode_versions(item.home_versions)
-    assert arrived == versions
-    assert len(items) == 1
-    assert encode_versions({})
-
-
-@pytest.mark.parametrize("count", [0, 1, PART, 3 * PART + 1])
-def test_the_state_of_a_home_counts_when_all_of_it_has_come(count: int) -> None:
-    forward = tuple(f"/a{number}" for number in range(count))
-    state = HomeState("rome", Version("e", 9), 4, forward, ("/gone",))
-    parts = HomeParts()
-    arrived = [
-        parts.add(messages.LinkItem.FromString(item).home_state) for item in encode_home(state)
-    ]
-    assert arrived[-1] == state
-    assert set(arrived[:-1]) <= {None}
-
-
-def test_parts_that_do_not_belong_together_are_refused() -> None:
-    parts = HomeParts()
-    parts.add(messages.HomeState(home="rome", version=1, more=True))
-    with pytest.raises(LinkProtocolError, match="belong together"):
-        parts.add(messages.HomeState(home="rome", version=2))
 
 
 def test_frames_are_numbered_and_summed() -> None:

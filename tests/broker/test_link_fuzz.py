@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -19,6 +20,7 @@ from twigcast.broker.link_codec import LinkProtocolError, encode_frame
 from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.client import connect
+from twigcast.delivery.events import Published
 from twigcast.wire import PROTOCOL, messages, method
 
 _NAMES = st.sampled_from(["x", "y", "z", "here", "", "n" * 300, "client/1", "*"])
@@ -104,11 +106,8 @@ _DOCUMENTS = st.builds(
     st.sampled_from([b"<a/>", b"<a>", b"", b"\xff\xfe", b"<b><c>4</c></b>"]),
     st.lists(
         st.builds(
-            lambda home, number, settled: messages.Destination(
-                home=home, number=number, settled=settled
-            ),
+            lambda home, settled: messages.Destination(home=home, settled=settled),
             _NAMES,
-            _NUMBERS,
             _NUMBERS,
         ),
         max_size=2,
@@ -128,32 +127,46 @@ _HOMES = st.builds(
         )
     ),
     _NAMES,
-    _NAMES,
+    _NUMBERS,
     _NUMBERS,
     _NUMBERS,
     st.lists(_TEXTS, max_size=3),
     st.lists(_TEXTS, max_size=3),
     st.booleans(),
 )
+_RECEIPTS = st.builds(
+    lambda home, incarnation, numbers, number: messages.Receipt(
+        home=home,
+        stored=[messages.DocumentNumbers(incarnation=incarnation, numbers=numbers)],
+        refused=[messages.RefusedDocument(incarnation=incarnation, number=number, reason="no")],
+    ),
+    _NAMES,
+    _NUMBERS,
+    st.lists(_NUMBERS, max_size=3),
+    _NUMBERS,
+)
+_CONTENTS: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.just({}),
+    _DOCUMENTS.map(lambda document: {"document": document}),
+    _RECEIPTS.map(lambda receipt: {"receipt": receipt}),
+    st.builds(
+        lambda epoch, version, number: {
+            "home_ask": messages.HomeAsk(epoch=epoch, version=version, round=number)
+        },
+        _NUMBERS,
+        _NUMBERS,
+        _NUMBERS,
+    ),
+    _NUMBERS.map(lambda number: {"home_known": messages.HomeKnown(round=number)}),
+)
 _ADDRESSED = st.builds(
-    lambda to, sender, hops, document, receipt: messages.LinkItem(
-        addressed=messages.Addressed(
-            to=to, sender=sender, hops=hops, document=document, receipt=receipt
-        )
-        if receipt is None or document is None
-        else messages.Addressed(to=to, sender=sender, hops=hops)
+    lambda to, sender, hops, content: messages.LinkItem(
+        addressed=messages.Addressed(to=to, sender=sender, hops=hops, **content)
     ),
     _NAMES,
     _NAMES,
     st.integers(0, 2**32 - 1),
-    st.none() | _DOCUMENTS,
-    st.none()
-    | st.builds(
-        lambda epoch, upto, numbers: messages.Receipt(epoch=epoch, upto=upto, numbers=numbers),
-        _NAMES,
-        _NUMBERS,
-        st.lists(_NUMBERS, max_size=3),
-    ),
+    _CONTENTS,
 )
 _ITEMS = st.one_of(
     _UPDATES,
@@ -188,7 +201,10 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         for item in items:
             try:
                 # As it would come over the wire.
-                broker.handle_link(messages.LinkItem.FromString(item.SerializeToString()), link)
+                said = messages.LinkItem.FromString(item.SerializeToString())
+                answer = broker.handle_link(said, link)
+                if answer is not None:
+                    await answer
             except LinkProtocolError:
                 break
         link.is_up = False
@@ -198,7 +214,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         # What the neighbour wanted, and what it said that others want, is apart from our own.
         patterns = await broker.parse_expressions({"": Expression("/own")})
         wanted = await broker.subscribe("client/1/s", "s", patterns, 8)
-        broker.flow.publish(b"<own/>", "client/1", "")
+        broker.flow.publish(Published(0, "client/1", b"<own/>"))
         assert len(wanted.queue) == 1
         broker.unsubscribe(wanted)
 

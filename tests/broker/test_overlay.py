@@ -153,7 +153,7 @@ def test_durable_subscribers_get_what_was_published_while_their_broker_was_away(
             await brokers["c"].close()
             async with connect(brokers["a"].address) as publisher:
                 ids = [await publisher.publish(f"<a>{number}</a>") for number in range(300)]
-                assert brokers["a"].broker.flow.custody.owed == {"c": 300}
+                assert brokers["a"].broker.owed == {"c": 300}
                 await publisher.publish("<b/>")
                 brokers["c"] = await start_server(config)
                 async with connect(brokers["c"].address) as client:
@@ -163,7 +163,7 @@ def test_durable_subscribers_get_what_was_published_while_their_broker_was_away(
                     last = await publisher.publish("<a>last</a>")
                     [event] = await take(desk, 1)
                     assert event.id == last
-            await until(lambda: brokers["a"].broker.flow.custody.owed == {"c": 0})
+            await until(lambda: brokers["a"].broker.owed == {"c": 0})
             async with connect(brokers["c"].address) as client:
                 await client.forget("d")
             await until(lambda: tables(brokers.values()) == [0, 0, 0])
@@ -243,7 +243,7 @@ def test_a_broker_without_a_store_passes_on_what_is_owed_to_others(tmp_path: Pat
                     await until(lambda: ends[0].broker.homes.patterns.get("y") == 1)
                     await publisher.publish("<a/>")
                     await take(desk, 1)
-                    await until(lambda: ends[0].broker.flow.custody.owed == {"y": 0})
+                    await until(lambda: ends[0].broker.owed == {"y": 0})
             finally:
                 for each in ends:
                     await each.close()

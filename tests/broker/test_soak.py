@@ -40,7 +40,7 @@ async def _visit(addresses: list[str], choose: random.Random, rounds: int) -> No
 
 
 def _is_empty(running: RunningBroker) -> bool:
-    owed = sum(running.broker.flow.custody.owed.values())
+    owed = sum(running.broker.owed.values())
     return not (running.broker.router.table_size or owed or running.service.sessions)
 
 
@@ -58,8 +58,9 @@ def _soak(folder: Path, visitors: int, rounds: int) -> None:
                 await until(partial(_is_empty, running))
                 assert not running.broker.router.clients
                 assert not running.service.sessions._quotas
-                assert not running.broker.flow._resending
-                assert not running.broker.flow._receipts_due
+                assert not running.broker.flow._loading
+                assert not running.broker.flow._waiting
+                assert not running.broker.flow.machine._writing
             await until(lambda: len(asyncio.all_tasks()) < 60)
 
     asyncio.run(scenario())

@@ -89,12 +89,24 @@ def to(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_broker_says_where_it_is_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     http = ("--http", "127.0.0.1:0")
-    with command(tmp_path, "broker", *ANY_PORT, *http, "--name", "rome", "-v") as running:
+    store = ("--store", str(tmp_path / "store"), "--reader", "expat")
+    with command(tmp_path, "broker", *ANY_PORT, *http, *store, "--name", "rome", "-v") as running:
         running.until(lambda: "\n" in running.output)
         assert running.output.startswith("rome listens at 127.0.0.1:")
         assert ", http://127.0.0.1:" in running.output
+        assert running.output.endswith(", reads with the expat reader; Ctrl-C ends\n")
+        address = running.output.split()[3].rstrip(",")
+        with connect_sync(address) as client:
+            client.subscribe("//a", durable="desk-7").close()
+            assert client.status()["reader"] == "expat"
+            with pytest.raises(RefusedError):
+                client.forget("nobody's")
+        running.until(lambda: "client/1 left" in running.errors)
         assert running.end(signal.SIGINT) == 0
         assert "Traceback" not in running.errors
+        said = "client/1 connected from ipv4:127.0.0.1:", "reads the durable subscription 'desk-7'"
+        for each in (*said, "client/1 is refused: there is no durable"):
+            assert each in running.errors
 
 
 def test_flags_override_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

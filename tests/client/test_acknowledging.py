@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twigcast.client.acknowledging import Acknowledgements
+from twigcast.client.acknowledging import Acknowledgements, SingleAcknowledgements
 
 
 def told(acknowledgements: Acknowledgements) -> set[int]:
@@ -59,9 +59,21 @@ def test_many_single_ones_take_several_messages() -> None:
     assert sizes == [10_000, 10_000, 5_000]
 
 
-def test_what_is_acknowledged_already_is_not_sent() -> None:
+def test_what_came_again_after_it_was_acknowledged_is_sent_by_itself() -> None:
     acknowledgements = Acknowledgements(10)
     acknowledgements.add(4)
+    assert acknowledgements.waiting
+    assert acknowledgements.take() == (10, [4])
+    assert not acknowledgements.waiting
+
+
+def test_in_a_shared_queue_each_is_sent_by_itself() -> None:
+    acknowledgements = SingleAcknowledgements()
+    for sequence in (1, 2, 5):
+        acknowledgements.add(sequence)
+    acknowledgements.skip(3, 4)
+    acknowledgements.repeat(2)
+    assert acknowledgements.take() == (0, [1, 2, 5])
     assert not acknowledgements.waiting
 
 

@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "matching": {"language", "documents"},
     "covering": {"language", "schema", "drawing"},
     "routing": {"tables", "language", "documents", "schema", "matching", "covering", "drawing"},
+    "delivery": {"language", "covering", "routing"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
     "simulation": {
         "tables",
@@ -45,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
         "matching",
         "covering",
         "routing",
+        "delivery",
         "drawing",
         "workload",
     },
@@ -52,6 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "client": {"language", "documents", "schema", "wire", "hierarchy"},
     "broker": {
         "tables",
+        "delivery",
         "wire",
         "language",
         "documents",
@@ -88,6 +91,7 @@ OUTSIDE = {
     "fastapi": {"broker"},
     "uvicorn": {"broker"},
     "prometheus_client": {"broker"},
+    "psycopg": {"broker"},
     "lxml": {"schema"},
     "xmlschema": {"schema"},
     "elementpath": {"workload"},

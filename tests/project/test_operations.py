@@ -81,10 +81,12 @@ def test_the_first_program_of_the_readme_works(
             exec(defined.replace("127.0.0.1:7400", running.address), names)
             task = asyncio.create_task(names["main"]())
             durables = running.broker.durables
-            await until(lambda: any(each.acknowledged for each in durables.values()) or task.done())
+            await until(
+                lambda: any(each.queue.acknowledged for each in durables.values()) or task.done()
+            )
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-            assert [each.acknowledged for each in durables.values()] == [1]
+            assert [each.queue.acknowledged for each in durables.values()] == [1]
 
     asyncio.run(scenario())
     assert "b'<Stock><Price>17</Price></Stock>'" in capsys.readouterr().out

@@ -93,16 +93,18 @@ def run_make(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_continuous_integration_calls_make_test_alone() -> None:
+def test_continuous_integration_calls_make_alone() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     commands = [line for line in script.read_text().splitlines() if not line.startswith("#")]
-    assert commands == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "make test"]
+    start = ["set -euo pipefail", 'cd "$(dirname "$0")/.."']
+    assert commands == [*start, "make servers", "make test"]
 
 
 @pytest.mark.parametrize(
     ("target", "commands"),
     [
+        ("servers", ["tools/servers.sh"]),
         ("demo", ["tools/demo.py build/demo"]),
         ("lint", ["ruff check", "ruff format --check", "mypy"]),
         ("test", ["ruff check", "ruff format --check", "mypy", "pytest"]),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Collection, Iterable
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from twigcast.covering import Change, MergedSet, PathCounter
 from twigcast.language import Pattern
 from twigcast.routing import LinkState, Router
 from twigcast.routing.aggregates import Plain
-from twigcast.routing.channels import Channel
+from twigcast.routing.channels import Channel, Course
 from twigcast.routing.clients import Client
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.neighbour import Neighbour
@@ -79,9 +81,12 @@ def admit_all(self: Channel, pattern: Pattern) -> bool:
     return True
 
 
-@instead_of(Channel, "_set_inputs")
-def keep_old_inputs(self: Channel, inputs: frozenset[int]) -> None:
-    original(Channel, "_set_inputs")(self, inputs | self.course.inputs)
+@instead_of(Channel, "set_course")
+def keep_old_inputs(self: Channel, course: Course) -> None:
+    gone = self.course.inputs - course.inputs
+    original(Channel, "set_course")(self, course)
+    old = set(chain.from_iterable(map(self._interests.patterns, gone)))
+    self._lagging = deque(each for each in self._lagging if each not in old)
 
 
 @instead_of(Router, "_close")

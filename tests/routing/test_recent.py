@@ -32,11 +32,13 @@ def test_what_is_far_behind_is_taken_to_have_been_seen(numbers: list[int]) -> No
         seen.add(number)
 
 
-def test_a_later_incarnation_begins_anew_and_an_earlier_one_is_over() -> None:
+@given(documents=st.lists(st.builds(document, st.integers(0, 9), st.sampled_from([1, 2, 2**60]))))
+def test_incarnations_are_told_apart_and_not_ordered(documents: list[DocumentId]) -> None:
     recent = RecentDocuments()
-    assert recent.add(document(5, incarnation=1))
-    assert recent.add(document(5, incarnation=2))
-    assert not recent.add(document(6, incarnation=1))
+    seen: set[DocumentId] = set()
+    for each in documents:
+        assert recent.add(each) == (each not in seen)
+        seen.add(each)
 
 
 def test_origins_are_told_apart() -> None:
@@ -49,7 +51,7 @@ def test_memory_is_bounded() -> None:
     recent = RecentDocuments(window=10)
     for number in range(1000):
         assert recent.add(document(number))
-    assert sum(len(origin.seen) for origin in recent._origins.values()) <= 21
+    assert sum(len(life.seen) for life in recent._lives.values()) <= 21
     for number in range(10_000):
         recent.add(DocumentId(f"b{number}", 0, 1))
-    assert len(recent._origins) <= 4096
+    assert len(recent._lives) <= 4096

@@ -10,9 +10,9 @@ from twigcast.broker.config import (
     AccessConfig,
     HeartbeatConfig,
     LimitsConfig,
-    StoreConfig,
     TlsConfig,
 )
+from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import hash_token
 
 NEWS = "<!ELEMENT news (item*)><!ELEMENT item (#PCDATA)>"

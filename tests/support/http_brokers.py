@@ -32,7 +32,9 @@ async def serving(
 async def calling(running: RunningBroker, token: str = "") -> AsyncIterator[httpx.AsyncClient]:
     """A client of the HTTP port of a broker."""
     assert running.http is not None
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    headers = {"Twigcast-Request": "1"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
     url = f"http://{running.http.address}"
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=TIMEOUT) as client:
         yield client

@@ -1,10 +1,10 @@
 """The live broker: one process that routes documents between clients and other brokers.
 
     client_stream (gRPC) ┐
-    http ────────────────┴► client_session ──► flow ──┬──► router: where a document goes
-                                  ▲                   ├──► store: safe, for durable subscriptions
-                                  └── subscriptions ◄─┤
-                                                      └──► links ──► neighbours ──► flow ...
+    http ────────────────┴► client_session ──► flow ◄──► Delivery: what to do about a document
+                                  ▲             ├──► store: safe, for durable subscriptions
+                                  └─────────────┤    subscriptions: queues, each at its own pace
+                                                └──► links ──► neighbours ──► flow ...
 
 *Transport.*  Clients and neighbours are gRPC streams (:mod:`twigcast.wire`); documents travel in
 batches.  Everything runs in one event loop; the store has a thread that writes and some that read.
@@ -16,9 +16,10 @@ lives as long as its stream; when it comes up again, tables are sent anew.
 
 *Guarantees.*  Ephemeral subscriptions get each document at most once, and cost no disk.  Durable
 ones get every document once, whatever crashes in between and comes back: all brokers know what
-durable subscriptions want (:mod:`~twigcast.broker.homes`), and the broker that has acknowledged a
-publication answers for it until every broker concerned has confirmed it
-(:mod:`~twigcast.broker.custody`).  Brokers in between keep nothing.
+durable subscriptions want, and the broker that has acknowledged a publication answers for it until
+every broker concerned has confirmed it.  Brokers in between keep nothing.  All that is decided in
+:mod:`twigcast.delivery`, which a simulation drives too; :mod:`~twigcast.broker.flow` carries it
+out.
 
 *Security.*  Who may do what is said in the configuration (:mod:`~twigcast.broker.config`,
 :mod:`~twigcast.broker.access`).  Neighbours are trusted to speak for the brokers behind them.
@@ -34,15 +35,17 @@ from twigcast.broker.config import (
     BrokerConfig,
     LinkConfig,
     PrincipalConfig,
-    StoreConfig,
     read_config,
 )
 from twigcast.broker.local_network import LocalNetwork
+from twigcast.broker.log_handler import LimitedHandler
 from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.server import RunningBroker, run, start_server
+from twigcast.broker.store_config import StoreConfig
 
 __all__ = [
     "BrokerConfig",
+    "LimitedHandler",
     "LinkConfig",
     "LocalNetwork",
     "Permission",

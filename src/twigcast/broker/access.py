@@ -48,12 +48,29 @@ from twigcast.errors import AccessError
 from twigcast.language import name_text
 from twigcast.schema import Schema
 
-__all__ = ["Access", "Permission", "Principal", "bearer_token", "hash_token", "new_token"]
+__all__ = [
+    "Access",
+    "Permission",
+    "Principal",
+    "UnknownTokenError",
+    "bearer_token",
+    "hash_token",
+    "new_token",
+]
 
 _REMEMBERED: Final = 10_000
 """Of how many principals the grants are kept; certificates may bring any number of names."""
 _SHOWN: Final = 10
 _BEARER: Final = re.compile(r"bearer +(\S+) *", re.IGNORECASE)
+
+
+class UnknownTokenError(AccessError):
+    """A token that nobody has."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the token is not known here; ask whoever runs the broker for one", "unauthenticated"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,7 @@ class Access:
         self._reader = config.reader
 
     def identify(self, *, token: str | None, certificate_names: Sequence[str] = ()) -> Principal:
-        """Whose credentials these are; AccessError for a token that nobody has.
+        """Whose credentials these are; UnknownTokenError for a token that nobody has.
 
         ``certificate_names`` are those of a certificate that TLS has verified.  A token decides
         where there is one, so that several clients can share a certificate.
@@ -117,10 +134,7 @@ class Access:
             hashed, principal = self._by_token.get(given, ("", _NOBODY))
             if compare_digest(hashed, given):
                 return principal
-            raise AccessError(
-                "the token is not known here; ask whoever runs the broker for one",
-                "unauthenticated",
-            )
+            raise UnknownTokenError
         names = [name for name in certificate_names if name]
         for name in names:
             if name in self._by_certificate:

@@ -34,7 +34,7 @@ class Address(NamedTuple):
                 raise ValueError(
                     f"{text!r} has no IPv6 address in its brackets; write one, as in [::1]:7400"
                 ) from None
-        elif not _is_host(host):
+        elif not is_host(host):
             raise ValueError(f"{text!r} is no address; {_remedy(text)}")
         return Address(host, int(port))
 
@@ -69,7 +69,8 @@ class Address(NamedTuple):
         return f"{host}:{self.port}"
 
 
-def _is_host(host: str) -> bool:
+def is_host(host: str) -> bool:
+    """Whether a text is an IPv4 address, or can be the name of a machine."""
     if _NUMBERS.fullmatch(host):  # what looks like an IPv4 address must be one
         try:
             ip_address(host)

@@ -10,34 +10,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from functools import partial
+from itertools import count
 from typing import Final, NamedTuple
 
 from twigcast.broker.access import Access
 from twigcast.broker.config import BrokerConfig
-from twigcast.broker.durables import Durables
-from twigcast.broker.flow import RESEND_EACH, DocumentFlow
-from twigcast.broker.homes import Homes, HomeState, Version
-from twigcast.broker.link_codec import (
+from twigcast.broker.delivery_codec import (
     HomeParts,
-    LinkProtocolError,
-    decode_update,
+    decode_addressed,
+    decode_document,
     decode_versions,
-    encode_home,
+)
+from twigcast.broker.durables import Durables
+from twigcast.broker.flow import TICK, DocumentFlow
+from twigcast.broker.letters import Letters
+from twigcast.broker.link_codec import (
+    LinkProtocolError,
+    decode_pattern,
+    decode_update,
     encode_update,
-    encode_versions,
 )
 from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.links import Links
+from twigcast.broker.long_lived import LongLived
 from twigcast.broker.metrics import Metrics
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
-from twigcast.broker.spill_queue import SpillQueue
+from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Store, StoredDocument
 from twigcast.broker.subscriptions import DurableSubscription, EphemeralSubscription
+from twigcast.broker.wrong_tokens import Identification
+from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits
-from twigcast.errors import RefusedError, SubscriptionError
+from twigcast.errors import RefusedError
 from twigcast.language import (
     NO_BINDINGS,
     Bindings,
@@ -52,6 +59,7 @@ from twigcast.routing import (
     LinkDown,
     LinkKind,
     LinkUp,
+    Message,
     Promise,
     Refused,
     Router,
@@ -70,6 +78,10 @@ _DISK_EACH: Final = 0.005
 _ASKS: Final = 4
 _PARSED_HERE: Final = 10
 _ASK_BATCH: Final = 200
+_STEPS: Final = 20
+"""How many patterns the router looks at before the time is looked at."""
+_STEPS_SENT: Final = 10
+"""After how many times as many what has changed is sent."""
 
 
 class Expression(NamedTuple):
@@ -86,75 +98,75 @@ class Broker:
         self.config = config
         self.name = name
         self.started = time.time()
+        self.is_stopping = False
+        """Whether clients lose their connections because the broker stops."""
         self.access = Access(config)
         self.metrics = Metrics()
+        self.identification = Identification(self.access, self.metrics)
         self.store = store
         # How large a document may be is decided where it is published.
         self.document_limits = DocumentLimits()
         self.language_limits = LanguageLimits(
             length=config.limits.expression_length, steps=config.limits.expression_steps
         )
-        incarnation = int(time.time() * 1000) if store is None else store.incarnation
+        incarnation = _new_incarnation() if store is None else store.state.incarnation
         self.router = Router(
             name, config.strategy, incarnation, limits=self.document_limits, reader=config.reader
         )
         self.links = Links(self)
-        self._receivers: dict[str, EphemeralSubscription | DurableSubscription] = {}
+        self.queues = QueueSpace(
+            memory_bytes=config.limits.queues_memory, disk_bytes=config.limits.queues_disk
+        )
+        settings = config.store
         self.flow = DocumentFlow(
             self.router,
             store,
-            self._receivers,
-            self.links.up,
             self.metrics,
-            keep_all=config.store.keep == "all",
+            self.links.up.get,
+            self._send_routed,
+            limits=Limits(
+                settings.retention_size, settings.publisher_size, settings.queue_documents
+            ),
+            keep_all=settings.keep == "all",
+            keep_unrouted=settings.unrouted,
         )
-        self.homes = (
-            Homes(name, "", 0) if store is None else Homes(name, store.epoch, store.home_version)
-        )
+        self.homes = self.flow.machine.announcing
         self._home_parts: dict[str, HomeParts] = {}
-        self.keeper = Durables(
-            self.router,
-            store,
-            self.homes,
-            self.access,
-            config.limits,
-            self._receivers,
-            lambda message, link: self._dispatch(self.router.handle(message, link)),
-            self._send_home,
-        )
-        self.durables = self.keeper.by_name
+        self.keeper = Durables(self.router, store, self.flow, self.access, config.limits)
+        self.letters = Letters(self)
         self._tasks: list[asyncio.Task[None]] = []
+        self._going_on: asyncio.Task[None] | None = None
+        self._taking_home = asyncio.Lock()
+        self._long_lived = LongLived()
         self._asking = asyncio.Semaphore(_ASKS)
-        if store is not None:
-            self._restore(store)
+        self.flow.start()
+        self.keeper.restore()
+
+    @property
+    def durables(self) -> Mapping[str, DurableSubscription]:
+        """The durable subscriptions, by name."""
+        return self.keeper.by_name
 
     @property
     def incarnation(self) -> int:
         """The number of this life of the broker."""
         return self.router.incarnation
 
-    def _restore(self, store: Store) -> None:
-        """Go on with what was kept before a restart."""
-        for home, known in store.homes.items():
-            change = self.homes.restore(home, Version(known.epoch, known.version), known.patterns)
-            self.router.documents.set_home(home, change)
-        self.keeper.restore()
-
     def start(self) -> None:
         """Begin to call neighbours, and start the periodic jobs."""
         self.links.start()
-        jobs = [(RESEND_EACH, self.flow.send_owed), (_MERGE_EACH, self._merge)]
-        if self.store is not None:
-            jobs.append((_TRIM_EACH, partial(self._trim, self.store)))
+        jobs = [(TICK, self.flow.tick), (_MERGE_EACH, self._merge), (_TRIM_EACH, self.flow.trim)]
         self._tasks = [asyncio.create_task(_periodically(*job)) for job in jobs]
 
     async def close(self) -> None:
         """Say good-bye to neighbours, write what waits, and stop."""
         await self.links.close()
-        for task in self._tasks:
+        tasks = [*self._tasks, *((self._going_on,) if self._going_on else ())]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.flow.close()
+        self.queues.close()
         if self.store is not None:
             await self.store.close()
 
@@ -162,19 +174,19 @@ class Broker:
 
     def open_publisher(self, link: str) -> None:
         """Let a client publish and advertise under a name."""
-        self._dispatch(self.router.handle(LinkUp(LinkKind.CLIENT), link))
+        self._route(LinkUp(LinkKind.CLIENT), link)
 
     def close_publisher(self, link: str) -> None:
         """End a client's advertisements."""
-        self._dispatch(self.router.handle(LinkDown(), link))
+        self._route(LinkDown(), link)
 
     def advertise(self, link: str, advertisement: str, promise: Promise) -> None:
         """Take an advertisement; raises RefusedError."""
-        self._dispatch(self.router.handle(Advertise(advertisement, promise), link), link)
+        self._route(Advertise(advertisement, promise), link, link)
 
     def unadvertise(self, link: str, advertisement: str) -> None:
         """End an advertisement; raises RefusedError."""
-        self._dispatch(self.router.handle(Unadvertise(advertisement), link), link)
+        self._route(Unadvertise(advertisement), link, link)
 
     def bind(
         self,
@@ -220,10 +232,10 @@ class Broker:
     ) -> EphemeralSubscription:
         """Open an ephemeral subscription under a link of its own."""
         limits = self.config.limits
-        queue = SpillQueue(memory_bytes=limits.queue_memory, disk_bytes=limits.queue_disk)
+        queue = DocumentQueue(self.queues, limits.queue_memory + limits.queue_disk)
         subscription = EphemeralSubscription(link, name, window, queue)
-        self._receivers[link] = subscription
-        self._dispatch(self.router.handle(LinkUp(LinkKind.CLIENT), link))
+        self.flow.add_ephemeral(subscription)
+        self._route(LinkUp(LinkKind.CLIENT), link)
         try:
             await self._subscribe_in_turns(link, patterns)
         except BaseException:
@@ -234,32 +246,23 @@ class Broker:
     async def _subscribe_in_turns(self, link: str, patterns: Mapping[str, Pattern]) -> None:
         """Add patterns to a client of the router's; others have their turn in between."""
         async for key in taking_turns(patterns):
-            self._dispatch(self.router.handle(Subscribe({key: patterns[key]}), link))
+            self._route(Subscribe({key: patterns[key]}), link)
             self.router.documents.prepare()
 
     def unsubscribe(self, subscription: EphemeralSubscription) -> None:
         """End an ephemeral subscription."""
-        self._dispatch(self.router.handle(LinkDown(), subscription.link))
-        del self._receivers[subscription.link]
+        self._route(LinkDown(), subscription.link)
+        self.flow.remove_ephemeral(subscription)
         subscription.close()
 
-    # --- homes ------------------------------------------------------------------------------------
-
-    def _send_home(self, state: HomeState, but: LinkConnection | None = None) -> None:
-        items = encode_home(state)
-        for link in self.links.up.values():
-            if link is not but:
-                link.say(items)
+    @property
+    def owed(self) -> dict[str, int]:
+        """How many documents are owed to each home."""
+        return self.flow.machine.custody.owed
 
     def forget_home(self, home: str) -> None:
         """Owe nothing more to a broker that will not return, until it says something new."""
-        known = self.homes.forget(home)
-        self.router.documents.drop_home(home)
-        self.flow.custody.forget(home)
-        if self.store is not None:
-            self.store.drop_home(home)
-            if known is not None:
-                self.store.put_home(home, *known, (), (), base=0)
+        self.flow.happen(HomeForgotten(home))
 
     # --- asking -----------------------------------------------------------------------------------
 
@@ -270,7 +273,7 @@ class Broker:
         store = self.keeper.require_store()
         matcher = Matcher(limits=self.document_limits, reader=self.config.reader)
         matcher.add("asked", pattern)
-        examined = count = 0
+        examined = found = 0
         async with self._asking:
             async for batch in store.newest_first(since, _ASK_BATCH):
                 contents = [each.content for each in batch]
@@ -280,11 +283,11 @@ class Broker:
                     examined += 1
                     if result:
                         matching.append(document)
-                        if limit and count + len(matching) >= limit:
+                        if limit and found + len(matching) >= limit:
                             break
-                count += len(matching)
+                found += len(matching)
                 yield matching, examined
-                if limit and count >= limit:
+                if limit and found >= limit:
                     return
 
     # --- neighbours -------------------------------------------------------------------------------
@@ -292,16 +295,16 @@ class Broker:
     def link_up(self, link: LinkConnection) -> None:
         """Note that a link is up, and send the neighbour everything."""
         self._home_parts[link.name] = HomeParts()
-        self._dispatch(self.router.handle(LinkUp(LinkKind.BROKER, link.cost), link.name))
+        self._route(LinkUp(LinkKind.BROKER, link.cost), link.name)
         if link.name not in self.router.neighbours:
             raise LinkProtocolError(f"{link.name!r} cannot be a neighbour of {self.name!r}")
-        link.say(encode_versions(self.homes.versions()))
+        self.flow.happen(NeighbourUp(link.name))
 
     def link_down(self, link: LinkConnection) -> None:
         """Note that a link is down."""
         self._home_parts.pop(link.name, None)
         if link.name in self.router.neighbours:
-            self._dispatch(self.router.handle(LinkDown(), link.name))
+            self._route(LinkDown(), link.name)
 
     def handle_link(self, item: messages.LinkItem, link: LinkConnection) -> Awaitable[None] | None:
         """Handle an item from a neighbour; raises LinkProtocolError for what it may not send."""
@@ -309,18 +312,19 @@ class Broker:
             return None
         kind = item.WhichOneof("item")
         if kind == "document":
-            self.flow.take_document(item.document, link)
+            self.flow.came(decode_document(item.document), link)
             if self.store is not None and self.store.waiting_bytes > WAITING_BYTES:
                 return self._until_disk_follows(self.store)
         elif kind == "update":
-            update = decode_update(item.update)
-            self._dispatch(self.router.handle(update, link.name))
+            self._route(decode_update(item.update), link.name)
+            self.router.documents.prepare()
         elif kind == "addressed":
-            self.flow.take_addressed(item.addressed, link)
+            self.flow.came(decode_addressed(item.addressed), link)
         elif kind == "home_versions":
-            self._on_versions(item.home_versions, link)
+            self.flow.came(decode_versions(item.home_versions), link)
         elif kind == "home_state":
-            self._on_home(item.home_state, link)
+            state = self._home_parts[link.name].add(item.home_state)
+            return None if state is None else self._take_home(state, link)
         elif kind == "refused":
             _log.warning("%s refuses a message: %s", link.name, item.refused)
         elif kind != "heartbeat":
@@ -331,33 +335,46 @@ class Broker:
         while store.waiting_bytes > WAITING_BYTES:
             await asyncio.sleep(_DISK_EACH)
 
-    def _on_versions(self, said: messages.HomeVersions, link: LinkConnection) -> None:
-        theirs = decode_versions(said)
-        for state in self.homes.lacking(theirs):
-            link.say(encode_home(state))
+    async def _take_home(self, state: HomeState, link: LinkConnection) -> None:
+        """Take in what a home wants; others have their turn while the expressions are read."""
+        async with self._taking_home:
+            read: dict[str, Pattern] = {}
+            async for text in taking_turns(self.homes.unread(state)):
+                read[text] = decode_pattern(text)
+                self._long_lived.grown(self.router.table_size + len(read))
+            self.flow.happen(Came(link.name, state, read))
+            self._go_on()
 
-    def _on_home(self, said: messages.HomeState, link: LinkConnection) -> None:
-        state = self._home_parts[link.name].add(said)
-        if state is None:
-            return
+    def _route(self, message: Message, link: str, client: str = "") -> None:
+        """Give the router a message, and queue what it answers.
+
+        What takes long goes on in turns.  Raises what the router refuses ``client``.
+        """
+        self._dispatch(self.router.begin(message, link), client)
+        self._long_lived.grown(self.router.table_size)
+        self._go_on()
+
+    def _send_routed(self, sends: list[Send]) -> None:
+        self._dispatch(sends)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._going_on is None and self.router.is_behind:
+            self._going_on = asyncio.create_task(self._catch_up(), name="tables")
+
+    async def _catch_up(self) -> None:
+        """Do what the router has left to be done, while others have their turns."""
         try:
-            news = self.homes.accept(state)
-        except SubscriptionError as error:
-            raise LinkProtocolError(f"an expression cannot be read: {error}") from None
-        if news.ask:
-            link.say(encode_versions(self.homes.versions()))
-        if news.change is not None:
-            self.router.documents.set_home(state.home, news.change)
-            if self.store is not None:
-                self.store.put_home(
-                    state.home,
-                    state.version.epoch,
-                    state.version.version,
-                    state.forward,
-                    state.withdraw,
-                    base=state.base,
-                )
-            self._send_home(state, but=link)
+            async for turn in taking_turns(count(1)):
+                is_behind = self.router.go_on(_STEPS)
+                self.router.documents.prepare()
+                if turn % _STEPS_SENT == 0 or not is_behind:
+                    self._dispatch(self.router.news())
+                    self._long_lived.grown(self.router.table_size)
+                if not is_behind:
+                    return
+        finally:
+            self._going_on = None
 
     def _dispatch(self, sends: list[Send], client: str = "") -> None:
         """Queue what the router answers; raises what the router refuses a client."""
@@ -383,15 +400,10 @@ class Broker:
     async def _merge(self) -> None:
         self._dispatch(self.router.merge())
 
-    async def _trim(self, store: Store) -> None:
-        trimmed = await store.trim(int(time.time() * 1000))
-        for name, first in trimmed.first.items():
-            if name in self.durables:
-                self.durables[name].trimmed(first, trimmed.lost.get(name, 0))
-        self.metrics.expired(sum(trimmed.lost.values()))
-        for home, numbers in trimmed.owed_lost.items():
-            self.flow.custody.give_up(home, numbers)
-            _log.warning("%s documents owed to %s have expired", len(numbers), home)
+
+def _new_incarnation() -> int:
+    """A number for a life without a store: the time, and 16 bits by chance."""
+    return time.time_ns() // 1_000_000 << 16 | secrets.randbits(16)
 
 
 async def _periodically(seconds: float, job: Callable[[], Awaitable[None]]) -> None:

@@ -18,17 +18,21 @@ import asyncio
 import itertools
 import logging
 import time
-from asyncio import Future
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from twigcast.broker.access import Permission, Principal
+from twigcast.broker.batches import Batch, Publication
 from twigcast.broker.broker import Broker, Expression
-from twigcast.broker.flow import Published
+from twigcast.broker.durables import NOTHING_ASKED, AskedOptions
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.quotas import Quota
-from twigcast.broker.subscriptions import Attachment, EphemeralSubscription
+from twigcast.broker.subscriptions import (
+    Attachment,
+    DurableSubscription,
+    EphemeralSubscription,
+)
+from twigcast.delivery import OTHER_CONTENT, Answer, FullError, Published, digest_of
 from twigcast.errors import (
     AccessError,
     AdvertisementError,
@@ -58,65 +62,6 @@ class SessionError(RefusedError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, "invalid")
-
-
-class Publication(NamedTuple):
-    """A document, and the publisher's id for it; ``again`` if it may have been published before."""
-
-    content: bytes
-    id: str
-    again: bool
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
-    """A document of a batch that was refused, or could not be stored."""
-
-    index: int
-    code: str
-    reason: str
-
-
-class Batch:
-    """Documents that were published together, and what became of them."""
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self._published: list[Published | None] = []
-        self._problems: list[Problem] = []
-
-    def add(self, published: Published) -> None:
-        """Note a document that was accepted."""
-        self._published.append(published)
-
-    def refuse(self, code: str, reason: str) -> None:
-        """Note a document that was refused."""
-        self._problems.append(Problem(len(self._published), code, reason))
-        self._published.append(None)
-
-    @property
-    def _futures(self) -> list[Future[None]]:
-        return [each.safe for each in self._published if each is not None and each.safe is not None]
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether everything is stored, or could not be."""
-        return all(future.done() for future in self._futures)
-
-    async def wait(self) -> None:
-        """Return when everything is stored, or could not be."""
-        if futures := self._futures:
-            await asyncio.wait(futures)
-
-    def outcome(self) -> tuple[list[str], list[Problem]]:
-        """The event id of each document, empty for those with a problem; and the problems."""
-        ids, problems = [], list(self._problems)
-        for index, each in enumerate(self._published):
-            error = None if each is None or each.safe is None else each.safe.exception()
-            if error is not None:
-                problems.append(Problem(index, "unavailable", str(error)))
-            ids.append("" if each is None or error is not None else each.id)
-        return ids, problems
 
 
 class ClientSessions:
@@ -191,13 +136,16 @@ class ClientSession:
         self._room = asyncio.Event()
         broker.open_publisher(self.link)
 
-    def close(self) -> None:
-        """End subscriptions and advertisements; what was published is still delivered."""
+    def close(self, *, is_lost: bool = False) -> None:
+        """End subscriptions and advertisements; what was published is still delivered.
+
+        A client ``is_lost`` that did not end its subscriptions itself.
+        """
         if self._is_closed:
             return
         self._is_closed = True
         for subscription in self.subscriptions():
-            self.leave(subscription)
+            self.leave(subscription, is_lost=is_lost)
         self.broker.close_publisher(self.link)
         self._quota.advertisements -= len(self._advertisements)
         self._on_close()
@@ -219,12 +167,7 @@ class ClientSession:
             await asyncio.sleep(max(0.0, self._publish_at - time.monotonic()))
             batch = Batch()
             async for publication in taking_turns(publications):
-                try:
-                    batch.add(await self._publish(publication))
-                except TwigcastError as error:
-                    code = code_of(error)
-                    broker.metrics.refused(code)
-                    batch.refuse(code, str(error))
+                await self._publish(publication, batch)
             self._unanswered += 1
             rate = broker.config.limits.publications_per_second
             pause = self._quota.wait_for(len(publications), rate)
@@ -241,7 +184,44 @@ class ClientSession:
         store = self.broker.store
         return bool(self._unanswered) and store is not None and store.waiting_bytes > WAITING_BYTES
 
-    async def _publish(self, publication: Publication) -> Published:
+    async def _publish(self, publication: Publication, batch: Batch) -> None:
+        broker = self.broker
+        ticket = 0
+        try:
+            identity = self._check(publication)
+            if publication.again and await self._is_known(publication, identity, batch):
+                return
+            ticket = batch.add(broker.flow)
+            await self._publish_when_room(
+                Published(
+                    ticket,
+                    self.link,
+                    publication.content,
+                    identity,
+                    self.principal.name,
+                    publication.headers,
+                    publication.expires,
+                )
+            )
+        except TwigcastError as error:
+            code = code_of(error)
+            broker.metrics.refused(code)
+            batch.refuse(code, str(error), ticket)
+
+    async def _publish_when_room(self, published: Published) -> None:
+        """Hand a document on; where publishers are held back, not before there is room for it."""
+        flow = self.broker.flow
+        while True:
+            try:
+                return flow.publish(published)
+            except FullError:
+                flow.trim_soon()
+                if self.broker.config.store.full != "hold":
+                    raise
+                await asyncio.sleep(_RETRY)
+
+    def _check(self, publication: Publication) -> str:
+        """Refuse what may not be published; the publication's id in the whole network."""
         broker = self.broker
         broker.access.require(self.principal, Permission.PUBLISH)
         content = publication.content
@@ -253,18 +233,26 @@ class ClientSession:
                 "too-large",
             )
         broker.access.check_document(self.principal, content)
-        identity = ""
-        if publication.id:
-            if len(publication.id) > _LONGEST_ID:
-                raise RefusedError(
-                    f"the id of a publication has at most {_LONGEST_ID:,} characters", "invalid"
-                )
-            # Nobody can use up the ids of others.
-            identity = f"{self.principal.name}\n{publication.id}"
-            known = await broker.flow.find_publication(identity, publication.again)
-            if known is not None:
-                return known
-        return broker.flow.publish(content, self.link, identity)
+        if not publication.id:
+            return ""
+        if len(publication.id) > _LONGEST_ID:
+            raise RefusedError(
+                f"the id of a publication has at most {_LONGEST_ID:,} characters", "invalid"
+            )
+        # Nobody can use up the ids of others.
+        return f"{self.principal.name}\n{publication.id}"
+
+    async def _is_known(self, publication: Publication, identity: str, batch: Batch) -> bool:
+        """Whether the store has a document under a publication's id; it is answered then."""
+        store = self.broker.store
+        known = None if store is None else await store.find_publication(identity)
+        if known is None:
+            return False
+        if known[1] != digest_of(publication.content):
+            raise RefusedError(OTHER_CONTENT, "invalid")
+        ticket = batch.add(self.broker.flow)
+        self.broker.flow.answer(Answer(ticket, known[0]))
+        return True
 
     # --- subscribing ------------------------------------------------------------------------------
 
@@ -285,11 +273,13 @@ class ClientSession:
         durable: str = "",
         since_sequence: int | None = None,
         since_time: int | None = None,
+        options: AskedOptions = NOTHING_ASKED,
     ) -> Subscription:
         """Begin a subscription, under a name of the client's; a durable one has another name.
 
         A durable subscription begins with a sequence, with the documents since a time, or with the
-        first document that is not acknowledged.  Raises RefusedError, AccessError and StoreError.
+        first document that is not acknowledged.  A shared one begins with what nobody has.  Raises
+        RefusedError, AccessError and StoreError.
         """
         broker = self.broker
         broker.access.require(self.principal, Permission.SUBSCRIBE)
@@ -299,6 +289,11 @@ class ClientSession:
             raise RefusedError(f"there is a subscription {name!r} already", "taken")
         if not expressions and not durable:
             raise RefusedError("a subscription has at least one expression", "invalid")
+        if options != NOTHING_ASKED and not durable:
+            raise RefusedError(
+                "only a durable subscription has options: give it a name, or leave them out",
+                "invalid",
+            )
         window = min(max(window, 1), broker.config.limits.window)
         self._quota.require(broker.config.limits, len(expressions))
         patterns = await broker.parse_expressions(expressions)
@@ -311,10 +306,17 @@ class ClientSession:
                 )
             keeper = broker.keeper
             keeper.require(self.principal, durable)
-            kept = await keeper.put(durable, self.principal, patterns)
+            kept = await keeper.put(durable, self.principal, patterns, options)
+            if kept.queue.options.is_shared and (since_sequence, since_time) != (None, None):
+                raise RefusedError(
+                    f"several clients share the documents of {durable!r}, so that none of them "
+                    "says where to begin: leave out since",
+                    "invalid",
+                )
             if since_time is not None:
                 since_sequence = await keeper.first_since(kept, since_time)
             subscription = keeper.attach(kept, name, window, since_sequence)
+            _log.info("%s reads the durable subscription %r of %r", self.link, durable, kept.owner)
         else:
             subscription = await broker.subscribe(f"{self.link}/{name}", name, patterns, window)
         self._subscriptions[name] = subscription
@@ -322,15 +324,14 @@ class ClientSession:
         self._quota.add(len(patterns))
         return subscription
 
-    def leave(self, subscription: Subscription) -> None:
+    def leave(self, subscription: Subscription, *, is_lost: bool = False) -> None:
         """Deliver nothing more; a durable subscription is kept."""
         if self._subscriptions.pop(subscription.name, None) is None:
             return
         subscription.finish()
         self._quota.remove(self._counted.pop(subscription.name))
         if isinstance(subscription, Attachment):
-            if subscription.durable.attached is subscription:
-                subscription.durable.attached = None
+            self.broker.keeper.detach(subscription, is_lost=is_lost)
         else:
             self.broker.unsubscribe(subscription)
 
@@ -351,6 +352,8 @@ class ClientSession:
             if subscription.ended is not None:
                 self.leave(subscription)
                 return None
+            if missed and isinstance(subscription, Attachment):
+                self.broker.keeper.note_missed(subscription.durable)
             if taken:
                 return taken, missed
             subscription.ready.clear()
@@ -360,21 +363,39 @@ class ClientSession:
 
     def acknowledge(
         self, name: str, upto: int, sequences: Sequence[int], *, durable: str = ""
-    ) -> Future[None] | None:
-        """Note documents that need not come again; done when that is kept, None if it is already.
+    ) -> None:
+        """Note documents that need not come again.
 
         The subscription is one of this session, or a durable one.
         """
-        if len(sequences) > _MOST_AT_ONCE:
-            raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} acknowledgements")
-        keeper = self.broker.keeper
-        if durable:
-            self.broker.access.require(self.principal, Permission.SUBSCRIBE)
-            return keeper.acknowledge(keeper.of(self.principal, durable), upto, sequences)
+        kept = self._acknowledged(name, sequences, durable)
+        if kept is not None:
+            self.broker.keeper.note_acknowledged(kept, upto, sequences)
+
+    async def acknowledge_safely(
+        self, name: str, upto: int, sequences: Sequence[int], *, durable: str = ""
+    ) -> None:
+        """Note the same; returns when it is stored."""
+        kept = self._acknowledged(name, sequences, durable)
+        if kept is not None:
+            await self.broker.keeper.acknowledge(kept, upto, sequences)
+
+    def give_back(self, name: str, sequences: Sequence[int], delay: float) -> None:
+        """Take documents back that the client could not use; they come again after a delay."""
+        _require_few(sequences)
         subscription = self._subscriptions.get(name)
         if isinstance(subscription, Attachment):
-            return keeper.acknowledge(subscription.durable, upto, sequences)
-        return None
+            self.broker.keeper.give_back(subscription, sequences, delay)
+
+    def _acknowledged(
+        self, name: str, sequences: Sequence[int], durable: str
+    ) -> DurableSubscription | None:
+        _require_few(sequences)
+        if durable:
+            self.broker.access.require(self.principal, Permission.SUBSCRIBE)
+            return self.broker.keeper.of(self.principal, durable)
+        subscription = self._subscriptions.get(name)
+        return subscription.durable if isinstance(subscription, Attachment) else None
 
     # --- advertising ------------------------------------------------------------------------------
 
@@ -402,6 +423,11 @@ class ClientSession:
         self.broker.unadvertise(self.link, name)
         self._advertisements.remove(name)
         self._quota.advertisements -= 1
+
+
+def _require_few(sequences: Sequence[int]) -> None:
+    if len(sequences) > _MOST_AT_ONCE:
+        raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} acknowledgements")
 
 
 def code_of(error: TwigcastError) -> str:

@@ -13,7 +13,7 @@ its own deliveries.
 from __future__ import annotations
 
 import asyncio
-from asyncio import Future
+import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -22,20 +22,23 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError
 
 import twigcast
+from twigcast.broker.batches import Batch, Publication
 from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.client_session import (
     LONGEST_NAME,
-    Batch,
     ClientSession,
-    Publication,
     SessionError,
     Subscription,
     code_of,
 )
+from twigcast.broker.durables import AskedOptions
 from twigcast.broker.link_codec import decode_promise
+from twigcast.broker.log_handler import one_line
 from twigcast.broker.subscriptions import Attachment
 from twigcast.errors import RefusedError, TwigcastError
 from twigcast.wire import PROTOCOL, messages, raw
+
+_log = logging.getLogger(__name__)
 
 _HELLO_PATIENCE: Final = 10.0
 
@@ -49,6 +52,7 @@ class ClientStream:
         self._write_raw = write
         self._lock = asyncio.Lock()
         self._pumps: dict[str, asyncio.Task[None]] = {}
+        self._confirming: dict[str, asyncio.Task[tuple[str, ...]]] = {}
         self._batches: deque[tuple[int, Batch]] = deque()
         """With the number of their request, those that are not answered."""
         self._answering: asyncio.Task[None] | None = None
@@ -84,6 +88,9 @@ class ClientStream:
                     self._on_consumed(frame.consumed)
                 elif kind == "acknowledge" and not frame.acknowledge.request:
                     self._acknowledge(frame.acknowledge)
+                elif kind == "give_back":
+                    said = frame.give_back
+                    self._session.give_back(said.subscription, said.sequences, said.delay / 1000)
                 elif kind in _ANSWERED:
                     await self._answer(getattr(frame, kind), getattr(self, f"_on_{kind}"))
                 else:
@@ -93,8 +100,12 @@ class ClientStream:
 
     async def _close(self) -> None:
         # The session first: gRPC cancels a call more than once, and may not wait for the tasks.
-        self._session.close()
-        tasks = [*self._pumps.values(), *((self._answering,) if self._answering else ())]
+        self._session.close(is_lost=not self._broker.is_stopping)
+        tasks = [
+            *self._pumps.values(),
+            *self._confirming.values(),
+            *((self._answering,) if self._answering else ()),
+        ]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -118,23 +129,30 @@ class ClientStream:
         async with self._lock:
             await self._write_raw(frame)
 
-    async def _answer(self, request: Any, handle: Callable[[Any], Awaitable[object]]) -> None:
+    async def _answer(self, request: Any, handle: Callable[[Any], Awaitable[None]]) -> None:
         answer = messages.Answer(request=request.request)
         try:
-            state = await handle(request)
-            if isinstance(state, messages.QueueState):
-                answer.queue.CopyFrom(state)
+            await handle(request)
         except TwigcastError as error:
             code = code_of(error)
             self._broker.metrics.refused(code)
+            _log.info("%s is refused: %s", self._session.link, one_line(str(error)))
             answer.problems.add(code=code, reason=str(error))
+        else:
+            if isinstance(request, messages.Subscribe):
+                return  # it is answered when it is confirmed
         await self._write(messages.BrokerFrame(answer=answer))
 
     # --- publishing -------------------------------------------------------------------------------
 
     async def _on_publish(self, request: messages.Publish) -> None:
         batch = await self._session.publish(
-            [Publication(each.content, each.id, each.again) for each in request.publications]
+            [
+                Publication(
+                    each.content, each.id, each.again, tuple(each.headers.items()), each.expires
+                )
+                for each in request.publications
+            ]
         )
         if batch.is_safe and self._answering is None:
             await self._answer_batch(request.request, batch)
@@ -163,7 +181,7 @@ class ClientStream:
 
     # --- subscribing ------------------------------------------------------------------------------
 
-    async def _on_subscribe(self, request: messages.Subscribe) -> messages.QueueState | None:
+    async def _on_subscribe(self, request: messages.Subscribe) -> None:
         since = request.WhichOneof("since")
         subscription = await self._session.subscribe(
             request.subscription,
@@ -175,13 +193,31 @@ class ClientStream:
             durable=request.durable,
             since_sequence=request.since_sequence if since == "since_sequence" else None,
             since_time=request.since_time if since == "since_time" else None,
+            options=_read_options(request.options),
         )
-        state = subscription.durable.state() if isinstance(subscription, Attachment) else None
-        # The task begins when this one waits: the answer is written before the first delivery.
         self._pumps[subscription.name] = asyncio.create_task(
-            self._pump(subscription), name=f"deliver {self._session.link}/{subscription.name}"
+            self._serve(request, subscription),
+            name=f"deliver {self._session.link}/{subscription.name}",
         )
-        return state
+
+    async def _serve(self, request: messages.Subscribe, subscription: Subscription) -> None:
+        """Answer when a subscription is confirmed, if it is to be, and then deliver."""
+        answer = messages.Answer(request=request.request)
+        if isinstance(subscription, Attachment):
+            if request.confirmed and request.expressions:
+                answer.unreached.extend(await self._confirm(subscription))
+            answer.queue.CopyFrom(subscription.durable.state())
+            answer.options.CopyFrom(subscription.durable.options())
+        await self._write(messages.BrokerFrame(answer=answer))
+        await self._pump(subscription)
+
+    async def _confirm(self, subscription: Subscription) -> tuple[str, ...]:
+        """The brokers that may not know of a subscription; none if it is over meanwhile."""
+        task = asyncio.create_task(self._broker.keeper.confirm())
+        self._confirming[subscription.name] = task
+        await asyncio.wait([task])
+        self._confirming.pop(subscription.name, None)
+        return () if task.cancelled() else task.result()
 
     async def _on_unsubscribe(self, request: messages.Unsubscribe) -> None:
         subscription = self._session.subscription(request.subscription)
@@ -190,13 +226,16 @@ class ClientStream:
         durable = request.durable
         if subscription is not None:
             # Not cancelled: gRPC does not forgive a write that was given up.
-            ending: list[Future[None]] = [self._pumps.pop(request.subscription)]
+            pump = self._pumps.pop(request.subscription)
+            confirming = self._confirming.get(request.subscription)
+            if confirming is not None:
+                confirming.cancel()
+            self._session.leave(subscription)
+            await asyncio.wait([pump])
             if isinstance(subscription, Attachment):
                 durable = subscription.durable.name
-                if subscription.durable.storing is not None:
-                    ending.append(subscription.durable.storing)
-            self._session.leave(subscription)
-            await asyncio.wait(ending)
+                # What was acknowledged before is stored when this is.
+                await self._session.acknowledge_safely("", 0, (), durable=durable)
         if request.forget and durable:
             keeper = self._broker.keeper
             await keeper.forget(keeper.of(self._session.principal, durable).name)
@@ -221,16 +260,15 @@ class ClientStream:
         if subscription is not None:
             subscription.consumed(request.count)
 
-    def _acknowledge(self, request: messages.Acknowledge) -> Future[None] | None:
-        return self._session.acknowledge(
+    def _acknowledge(self, request: messages.Acknowledge) -> None:
+        self._session.acknowledge(
             request.subscription, request.upto, request.sequences, durable=request.durable
         )
 
     async def _on_acknowledge(self, request: messages.Acknowledge) -> None:
-        kept = self._acknowledge(request)
-        if kept is not None:
-            await asyncio.wait([kept])
-            kept.result()
+        await self._session.acknowledge_safely(
+            request.subscription, request.upto, request.sequences, durable=request.durable
+        )
 
     # --- advertising ------------------------------------------------------------------------------
 
@@ -250,6 +288,14 @@ def read_expression(broker: Broker, message: messages.Expression) -> Expression:
         dict(message.namespaces), dict(message.variables), message.relative_to, message.version
     )
     return Expression(message.xpath, bindings)
+
+
+def _read_options(message: messages.DurableOptions) -> AskedOptions:
+    return AskedOptions(
+        message.shared if message.HasField("shared") else None,
+        message.ordered_by if message.HasField("ordered_by") else None,
+        message.deliveries if message.HasField("deliveries") else None,
+    )
 
 
 def _decode(data: bytes) -> messages.ClientFrame:

@@ -16,14 +16,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
 from pathlib import Path
-from typing import Annotated, Final, NoReturn, cast
+from typing import Annotated, Final, cast
 
-from twigcast.broker.addresses import Address
+from twigcast.broker.addresses import Address, is_host
+from twigcast.broker.config_checks import (
+    read_address,
+    refuse,
+    require_above_zero,
+    require_distinct,
+    require_one_of,
+)
+from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
@@ -70,10 +77,10 @@ class LinkConfig:
     token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if _address("address", self.address).port == 0:
-            _refuse("address", "port 0 is no port to call; write that at which the other listens")
+        if read_address("address", self.address).port == 0:
+            refuse("address", "port 0 is no port to call; write that at which the other listens")
         if not 0 < self.cost < inf:
-            _refuse("cost", f"{self.cost} is no cost; write a number above 0")
+            refuse("cost", f"{self.cost} is no cost; write a number above 0")
 
 
 def _read_text(path: Path) -> str:
@@ -107,31 +114,6 @@ def _link(entry: _LinkEntry) -> LinkConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreConfig:
-    """Where documents are kept, which, and for how long; without a folder, none are.
-
-    ``keep`` is ``durable`` for those that durable subscriptions want, or ``all`` for all that are
-    published here too, so that they can be asked.  With ``sync`` ``full`` an acknowledged document
-    survives a loss of power, with ``normal`` only the end of the process.
-    """
-
-    folder: Path | None = None
-    keep: str = "durable"
-    sync: str = "full"
-    retention_age: Duration = 7 * 86_400.0
-    acknowledged_age: Duration = 3_600.0
-    retention_size: Size = 10_000_000_000
-
-    def __post_init__(self) -> None:
-        _require_one_of("store.keep", self.keep, ("durable", "all"))
-        _require_one_of("store.sync", self.sync, ("full", "normal"))
-        _require_above_zero("store.retention_age", self.retention_age)
-        _require_above_zero("store.retention_size", self.retention_size)
-        if self.acknowledged_age < 0:
-            _refuse("store.acknowledged_age", "an age is not below 0; write 0 or more")
-
-
-@dataclass(frozen=True, slots=True)
 class LimitsConfig:
     """The most of each thing; ``publications_per_second`` is for each client, 0 for no limit."""
 
@@ -144,6 +126,8 @@ class LimitsConfig:
     expression_steps: int = 200
     queue_memory: Size = 250_000
     queue_disk: Size = 64_000_000
+    queues_memory: Size = 64_000_000
+    queues_disk: Size = 1_000_000_000
     publications_per_second: float = 0.0
     advertisements_per_client: int = 100
     window: int = 1_024
@@ -152,24 +136,25 @@ class LimitsConfig:
         for name in COUNTS:
             value: int = getattr(self, name)
             if not 1 <= value <= _MOST_COUNT:
-                _refuse(f"limits.{name}", f"{value} is out of range; write 1 to {_MOST_COUNT:,}")
-        for name in ("document_bytes", "message_bytes", "queue_memory"):
-            _require_above_zero(f"limits.{name}", getattr(self, name))
+                refuse(f"limits.{name}", f"{value} is out of range; write 1 to {_MOST_COUNT:,}")
+        for name in ("document_bytes", "message_bytes", "queue_memory", "queues_memory"):
+            require_above_zero(f"limits.{name}", getattr(self, name))
         if self.message_bytes > _MOST_MESSAGE:
-            _refuse("limits.message_bytes", "no message can be as large; write 2GB or less")
+            refuse("limits.message_bytes", "no message can be as large; write 2GB or less")
         if self.document_bytes > self.message_bytes:
-            _refuse(
+            refuse(
                 "limits.document_bytes",
                 f"a document of {self.document_bytes:,} bytes does not fit into a message of "
                 f"{self.message_bytes:,}; raise message_bytes, or lower this",
             )
         for name, most in (("expression_length", 20_000), ("expression_steps", 500)):
             if getattr(self, name) > most:
-                _refuse(f"limits.{name}", f"links carry no more; write {most:,} or less")
-        if self.queue_disk < 0:
-            _refuse("limits.queue_disk", "a size is not below 0; write 0 or more")
+                refuse(f"limits.{name}", f"links carry no more; write {most:,} or less")
+        for name in ("queue_disk", "queues_disk"):
+            if getattr(self, name) < 0:
+                refuse(f"limits.{name}", "a size is not below 0; write 0 or more")
         if not 0 <= self.publications_per_second < inf:
-            _refuse("limits.publications_per_second", "write a number, or 0 for no limit")
+            refuse("limits.publications_per_second", "write a number, or 0 for no limit")
 
 
 COUNTS: Final = (
@@ -198,14 +183,14 @@ class TlsConfig:
 
     def __post_init__(self) -> None:
         if self.certificate is not None and self.key is None:
-            _refuse("tls.key", "a certificate is of no use without its key; name the key's file")
+            refuse("tls.key", "a certificate is of no use without its key; name the key's file")
         if self.key is not None and self.certificate is None:
-            _refuse("tls.certificate", "a key is of no use without its certificate; name its file")
+            refuse("tls.certificate", "a key is of no use without its certificate; name its file")
         if self.require_client_certificate:
             if self.ca is None:
-                _refuse("tls.ca", "client certificates need an authority; name its certificate")
+                refuse("tls.ca", "client certificates need an authority; name its certificate")
             if self.certificate is None:
-                _refuse("tls.certificate", "client certificates need TLS; name a certificate")
+                refuse("tls.certificate", "client certificates need TLS; name a certificate")
 
     @property
     def is_used(self) -> bool:
@@ -221,9 +206,9 @@ class HeartbeatConfig:
     suspect_after: Duration = 3.0
 
     def __post_init__(self) -> None:
-        _require_above_zero("heartbeat.interval", self.interval)
+        require_above_zero("heartbeat.interval", self.interval)
         if not self.interval < self.suspect_after < inf:
-            _refuse(
+            refuse(
                 "heartbeat.suspect_after",
                 f"{self.suspect_after:g} seconds leave no time for a heartbeat each "
                 f"{self.interval:g}; write more, three times the interval say",
@@ -248,20 +233,20 @@ class PrincipalConfig:
 
     def __post_init__(self) -> None:
         if not self.name or not self.name.isprintable() or len(self.name) > 200:
-            _refuse("name", "this is no name; write a text of printable characters")
+            refuse("name", "this is no name; write a text of printable characters")
         if self.name == ANONYMOUS:
-            _refuse("name", f"{ANONYMOUS!r} are those without credentials; choose another name")
+            refuse("name", f"{ANONYMOUS!r} are those without credentials; choose another name")
         for hashed in self.tokens:
             if hashed.startswith(PREFIX):
-                _refuse(
+                refuse(
                     "token",
                     "this is a token itself, which only its owner should have; write "
                     f'"{hash_token(hashed)}" instead',
                 )
             if not is_hashed(hashed):
-                _refuse("token", 'this is no hash of a token; write "sha256:" and 64 hex digits')
+                refuse("token", 'this is no hash of a token; write "sha256:" and 64 hex digits')
         if not self.tokens and not self.certificate:
-            _refuse("", "nobody can show to be this; add token, token_file or certificate")
+            refuse("", "nobody can show to be this; add token, token_file or certificate")
 
 
 def _read_hashes(path: Path | None) -> tuple[str, ...]:
@@ -336,11 +321,11 @@ class RuleConfig:
 
     def __post_init__(self) -> None:
         if not self.who:
-            _refuse("who", 'this is for nobody; write a name, or a pattern as in "desk-*"')
+            refuse("who", 'this is for nobody; write a name, or a pattern as in "desk-*"')
         if not self.allow:
-            _refuse("allow", 'this allows nothing; write as in ["publish", "subscribe"]')
+            refuse("allow", 'this allows nothing; write as in ["publish", "subscribe"]')
         if self.roots and self.schemas:
-            _refuse("roots", "a schema has its root; keep one of roots and schemas, or two rules")
+            refuse("roots", "a schema has its root; keep one of roots and schemas, or two rules")
         for key, values, permission in (
             ("roots", self.roots, Permission.PUBLISH),
             ("schemas", self.schemas, Permission.PUBLISH),
@@ -348,7 +333,7 @@ class RuleConfig:
             ("brokers", self.brokers, Permission.LINK),
         ):
             if values and permission not in self.allow:
-                _refuse(key, f"this needs {permission.value!r}; add it to allow, or leave this out")
+                refuse(key, f"this needs {permission.value!r}; add it to allow, or leave this out")
 
 
 def _reader(name: str) -> ReaderName:
@@ -362,6 +347,7 @@ class BrokerConfig:
     name: str = ""
     listen: str = "127.0.0.1:7400"
     http: str = ""
+    http_hosts: tuple[str, ...] = ()
     strategy: str = "covering"
     reader: Annotated[ReaderName, _reader] = "checked"
     links: tuple[Annotated[LinkConfig, _link], ...] = ()
@@ -375,29 +361,32 @@ class BrokerConfig:
 
     def __post_init__(self) -> None:
         if self.name and not _NAME.fullmatch(self.name):
-            _refuse(
+            refuse(
                 "name",
                 f"{self.name!r} is no name for a broker; write up to 100 letters, digits, "
                 "dots, hyphens and underscores",
             )
         listen = self.listen_address
         if self.http_address == listen and listen.port:
-            _refuse("http", f"{listen} is where the broker listens; choose another port")
+            refuse("http", f"{listen} is where the broker listens; choose another port")
+        for host in self.http_hosts:
+            if not is_host(host):
+                refuse("http_hosts", f"{host!r} is no name of a host; write as in rome.example")
         try:
             Strategy.named(self.strategy)
         except ValueError as error:
-            _refuse("strategy", str(error))
-        _require_one_of("reader", self.reader, READERS)
+            refuse("strategy", str(error))
+        require_one_of("reader", self.reader, READERS)
         self._check_links()
         self._check_principals()
 
     def _check_links(self) -> None:
-        _require_distinct("links", "address", (link.address for link in self.links))
+        require_distinct("links", "address", (link.address for link in self.links))
         for link in self.links:
             if Address.parse(link.address) == self.listen_address:
-                _refuse("links", f"{link.address} is this broker's own address; remove that link")
+                refuse("links", f"{link.address} is this broker's own address; remove that link")
             if link.server_name and not self.tls.is_used:
-                _refuse(
+                refuse(
                     "links",
                     f"server_name of {link.address} is for TLS, which is not set up; name tls.ca, "
                     "or leave it out",
@@ -405,20 +394,20 @@ class BrokerConfig:
 
     def _check_principals(self) -> None:
         principals = self.principals
-        _require_distinct("principals", "name", (each.name for each in principals))
-        _require_distinct(
+        require_distinct("principals", "name", (each.name for each in principals))
+        require_distinct(
             "principals", "token", (hashed for each in principals for hashed in each.tokens)
         )
         certificates = [each.certificate for each in principals if each.certificate]
-        _require_distinct("principals", "certificate", certificates)
+        require_distinct("principals", "certificate", certificates)
         if certificates and not self.tls.require_client_certificate:
-            _refuse(
+            refuse(
                 "principals",
                 f"the certificate {certificates[0]!r} is never asked for; set "
                 "tls.require_client_certificate = true",
             )
         if self.rules and not self.authenticates:
-            _refuse(
+            refuse(
                 "rules",
                 "rules are for principals, and there are none; add [[principals]], or say in "
                 "access.anonymous what everybody may do",
@@ -427,12 +416,12 @@ class BrokerConfig:
     @property
     def listen_address(self) -> Address:
         """``listen``, parsed."""
-        return _address("listen", self.listen)
+        return read_address("listen", self.listen)
 
     @property
     def http_address(self) -> Address | None:
         """``http``, parsed; None where there is no such port."""
-        return _address("http", self.http) if self.http else None
+        return read_address("http", self.http) if self.http else None
 
     @property
     def authenticates(self) -> bool:
@@ -454,33 +443,3 @@ def read_config(path: str | os.PathLike[str]) -> BrokerConfig:
     what to write instead.
     """
     return read_file(path, BrokerConfig)
-
-
-def _refuse(where: str, reason: str) -> NoReturn:
-    raise ConfigError(reason, where=where) from None
-
-
-def _address(where: str, text: str) -> Address:
-    try:
-        return Address.parse(text)
-    except ValueError as error:
-        _refuse(where, str(error))
-
-
-def _require_one_of(where: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        choices = " or ".join(f'"{each}"' for each in known)
-        _refuse(where, f"{value!r} is not known; write {choices}")
-
-
-def _require_above_zero(where: str, value: float) -> None:
-    if not 0 < value < inf:
-        _refuse(where, f"{value:g} is out of range; write more than 0")
-
-
-def _require_distinct(where: str, key: str, values: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for value in values:
-        if value in seen:
-            _refuse(where, f"two entries have the {key} {value!r}; keep one, or change the other")
-        seen.add(value)

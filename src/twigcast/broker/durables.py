@@ -1,99 +1,150 @@
 """The durable subscriptions of a broker: made, changed, used and ended, one at a time.
 
-The disk is changed first and the memory after it, so that a write which fails changes nothing; only
-an end is in the reverse order, so that no document is queued for a subscription that is gone.  Each
-change in what is wanted goes to the router and, reduced by covering, to all brokers.
+What is kept is changed first and what is wanted after it; the machine sees to the order
+(:mod:`twigcast.delivery`).  Here is who may do it, how many there may be, and the pace:
+many expressions are taken in bit by bit, so that others have their turn.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import Final, NamedTuple
 
 from twigcast.broker.access import Access, Permission, Principal
 from twigcast.broker.config import LimitsConfig
-from twigcast.broker.homes import Homes, HomeState
+from twigcast.broker.flow import DocumentFlow
 from twigcast.broker.pace import taking_turns
-from twigcast.broker.store import Durable, Store
-from twigcast.broker.subscriptions import Attachment, DurableSubscription, EphemeralSubscription
-from twigcast.errors import AccessError, RefusedError, StoreError
-from twigcast.language import Pattern, parse
-from twigcast.routing import LinkDown, LinkKind, LinkUp, Message, Router, Subscribe, Unsubscribe
+from twigcast.broker.store import Store
+from twigcast.broker.subscriptions import Attachment, DurableSubscription
+from twigcast.delivery import (
+    Acknowledged,
+    AskKnown,
+    ConsumerLeft,
+    DurableDropped,
+    DurableOptions,
+    DurablePut,
+    DurableWants,
+    GivenBack,
+    MissedReported,
+    PutDurable,
+)
+from twigcast.documents import parse_value_path
+from twigcast.errors import AccessError, RefusedError
+from twigcast.language import Pattern
+from twigcast.routing import Router
+
+_AT_ONCE: Final = 20
+"""How many expressions are taken in before others have their turn."""
+CONFIRM_PATIENCE: Final = 10.0
+"""How long, in seconds, all brokers have to say that they know of a subscription."""
+
+
+class AskedOptions(NamedTuple):
+    """How a client wants documents given out; None for what it does not say."""
+
+    is_shared: bool | None = None
+    key: str | None = None
+    most_attempts: int | None = None
+
+
+NOTHING_ASKED: Final = AskedOptions()
 
 
 class Durables:
-    """All durable subscriptions of one broker.
-
-    ``handle`` gives a message to the router and sends what it answers, ``send`` sends to all
-    neighbours what is wanted durably here.
-    """
+    """All durable subscriptions of one broker."""
 
     def __init__(
         self,
         router: Router,
         store: Store | None,
-        homes: Homes,
+        flow: DocumentFlow,
         access: Access,
         limits: LimitsConfig,
-        receivers: dict[str, EphemeralSubscription | DurableSubscription],
-        handle: Callable[[Message, str], None],
-        send: Callable[[HomeState], None],
     ) -> None:
-        self.by_name: dict[str, DurableSubscription] = {}
         self._router = router
         self._store = store
-        self._homes = homes
+        self._flow = flow
         self._access = access
         self._limits = limits
-        self._receivers = receivers
-        self._handle = handle
-        self._send = send
         self._changing = asyncio.Lock()
+        self._consumers = count(1)
 
     def restore(self) -> None:
         """Go on with what was kept before a restart."""
         if self._store is not None:
-            for kept in self._store.durables:
-                patterns = {key: parse(text) for key, text in kept.expressions.items()}
-                self._open_durable(DurableSubscription(kept, patterns, self._store))
+            for queue in self._flow.machine.queues:
+                self._flow.add_durable(DurableSubscription(queue, self._store))
+
+    @property
+    def by_name(self) -> Mapping[str, DurableSubscription]:
+        """The durable subscriptions."""
+        return self._flow.durable
+
+    def wanted(self, durable: DurableSubscription) -> Mapping[str, Pattern]:
+        """What a durable subscription wants, by key."""
+        return self._flow.machine.wanted(durable.name)
 
     async def put(
-        self, name: str, principal: Principal, patterns: Mapping[str, Pattern]
+        self,
+        name: str,
+        principal: Principal,
+        patterns: Mapping[str, Pattern],
+        asked: AskedOptions = NOTHING_ASKED,
     ) -> DurableSubscription:
         """Make a durable subscription, or give it other expressions; it is kept when this returns.
 
-        Raises RefusedError where there is no store, where nothing says what is wanted, or where
-        somebody would have too many, and StoreError.
+        Raises RefusedError where there is no store, where nothing says what is wanted, where
+        somebody would have too many, or where other options are kept; and StoreError.
         """
         store = self.require_store()
         texts = {key: str(each) for key, each in patterns.items()}
         async with self._changing:
             durable = self.by_name.get(name)
+            before = {} if durable is None else self.wanted(durable)
+            if durable is None and not patterns:
+                raise RefusedError(
+                    f"there is no durable subscription {name!r}: subscribe with expressions first",
+                    "unknown",
+                )
             if durable is None:
-                if not patterns:
-                    raise RefusedError(
-                        f"there is no durable subscription {name!r}: subscribe with expressions "
-                        "first",
-                        "unknown",
-                    )
-                self._require_durable_quota(principal.name, len(patterns))
-                await store.put_durable(name, principal.name, texts)
-                kept = Durable(name, principal.name, texts, 1, 0, 0, frozenset(), 0)
-                durable = DurableSubscription(kept, {}, store)
-                self._open_durable(durable)
-                async for key in taking_turns(patterns):
-                    durable.patterns[key] = patterns[key]
-                    self._want_durably(durable, {key: patterns[key]})
-                    self._router.documents.prepare()
-            elif patterns and patterns != durable.patterns:
-                more = len(patterns) - len(durable.patterns)
-                self._require_durable_quota(durable.owner, more, new=0)
-                await store.put_durable(name, durable.owner, texts)
-                self._replace_patterns(durable, patterns)
+                options = _new_options(asked)
+            else:
+                options = durable.queue.options
+                _require_same(name, asked, options)
+            if not patterns or patterns == before:
+                assert durable is not None, "it wants something already"
+                return durable
+            owner = principal.name if durable is None else durable.owner
+            more = len(patterns) - len(before)
+            self._require_durable_quota(owner, more, new=int(durable is None))
+            write = PutDurable(name, owner, texts, options)
+            await self._flow.ask(lambda ticket: DurablePut(ticket, write))
+            if durable is None:
+                durable = DurableSubscription(self._flow.machine.queues[name], store)
+                self._flow.add_durable(durable)
+            await self._want(name, before, patterns)
             return durable
 
-    def _require_durable_quota(self, owner: str, expressions: int, new: int = 1) -> None:
+    async def _want(
+        self, name: str, before: Mapping[str, Pattern], after: Mapping[str, Pattern]
+    ) -> None:
+        gone = tuple(key for key, each in before.items() if after.get(key) != each)
+        new = {key: each for key, each in after.items() if before.get(key) != each}
+        # What is wanted in addition first, so that nothing in between is missed.
+        replaced = tuple(key for key in gone if key in new)
+        async for add in taking_turns(_some(new, replaced)):
+            self._flow.happen(DurableWants(name, add, tuple(key for key in replaced if key in add)))
+            self._router.documents.prepare()
+        self._flow.happen(DurableWants(name, {}, tuple(set(gone) - set(replaced))))
+
+    async def confirm(self) -> tuple[str, ...]:
+        """Wait until all brokers know what is wanted here; those that could not be reached."""
+        answer = await self._flow.ask(lambda ticket: AskKnown(ticket, CONFIRM_PATIENCE))
+        return answer.unreached or ()
+
+    def _require_durable_quota(self, owner: str, expressions: int, new: int) -> None:
         limits = self._limits
         theirs = [each for each in self.by_name.values() if each.owner == owner]
         if len(theirs) + new > limits.subscriptions_per_client:
@@ -102,54 +153,24 @@ class Durables:
                 "have here (limits.subscriptions_per_client): end some",
                 "quota",
             )
-        if sum(len(each.patterns) for each in theirs) + expressions > limits.expressions_per_client:
+        have = sum(len(self.wanted(each)) for each in theirs)
+        if have + expressions > limits.expressions_per_client:
             raise RefusedError(
                 f"the durable subscriptions of {owner} would have more expressions than a client "
                 "may have here (limits.expressions_per_client): end some",
                 "quota",
             )
 
-    def _open_durable(self, durable: DurableSubscription) -> None:
-        self.by_name[durable.name] = durable
-        self._receivers[durable.link] = durable
-        self._handle(LinkUp(LinkKind.CLIENT), durable.link)
-        self._want_durably(durable, durable.patterns)
-
-    def _want_durably(self, durable: DurableSubscription, patterns: Mapping[str, Pattern]) -> None:
-        if patterns:
-            self._handle(Subscribe(patterns), durable.link)
-            self._send_own(add=_home_keys(durable, patterns))
-
-    def _replace_patterns(
-        self, durable: DurableSubscription, patterns: Mapping[str, Pattern]
-    ) -> None:
-        before = durable.patterns
-        old = tuple(key for key, each in before.items() if patterns.get(key) != each)
-        new = {key: each for key, each in patterns.items() if before.get(key) != each}
-        gone = _home_keys(durable, old)
-        durable.patterns = dict(patterns)
-        if old:
-            self._handle(Unsubscribe(old), durable.link)
-        self._send_own(remove=gone)
-        self._want_durably(durable, new)
-
     async def forget(self, name: str) -> None:
         """End a durable subscription for good, with the documents it keeps; raises StoreError."""
-        store = self.require_store()
+        self.require_store()
         async with self._changing:
-            durable = self.by_name.pop(name, None)
+            durable = self.by_name.get(name)
             if durable is None:
                 return
-            del self._receivers[durable.link]
-            self._handle(LinkDown(), durable.link)
-            self._send_own(remove=_home_keys(durable))
-            try:
-                await store.drop_durable(name)
-            except StoreError:
-                self._open_durable(durable)  # it is still kept
-                raise
-        if durable.attached is not None:
-            durable.attached.end("the subscription was ended for good", "unknown")
+            await self._flow.ask(lambda ticket: DurableDropped(ticket, name))
+            self._flow.remove_durable(durable)
+        durable.end("the subscription was ended for good", "unknown")
 
     async def first_since(self, durable: DurableSubscription, moment: int) -> int:
         """The sequence of the first document that was stored at a time or after it."""
@@ -161,19 +182,56 @@ class Durables:
         """Serve a client from a sequence on; the client that was attached before loses it."""
         if self.by_name.get(durable.name) is not durable:
             raise RefusedError("the subscription was ended for good meanwhile", "unknown")
-        if durable.attached is not None:
-            durable.attached.end("another client has attached to it", "taken")
-        return durable.attach(name, window, start)
+        return durable.attach(f"consumer/{next(self._consumers)}", name, window, start)
 
-    def acknowledge(
+    def detach(self, attachment: Attachment, *, is_lost: bool = False) -> None:
+        """Serve a client no more; what it has not acknowledged is for others.
+
+        What it had taken up was in vain.  Of a client that ``is_lost`` this is the first document
+        at least, which may have been its end.
+        """
+        durable = attachment.durable
+        if durable.detach(attachment):
+            untaken = attachment.window - attachment.credit
+            taken = len(durable.queue.held(attachment.consumer)) - untaken
+            left = ConsumerLeft(durable.name, attachment.consumer, max(taken, int(is_lost)))
+            self._flow.happen(left)
+            durable.wake()
+
+    async def acknowledge(
         self, durable: DurableSubscription, upto: int, sequences: Sequence[int]
-    ) -> asyncio.Future[None] | None:
-        """Note what a client has acknowledged; done when that is stored, None if it was before."""
-        news = durable.acknowledge(upto, sequences)
-        if news is None or self._store is None:
-            return None
-        durable.storing = self._store.acknowledge(durable.name, *news)
-        return durable.storing
+    ) -> None:
+        """Note what a client has acknowledged; returns when that is stored."""
+        await self._flow.ask(lambda ticket: Acknowledged(ticket, durable.name, upto, sequences))
+
+    def note_acknowledged(
+        self, durable: DurableSubscription, upto: int, sequences: Sequence[int]
+    ) -> None:
+        """Note what a client has acknowledged."""
+        self._flow.happen(Acknowledged(0, durable.name, upto, sequences))
+
+    def note_missed(self, durable: DurableSubscription) -> None:
+        """Note that a client was told how many documents were missed."""
+        self._flow.happen(MissedReported(durable.name))
+
+    def give_back(self, attachment: Attachment, sequences: Sequence[int], delay: float) -> None:
+        """Take documents back from a client that could not use them."""
+        durable = attachment.durable
+        self._flow.happen(GivenBack(durable.name, attachment.consumer, sequences, delay))
+        durable.wake()
+
+    def give_back_any(
+        self, durable: DurableSubscription, sequences: Sequence[int], delay: float
+    ) -> list[int]:
+        """Take documents back from whoever has them; those that somebody had."""
+        wanted = set(sequences)
+        back: list[int] = []
+        for attachment in durable.attached:
+            held = [each for each in durable.queue.held(attachment.consumer) if each in wanted]
+            if held:
+                self.give_back(attachment, held, delay)
+                back += held
+        return sorted(back)
 
     def of(self, principal: Principal, name: str) -> DurableSubscription:
         """A durable subscription that somebody may use.
@@ -196,6 +254,7 @@ class Durables:
             raise AccessError(f"the durable subscription {name!r} belongs to {durable.owner!r}")
 
     def require_store(self) -> Store:
+        """The store; raises RefusedError where there is none."""
         if self._store is None:
             raise RefusedError(
                 f"the broker {self._router.name!r} keeps nothing: start it with a store "
@@ -204,18 +263,48 @@ class Durables:
             )
         return self._store
 
-    def _send_own(
-        self, add: Mapping[str, Pattern] | None = None, remove: Iterable[str] = ()
-    ) -> None:
-        state = self._homes.change_own(int(time.time() * 1000), add, remove)
-        if state is not None and self._store is not None:
-            self._store.set_own_version(self._homes.own_version)
-            self._send(state)
+
+def _new_options(asked: AskedOptions) -> DurableOptions:
+    """The options of a new durable subscription; raises RefusedError."""
+    path = ""
+    if asked.key:
+        if not asked.is_shared:
+            raise RefusedError(
+                "ordered_by is for documents that several clients share: say shared, too, or leave "
+                "it out, for one client gets all documents in order",
+                "invalid",
+            )
+        path = _path_text(asked.key)
+    return DurableOptions(bool(asked.is_shared), path, asked.most_attempts or 0)
 
 
-def _home_keys(
-    durable: DurableSubscription, keys: Iterable[str] | None = None
-) -> dict[str, Pattern]:
-    """The keys under which expressions of a durable subscription are sent to other brokers."""
-    chosen = durable.patterns if keys is None else keys
-    return {f"{durable.name}\0{key}": durable.patterns[key] for key in chosen}
+def _path_text(text: str) -> str:
+    try:
+        return str(parse_value_path(text))
+    except ValueError as error:
+        raise RefusedError(f"ordered_by: {error}", "bad-expression") from None
+
+
+def _require_same(name: str, asked: AskedOptions, kept: DurableOptions) -> None:
+    """Raise RefusedError where a client wants documents given out in another form than is kept."""
+    key = asked.key if not asked.key else _path_text(asked.key)
+    for option, said, has in (
+        ("shared", asked.is_shared, kept.is_shared),
+        ("ordered_by", key, kept.key),
+        ("deliveries", asked.most_attempts, kept.most_attempts),
+    ):
+        if said is not None and said != has:
+            raise RefusedError(
+                f"the durable subscription {name!r} was made with {option} = {has!r}, not "
+                f"{said!r}: leave {option} out, or end the subscription and make it anew",
+                "invalid",
+            )
+
+
+def _some(patterns: Mapping[str, Pattern], first: Sequence[str]) -> Iterator[dict[str, Pattern]]:
+    """Patterns a few at a time; those that replace others all at once, before the rest."""
+    if first:
+        yield {key: patterns[key] for key in first}
+    rest = iter([key for key in patterns if key not in set(first)])
+    while keys := list(islice(rest, _AT_ONCE)):
+        yield {key: patterns[key] for key in keys}

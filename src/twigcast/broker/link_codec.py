@@ -4,30 +4,26 @@ Encoding gives serialized link items, ready to be queued.  Decoding trusts nothi
 missing, too much or outside the language raises :class:`LinkProtocolError`, and the link is cut.
 
 A large update is cut into several, all that is forwarded before what is withdrawn, so that nobody
-is held up for long by one of them.  The state of a home is cut too, and :class:`HomeParts` puts it
-together again: it counts as a whole.
+is held up for long by one of them.  What brokers say about documents is in
+:mod:`~twigcast.broker.delivery_codec`.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from twigcast.broker.custody import Debt, Receipt
-from twigcast.broker.homes import HomeState, Version
 from twigcast.covering import Change
 from twigcast.errors import AdvertisementError, SchemaError, SubscriptionError, TwigcastError
-from twigcast.language import Pattern, read_expression
+from twigcast.language import Pattern, read_normal_form
 from twigcast.routing import (
     ANYTHING,
     AdvertisementKey,
     Anything,
-    Document,
-    DocumentId,
     LinkState,
     Promise,
     Update,
@@ -35,10 +31,9 @@ from twigcast.routing import (
 from twigcast.schema import Advertisement, Schema
 from twigcast.wire import messages, raw
 
-PART: Final = 250
+PART: Final = 50
 PART_BYTES: Final = 64 * 1024
 """How many expressions or the like one update has, and how many bytes of them, more or less."""
-_MOST_PARTS: Final = 2_000
 _NAME: Final = re.compile(r"[\w.-]{1,100}")
 _HIGHEST: Final = 2**60
 
@@ -101,12 +96,12 @@ def encode_update(update: Update) -> list[bytes]:
     for number, trees in update.serve:
         part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
     for number, change in update.changes:
-        for forward, withdraw in _halves(map(str, change.forward), map(str, change.withdraw)):
+        for forward, withdraw in halves(map(str, change.forward), map(str, change.withdraw)):
             part(PART).changes.add(channel=number, forward=forward, withdraw=withdraw)
     return [messages.LinkItem(update=each).SerializeToString() for each in parts]
 
 
-def _halves(
+def halves(
     forward: Iterable[str], withdraw: Iterable[str]
 ) -> Iterator[tuple[list[str], list[str]]]:
     """A change in pieces of bounded size, all that is forwarded before what is withdrawn."""
@@ -152,12 +147,12 @@ def decode_update(said: messages.Update) -> Update:
 def decode_pattern(text: str) -> Pattern:
     """A pattern from its canonical text."""
     try:
-        return read_expression(text).pattern
+        return read_normal_form(text)
     except SubscriptionError as error:
         raise LinkProtocolError(f"an expression of a neighbour's cannot be read: {error}") from None
 
 
-def _require_number(number: int) -> None:
+def require_number(number: int) -> None:
     """Refuse what leaves no room to count on from it."""
     if number > _HIGHEST:
         raise LinkProtocolError(f"{number} is no number that a broker counts to")
@@ -173,8 +168,8 @@ def decode_name(name: str) -> str:
 
 
 def _decode_state(state: messages.LinkState) -> LinkState:
-    _require_number(state.incarnation)
-    _require_number(state.version)
+    require_number(state.incarnation)
+    require_number(state.version)
     links = tuple(sorted((decode_name(each.broker), each.cost) for each in state.links))
     if any(not 0 < cost < float("inf") for _, cost in links):
         raise LinkProtocolError(f"the cost of a link of {state.broker!r} is not above 0")
@@ -226,102 +221,3 @@ def decode_promise(said: messages.AdvertisementOf | messages.Advertise) -> Promi
     if kind == "path":
         return Advertisement.parse(said.path)
     return ANYTHING
-
-
-# --- documents ------------------------------------------------------------------------------------
-
-
-def encode_document(
-    identity: DocumentId,
-    tree: str,
-    content: bytes,
-    debts: Sequence[Debt],
-    epoch: str,
-    published: int,
-) -> messages.RoutedDocument:
-    """A document in transit."""
-    said = messages.RoutedDocument(tree=tree, content=content, epoch=epoch, published=published)
-    said.id.origin, said.id.incarnation, said.id.number = identity
-    for debt in debts:
-        said.destinations.add(home=debt.home, number=debt.number, settled=debt.settled)
-    return said
-
-
-def decode_document(said: messages.RoutedDocument) -> Document:
-    """A document that has come."""
-    for number in (said.id.incarnation, said.id.number):
-        _require_number(number)
-    for destination in said.destinations:
-        _require_number(destination.number)
-        _require_number(destination.settled)
-    identity = DocumentId(decode_name(said.id.origin), said.id.incarnation, said.id.number)
-    return Document(identity, said.tree, said.content)
-
-
-# --- homes ----------------------------------------------------------------------------------------
-
-
-def encode_versions(versions: Mapping[str, Version]) -> list[bytes]:
-    """The item that lists which durable interests are known."""
-    said = messages.HomeVersions()
-    for home, each in versions.items():
-        said.homes.add(home=home, epoch=each.epoch, version=each.version)
-    return [messages.LinkItem(home_versions=said).SerializeToString()]
-
-
-def decode_versions(said: messages.HomeVersions) -> dict[str, Version]:
-    """Which durable interests a neighbour knows."""
-    for each in said.homes:
-        _require_number(each.version)
-    return {decode_name(each.home): Version(each.epoch, each.version) for each in said.homes}
-
-
-def encode_home(state: HomeState) -> list[bytes]:
-    """The items with the state of a home, one for each part."""
-    pieces = list(_halves(state.forward, state.withdraw)) or [([], [])]
-    return [
-        messages.LinkItem(
-            home_state=messages.HomeState(
-                home=state.home,
-                epoch=state.version.epoch,
-                version=state.version.version,
-                base=state.base,
-                forward=forward,
-                withdraw=withdraw,
-                more=index < len(pieces) - 1,
-            )
-        ).SerializeToString()
-        for index, (forward, withdraw) in enumerate(pieces)
-    ]
-
-
-class HomeParts:
-    """Puts the parts of the states of homes together."""
-
-    def __init__(self) -> None:
-        self._parts: list[messages.HomeState] = []
-
-    def add(self, part: messages.HomeState) -> HomeState | None:
-        """Take a part; the state, if it was the last."""
-        _require_number(part.version)
-        first = self._parts[0] if self._parts else part
-        if (part.home, part.epoch, part.version) != (first.home, first.epoch, first.version):
-            raise LinkProtocolError("the parts of the state of a home do not belong together")
-        self._parts.append(part)
-        if part.more:
-            if len(self._parts) >= _MOST_PARTS:
-                raise LinkProtocolError(f"the state of a home has more than {_MOST_PARTS:,} parts")
-            return None
-        parts, self._parts = self._parts, []
-        return HomeState(
-            decode_name(first.home),
-            Version(first.epoch, first.version),
-            first.base,
-            tuple(text for each in parts for text in each.forward),
-            tuple(text for each in parts for text in each.withdraw),
-        )
-
-
-def encode_receipt(epoch: str, receipt: Receipt) -> messages.Receipt:
-    """What a home has stored."""
-    return messages.Receipt(epoch=epoch, upto=receipt.upto, numbers=receipt.beyond)

@@ -10,22 +10,33 @@ the broker where they were published answers for them.
 
 A side that has nothing to say sends heartbeats.  A link on which nothing has come for a while is
 suspected: it is cut, so that documents take other routes, and the side that called calls again.
+Time counts as silence only while this side listens: neither while it handles what has come, nor
+while its event loop is busy.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Protocol
 
 from twigcast.broker.link_codec import decode_frame, encode_frame
-from twigcast.broker.pace import BATCH, BATCH_BYTES, TURN
+from twigcast.broker.pace import BATCH, BATCH_BYTES, taking_turns
 from twigcast.broker.spill_queue import SpillQueue
-from twigcast.wire import messages
+from twigcast.wire import MESSAGE_SLACK, messages
+
+_log = logging.getLogger(__name__)
 
 _MOST_CONTROL: Final = 64 * 1024 * 1024
+_LOOKS: Final = 8
+"""How often a silent link is looked at before it is suspected."""
+_WRAPPING: Final = MESSAGE_SLACK // 2
+"""What an item has beside the document in it: names, and the homes that it is owed to."""
+_BESIDE: Final = MESSAGE_SLACK // 4
+"""A frame that has more about tables has no document, so that the largest one finds room."""
 _HEARTBEAT: Final = messages.LinkItem(heartbeat=messages.Heartbeat()).SerializeToString()
 
 
@@ -76,6 +87,7 @@ class LinkConnection:
         self._control_bytes = 0
         self.largest = 0
         """The most bytes of a document that both ends take."""
+        self._too_large = 0
         self._is_handling = False
         self._ready = asyncio.Event()
         self._sent = 0
@@ -93,8 +105,32 @@ class LinkConnection:
 
     def pass_on(self, item: bytes) -> bool:
         """Send a document; False if it was dropped: too many wait, or it is too large there."""
+        if not self.takes(item):
+            self._note_too_large(len(item))
+            return False
         self._ready.set()
-        return len(item) <= self.largest and self.documents.put(item)
+        return self.documents.put(item)
+
+    def takes(self, item: bytes) -> bool:
+        """Whether a document is not too large for this link."""
+        return len(item) <= self.largest + _WRAPPING
+
+    def _note_too_large(self, size: int) -> None:
+        if not self._too_large:
+            _log.warning(
+                "a document of some %s bytes cannot cross the link to %s, on which they have up to "
+                "%s; raise limits.message_bytes there, or lower limits.document_bytes here (later "
+                "ones are counted as dropped)",
+                f"{size:,}",
+                self.name,
+                f"{self.largest:,}",
+            )
+        self._too_large += 1
+
+    @property
+    def dropped(self) -> int:
+        """How many documents did not leave: too many waited, or they were too large."""
+        return self.documents.dropped + self._too_large
 
     async def send_now(self, *items: bytes) -> None:
         """Send a frame at once; only before the link is up."""
@@ -153,7 +189,7 @@ class LinkConnection:
                 items.append(self._control.popleft())
                 size += len(items[-1])
             self._control_bytes -= size
-            if len(items) < BATCH and size < BATCH_BYTES and len(self.documents):
+            if len(items) < BATCH and size < _BESIDE and len(self.documents):
                 documents = self.documents.take(BATCH - len(items), BATCH_BYTES - size)
                 self.documents_sent += len(documents)
                 items += documents
@@ -169,22 +205,24 @@ class LinkConnection:
         self, handle: Callable[[messages.LinkItem, LinkConnection], Awaitable[None] | None]
     ) -> None:
         while (items := await self._read()) is not None:
-            began = self._heard
-            for item in items:
+            self._is_handling = True
+            async for item in taking_turns(items):
                 answer = handle(item, self)
                 if answer is not None:
-                    self._is_handling = True
                     await answer
-                    self._is_handling = False
-                    self._heard = time.monotonic()
-                if time.monotonic() - began > TURN:
-                    # Others have their turn; and what has come meanwhile was heard.
-                    await asyncio.sleep(0)
-                    self._heard = began = time.monotonic()
+            # What has come while these were handled was heard.
+            self._heard = time.monotonic()
+            self._is_handling = False
 
     async def _watch(self) -> None:
+        each = self._suspect_after / _LOOKS
         while True:
-            await asyncio.sleep(self._suspect_after / 4)
-            silence = time.monotonic() - self._heard
+            began = time.monotonic()
+            await asyncio.sleep(each)
+            now = time.monotonic()
+            # While the event loop was busy, nothing could be heard.
+            busy = max(0.0, now - began - 2 * each)
+            self._heard = min(now, self._heard + busy)
+            silence = now - self._heard
             if silence > self._suspect_after and not self._is_handling:
                 raise SuspectedError(f"nothing has come for {silence:.1f} s")

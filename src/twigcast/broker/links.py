@@ -232,6 +232,8 @@ class Links:
         try:
             self._broker.link_up(link)
             _log.info("link to %s is up", link.name)
+            if problem := self.size_problem(link):
+                _log.warning("%s", problem)
             await link.serve(self._broker.handle_link)
             reason = link.reason or "the neighbour ended it"
         except grpc.aio.AioRpcError as error:
@@ -246,6 +248,16 @@ class Links:
         finally:
             self._end(link, reason)
             link.documents.close()
+
+    def size_problem(self, link: LinkConnection) -> str:
+        """Which documents of ours a neighbour does not take; empty if it takes all."""
+        ours = self._broker.config.limits.message_bytes
+        if link.largest >= ours:
+            return ""
+        return (
+            f"{link.name} takes documents of up to {link.largest:,} bytes, this broker of up to "
+            f"{ours:,}: larger ones cannot cross the link; set limits.message_bytes alike at both"
+        )
 
     def _end(self, link: LinkConnection, reason: str) -> None:
         if link.is_up:

@@ -21,11 +21,18 @@ import grpc.aio
 
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import server_credentials
+from twigcast.broker.open_files import open_files
 from twigcast.errors import ConfigError
 from twigcast.wire import channel_options
 
 _log = logging.getLogger(__name__)
 
+_SHARE: Final = 2
+"""One out of how many open files may be a connection to gRPC's port."""
+_HANDSHAKE_MS: Final = 10_000
+"""How long, in milliseconds, a connection may take to begin: TLS, and the first frame."""
+_IDLE_MS: Final = 60_000
+"""How long, in milliseconds, a connection may go without a call; clients connect again."""
 _AGAIN: Final = 0.1
 """How long, in seconds, between two tries to listen at a port that is still being closed."""
 
@@ -40,6 +47,9 @@ class Listener:
             *channel_options(config.limits.message_bytes),
             ("grpc.so_reuseport", 0),
             ("grpc.max_concurrent_streams", config.limits.clients + 100),
+            ("grpc.max_allowed_incoming_connections", max(1, open_files() // _SHARE)),
+            ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+            ("grpc.max_connection_idle_ms", _IDLE_MS),
         ]
         self._handlers: grpc.GenericRpcHandler | None = None
         self._renewal: asyncio.Task[None] | None = None

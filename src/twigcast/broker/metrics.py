@@ -7,7 +7,7 @@ links) is looked up when somebody asks, so it costs nothing in between.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -65,6 +65,7 @@ class Metrics:
         self._to_client = self._dropped.labels("client")
         self._to_neighbour = self._dropped.labels("neighbour")
         self._refused = counter("refused", "What was refused, by the reason.", ["code"])
+        self._wrong_tokens = counter("wrong_tokens", "Tokens that nobody has.")
         self._expired = counter("documents_expired", "Undelivered documents lost to retention.")
         self._match_seconds = histogram(
             "match_seconds", "From a document's arrival to the decision where it goes.", _MATCHING
@@ -87,13 +88,16 @@ class Metrics:
         """Note a document that had come before."""
         self._repeated.inc()
 
-    def delivered(self, was_queued: bool, published: int) -> None:
-        """Note a document for a client, published at a time in milliseconds."""
-        if was_queued:
-            self._out.inc()
+    def offered(self, queued: int, dropped: int, published: int) -> None:
+        """Note a document for so many clients, published at a time in milliseconds.
+
+        It is timed once, however many want it: they have it at the same moment.
+        """
+        if queued:
+            self._out.inc(queued)
             self._delivery_seconds.observe(max(0.0, time.time() - published / 1000))
-        else:
-            self._to_client.inc()
+        if dropped:
+            self._to_client.inc(dropped)
 
     def forwarded(self, was_queued: bool) -> None:
         """Note a document for a neighbour."""
@@ -107,6 +111,10 @@ class Metrics:
         """Note that something was refused."""
         self._refused.labels(code).inc()
 
+    def wrong_token(self) -> None:
+        """Note that somebody showed a token that nobody has."""
+        self._wrong_tokens.inc()
+
     def expired(self, count: int) -> None:
         """Note that retention took documents that nobody had acknowledged."""
         self._expired.inc(count)
@@ -115,28 +123,26 @@ class Metrics:
         """Note how long a publisher waited."""
         self._publish_seconds.observe(seconds)
 
-    def watch(self, look: Callable[[], Iterable[Figure]]) -> None:
-        """Add figures that ``look`` gives whenever somebody asks."""
-        self.registry.register(_Watched(look))
-
-    def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
-        return generate_latest(self.registry)
+    def text(self, figures: Iterable[Figure]) -> bytes:
+        """Everything, with figures that stand somewhere, as Prometheus reads it."""
+        standing = CollectorRegistry()
+        standing.register(_Standing(figures))
+        return generate_latest(self.registry) + generate_latest(standing)
 
     def value(self, name: str, labels: dict[str, str] | None = None) -> float:
         """One figure, by its full name; 0 if there is none."""
         return self.registry.get_sample_value(name, labels or {}) or 0.0
 
 
-class _Watched(Collector):
-    def __init__(self, look: Callable[[], Iterable[Figure]]) -> None:
-        self._look = look
+class _Standing(Collector):
+    def __init__(self, figures: Iterable[Figure]) -> None:
+        self._figures = figures
 
     def describe(self) -> Iterable[Metric]:
-        return ()  # so that registering does not look
+        return ()  # so that registering does not ask for them
 
     def collect(self) -> Iterable[Metric]:
-        for figure in self._look():
+        for figure in self._figures:
             family: GaugeMetricFamily | CounterMetricFamily
             kind = CounterMetricFamily if figure.is_counted else GaugeMetricFamily
             labels = [figure.label] if figure.label else []

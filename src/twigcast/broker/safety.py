@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
 from twigcast.broker.addresses import Address
 from twigcast.broker.config import BrokerConfig
 from twigcast.errors import ConfigError
@@ -36,4 +39,14 @@ def cautions(config: BrokerConfig) -> tuple[str, ...]:
             for link in config.links
             if not Address.parse(link.address).is_loopback
         ]
+    folder = config.store.folder
+    if folder is not None and _others_enter(folder):
+        sentences.append(f"other users can look into the store's folder; chmod 700 {folder}")
     return tuple(sentences)
+
+
+def _others_enter(folder: Path) -> bool:
+    try:
+        return bool(folder.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    except OSError:
+        return False  # whoever opens the store says what is wrong

@@ -10,28 +10,45 @@ import asyncio
 import json
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import grpc
 import grpc.aio
 
-from twigcast.broker.access import Permission, Principal, bearer_token
+from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.client_session import ClientSessions
+from twigcast.broker.client_session import ClientSessions, code_of
 from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import certificate_names
+from twigcast.broker.letter_service import (
+    drop_letters,
+    list_letters,
+    read_letter,
+    replay_letters,
+)
+from twigcast.broker.letters import Letters
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
 from twigcast.broker.listener import Listener
+from twigcast.broker.log_handler import one_line
+from twigcast.broker.open_files import raise_open_files
 from twigcast.broker.pace import BATCH, BATCH_BYTES
+from twigcast.broker.peers import grpc_peer
 from twigcast.broker.safety import check_safe
 from twigcast.broker.status import status
-from twigcast.broker.store import Retention, Store
+from twigcast.broker.store import Retention, Store, open_store
 from twigcast.broker.subscriptions import encode_queued
-from twigcast.errors import AccessError, RefusedError, StoreError
+from twigcast.errors import (
+    AccessError,
+    DocumentError,
+    NetworkError,
+    RefusedError,
+    StoreError,
+    TwigcastError,
+)
 from twigcast.wire import SERVICE, messages, raw
 
 if TYPE_CHECKING:
@@ -69,23 +86,26 @@ class Service:
             "Ask": grpc.unary_stream_rpc_method_handler(self.ask),
             "Read": grpc.unary_stream_rpc_method_handler(self.read),
             "Status": grpc.unary_unary_rpc_method_handler(self.status),
+            "Letters": grpc.unary_stream_rpc_method_handler(self.letters),
+            "ReadLetter": self._about_letters(read_letter),
+            "ReplayLetters": self._about_letters(replay_letters),
+            "DropLetters": self._about_letters(drop_letters),
         }
         return grpc.method_handlers_generic_handler(SERVICE, methods)
 
-    def _principal(self, context: Context) -> Principal:
+    async def _principal(self, context: Context) -> Principal:
         header = None
         for key, value in context.invocation_metadata() or ():
             if key == "authorization":
                 header = value if isinstance(value, str) else value.decode(errors="replace")
-        return self.broker.access.identify(
-            token=bearer_token(header),
-            certificate_names=certificate_names(context.auth_context()),
+        return await self.broker.identification.identify(
+            grpc_peer(context.peer() or ""), header, certificate_names(context.auth_context())
         )
 
     async def identify(self, context: Context, permission: Permission | None = None) -> Principal:
         """Who calls; the call is refused if that is nobody, or if they may not."""
         try:
-            principal = self._principal(context)
+            principal = await self._principal(context)
             if permission is not None:
                 self.broker.access.require(principal, permission)
         except AccessError as error:
@@ -95,24 +115,27 @@ class Service:
     async def connect(self, frames: AsyncIterator[bytes], context: Context) -> None:
         """Serve a client."""
         try:
-            session = self.sessions.open(self._principal(context))
+            session = self.sessions.open(await self._principal(context))
         except (RefusedError, AccessError) as error:
             # A client whose first frame meets a call that has ended does not get the reason.
             with suppress(TimeoutError):
                 await asyncio.wait_for(anext(aiter(frames), None), _HEARD)
             await self._abort(context, error)
+        who = one_line(str(session.principal))
+        _log.info("%s connected from %s as %s", session.link, context.peer(), who)
         try:
             await ClientStream(session, context.write).run(frames)
         except (RefusedError, AccessError) as error:
             await self._abort(context, error)
         finally:
             session.close()
+            _log.info("%s left", session.link)
 
     async def link(self, _: AsyncIterator[bytes], context: Context) -> None:
         """Serve a neighbour that calls."""
         broker = self.broker
         try:
-            principal = self._principal(context)
+            principal = await self._principal(context)
             broker.access.require(principal, Permission.LINK)
         except AccessError as error:
             with suppress(TimeoutError):  # as for clients
@@ -160,7 +183,7 @@ class Service:
             said = messages.ReadRequest.FromString(data)
             durable = broker.keeper.of(principal, said.durable)
             sequence = max(said.first, 1)
-            last = min(said.last, durable.committed_last)
+            last = min(said.last, durable.queue.last)
             assert broker.store is not None, "there is a durable subscription"
             while sequence <= last:
                 queued = await broker.store.read_queue(
@@ -185,16 +208,38 @@ class Service:
                 durable = self.broker.keeper.of(principal, said.durable)
                 answer.queue.CopyFrom(durable.state())
             else:
-                answer.json = json.dumps(status(self.sessions, principal))
-        except (RefusedError, AccessError) as error:
+                answer.json = json.dumps(await status(self.sessions, principal))
+        except (RefusedError, AccessError, StoreError) as error:
             await self._abort(context, error)
         return answer.SerializeToString()
 
-    async def _abort(
-        self, context: Context, error: RefusedError | StoreError | AccessError
-    ) -> None:
-        code = "unavailable" if isinstance(error, StoreError) else error.code
+    async def letters(self, data: bytes, context: Context) -> None:
+        """List letters."""
+        principal = await self.identify(context)
+        try:
+            answers = await list_letters(self.broker.letters, principal, data)
+        except (RefusedError, AccessError, StoreError) as error:
+            await self._abort(context, error)
+        for each in answers:
+            await context.write(each)
+
+    def _about_letters(
+        self, handle: Callable[[Letters, Principal, bytes], Awaitable[bytes]]
+    ) -> grpc.RpcMethodHandler[bytes, bytes]:
+        async def answer(data: bytes, context: Context) -> bytes:
+            principal = await self.identify(context)
+            try:
+                return await handle(self.broker.letters, principal, data)
+            except (RefusedError, AccessError, StoreError, DocumentError, NetworkError) as error:
+                await self._abort(context, error)
+            raise AssertionError("a call that is refused has ended")
+
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    async def _abort(self, context: Context, error: TwigcastError) -> None:
+        code = code_of(error)
         self.broker.metrics.refused(code)
+        _log.info("a call from %s is refused: %s", context.peer(), one_line(str(error)))
         context.set_trailing_metadata((("twigcast-code", code),))
         await context.abort(_CODES.get(code, grpc.StatusCode.FAILED_PRECONDITION), str(error))
 
@@ -215,6 +260,7 @@ class RunningBroker:
 
     async def close(self) -> None:
         """Stop serving: clients are cut off, what waits is written."""
+        self.broker.is_stopping = True
         if self.http is not None:
             await self.http.close()
         await self._listener.close(_GRACE)
@@ -231,9 +277,8 @@ async def start_server(config: BrokerConfig) -> RunningBroker:
     port = listener.bind()
     name = config.name_at(port)
     store = None
-    if config.store.folder is not None:
+    if config.store.is_used:
         store = await asyncio.to_thread(_open_store, config, name)
-        store.start(asyncio.get_running_loop())
     broker = Broker(config, name, store)
     service = Service(broker)
     await listener.serve(service.handlers())
@@ -258,13 +303,15 @@ def _open_store(config: BrokerConfig, name: str) -> Store:
     retention = Retention(
         settings.retention_age, settings.acknowledged_age, settings.retention_size
     )
-    assert settings.folder is not None, "there is a store to open"
     sync: Literal["full", "normal"] = "full" if settings.sync == "full" else "normal"
-    return Store.open(settings.folder, broker=name, sync=sync, retention=retention)
+    return open_store(
+        folder=settings.folder, url=settings.url, broker=name, sync=sync, retention=retention
+    )
 
 
 async def run(config: BrokerConfig, on_ready: Callable[[RunningBroker], None]) -> None:
     """Serve until the process is ended, by SIGINT or SIGTERM."""
+    raise_open_files()
     running = await start_server(config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

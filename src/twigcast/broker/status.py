@@ -11,8 +11,8 @@ from twigcast.broker.broker import Broker
 from twigcast.broker.client_session import ClientSessions
 
 
-def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
-    """Everything at a glance, for somebody."""
+async def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
+    """Everything at a glance, for somebody; raises StoreError."""
     broker = sessions.broker
     metrics = broker.metrics
     return {
@@ -21,6 +21,7 @@ def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
         "uptime_seconds": round(time.time() - broker.started, 3),
         "incarnation": broker.incarnation,
         "strategy": broker.config.strategy,
+        "reader": broker.config.reader,
         "documents": {
             name: int(metrics.value(f"twigcast_documents_{name}_total"))
             for name in ("in", "matched", "filtered", "repeated", "out", "forwarded", "resent")
@@ -28,10 +29,11 @@ def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
         "tables": tables(broker),
         "clients": len(sessions),
         "durable": durable_queues(broker, principal),
-        "owed": broker.flow.custody.owed,
+        "owed": broker.owed,
+        "letters": await broker.letters.count(),
         "homes": broker.homes.patterns,
         "links": links(broker),
-        "problems": dict(broker.links.problems),
+        "problems": problems(broker),
         "topology": topology(broker),
     }
 
@@ -56,13 +58,16 @@ def durable_queues(broker: Broker, principal: Principal) -> list[dict[str, Any]]
         {
             "name": each.name,
             "owner": each.owner,
-            "expressions": {key: str(pattern) for key, pattern in each.patterns.items()},
-            "first": each.first,
-            "last": each.committed_last,
-            "acknowledged": each.acknowledged,
-            "waiting": each.waiting,
-            "missed": each.missed,
-            "attached": each.attached is not None,
+            "expressions": {key: str(each_) for key, each_ in broker.keeper.wanted(each).items()},
+            "first": each.queue.first,
+            "last": each.queue.last,
+            "acknowledged": each.queue.acknowledged,
+            "waiting": each.queue.waiting,
+            "missed": each.queue.missed,
+            "attached": bool(each.attached),
+            "shared": each.queue.options.is_shared,
+            "ordered_by": each.queue.options.key or None,
+            "deliveries": each.queue.options.most_attempts or None,
         }
         for each in broker.durables.values()
         if sees_all or each.owner == principal.name
@@ -83,10 +88,16 @@ def links(broker: Broker) -> list[dict[str, Any]]:
             "bytes_sent": link.bytes_sent,
             "bytes_received": link.bytes_received,
             "waiting": len(link.documents),
-            "dropped": link.documents.dropped,
+            "dropped": link.dropped,
         }
         for link in broker.links.up.values()
     ]
+
+
+def problems(broker: Broker) -> dict[str, str]:
+    """By address, why a link is not up, or which documents cannot cross it."""
+    small = {each.address: broker.links.size_problem(each) for each in broker.links.up.values()}
+    return broker.links.problems | {address: reason for address, reason in small.items() if reason}
 
 
 def topology(broker: Broker) -> dict[str, dict[str, float]]:

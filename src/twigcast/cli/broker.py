@@ -55,10 +55,11 @@ def broker(
         str | None, typer.Option(metavar="HOST:PORT", help="Serve HTTP there too; none by default.")
     ] = None,
     store: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FOLDER",
-            help="Where documents are kept for durable subscriptions; without one there are none.",
+            metavar="FOLDER|URL",
+            help="Where documents are kept for durable subscriptions: in a folder, or in "
+            "PostgreSQL (postgresql://…); without one there are none.",
         ),
     ] = None,
     keep: Annotated[
@@ -89,7 +90,7 @@ def broker(
         bool, typer.Option("--json", help="One JSON object when it is ready, instead of a line.")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log what goes well, too.")
+        bool, typer.Option("--verbose", "-v", help="Log who comes, goes and is refused, too.")
     ] = False,
 ) -> None:
     """Run a broker: clients publish to it and subscribe at it, other brokers link with it.
@@ -109,15 +110,15 @@ def broker(
                 "strategy": strategy,
                 "reader": None if reader is None else reader.value,
             },
-            {"folder": store, "keep": None if keep is None else keep.value},
+            _store(store) | ({} if keep is None else {"keep": keep.value}),
             {"certificate": tls_certificate, "key": tls_key, "ca": tls_ca},
         )
         if links:
             chosen = replace(chosen, links=tuple(map(_link, links)))
         if insecure:
             chosen = replace(chosen, access=replace(chosen.access, insecure=True))
-        if keep is not None and chosen.store.folder is None:
-            raise typer.BadParameter("--keep goes with --store, which names the folder")
+        if keep is not None and not chosen.store.is_used:
+            raise typer.BadParameter("--keep goes with --store, which says where")
         check_safe(chosen)
         _start_logging(verbose=verbose)
         for caution in cautions(chosen):
@@ -125,13 +126,20 @@ def broker(
         asyncio.run(run(chosen, _print_json_line if json else _print_line))
 
 
+def _store(text: str | None) -> dict[str, Any]:
+    """Where the store is: at an address, or in a folder."""
+    if text is None:
+        return {}
+    return {"url": text, "folder": None} if "://" in text else {"folder": Path(text), "url": ""}
+
+
 def _overridden(
     config: BrokerConfig, top: dict[str, Any], store: dict[str, Any], tls: dict[str, Any]
 ) -> BrokerConfig:
     """The configuration, with the values of flags that were given; None was not given."""
     changes = _given(top)
-    if said := _given(store):
-        changes["store"] = replace(config.store, **said)
+    if store:
+        changes["store"] = replace(config.store, **store)
     if said := _given(tls):
         changes["tls"] = replace(config.tls, **said)
     return replace(config, **changes)
@@ -155,8 +163,10 @@ def _link(text: str) -> LinkConfig:
 
 
 def _start_logging(*, verbose: bool) -> None:
+    from twigcast.broker import LimitedHandler
+
     logging.basicConfig(
-        stream=sys.stderr,
+        handlers=[LimitedHandler(sys.stderr)],
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
@@ -165,13 +175,14 @@ def _start_logging(*, verbose: bool) -> None:
 
 
 def _print_json_line(running: RunningBroker) -> None:
-    folder = running.broker.config.store.folder
+    settings = running.broker.config.store
     print_json(
         {
             "broker": running.broker.name,
             "address": running.address,
             "http": None if running.http is None else running.http.address,
-            "store": None if folder is None else str(folder),
+            "store": settings.url or (str(settings.folder) if settings.folder else None),
+            "reader": running.broker.config.reader,
         }
     )
     sys.stdout.flush()
@@ -183,8 +194,9 @@ def _print_line(running: RunningBroker) -> None:
     if running.http is not None:
         scheme = "http" if config.tls.certificate is None else "https"
         parts.append(f"{scheme}://{running.http.address}")
-    if config.store.folder is not None:
+    if config.store.is_used:
         kept = "all documents" if config.store.keep == "all" else "documents"
-        parts.append(f"keeps {kept} in {config.store.folder}")
+        parts.append(f"keeps {kept} in {config.store.folder or 'PostgreSQL'}")
+    parts.append(f"reads with the {config.reader} reader")
     sys.stdout.write(f"{', '.join(parts)}; Ctrl-C ends\n")
     sys.stdout.flush()

@@ -29,6 +29,7 @@ _MODULES: Final = {
     "broker": "broker",
     "publish": "publish",
     "subscribe": "subscribe",
+    "letters": "letters",
     "ask": "ask",
     "token": "token",
     "network": "network",

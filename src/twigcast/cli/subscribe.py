@@ -28,6 +28,7 @@ from twigcast.cli.broker_options import (
 from twigcast.cli.console import leaving_early, note, warn
 from twigcast.cli.documents_shown import Show, require_reader, shown, wait_for_reader
 from twigcast.cli.subscription_argument import SKIP_BAD, report_skipped
+from twigcast.documents import parse_value_path
 from twigcast.errors import SubscriptionFileError
 from twigcast.language import Bindings, Pattern, read_subscriptions
 
@@ -77,6 +78,31 @@ def subscribe(
             "or how long ago as 2h; otherwise with the first that is not acknowledged.",
         ),
     ] = None,
+    shared: Annotated[
+        bool | None,
+        typer.Option(
+            "--shared/--exclusive",
+            help="Whether several clients share the documents of a durable one, each document for "
+            "one of them; for a new one otherwise --exclusive.",
+        ),
+    ] = None,
+    ordered_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="XPATH",
+            help="For a shared one: documents with the same value at a path, as /order/@customer, "
+            "come in order.",
+        ),
+    ] = None,
+    deliveries: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            help="How often a durable one gives a document out before it sets it aside as a "
+            "letter; 0 for without end.",
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="End after so many documents.")] = None,
     timeout: Annotated[
         float | None,
@@ -110,7 +136,16 @@ def subscribe(
     unread.
     """
     options = ClientOptions(broker, token, ca, certificate, key)
-    _check(xpaths, subscriptions, durable, since, no_ack=no_ack, forget=forget)
+    for_durable = {
+        "--since": since is not None,
+        "--shared": shared is not None,
+        "--ordered-by": ordered_by is not None,
+        "--deliveries": deliveries is not None,
+        "--no-ack": no_ack,
+        "--forget": forget,
+    }
+    given = [option for option, is_given in for_durable.items() if is_given]
+    _check(xpaths, subscriptions, durable, given)
     if forget and durable is not None:
         with options.connect_sync() as client:
             client.forget(durable)
@@ -118,6 +153,7 @@ def subscribe(
         return
     bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
     expressions = _expressions(xpaths or [], bindings, subscriptions, skip_bad)
+    path = _path(ordered_by, bindings)
     start = None if since is None else _start(since)
     show = shown(json=json, folder=folder)
     window = _WINDOW if limit is None else min(limit, _WINDOW)
@@ -125,11 +161,20 @@ def subscribe(
     is_over = False
     with reporting_connection(), options.connect_sync() as client:
         subscription = client.subscribe(
-            expressions or None, durable=durable, since=start, window=window
+            expressions or None,
+            durable=durable,
+            since=start,
+            shared=shared,
+            ordered_by=path,
+            deliveries=deliveries,
+            window=window,
         )
         with subscription, noting_signals() as signals:
             what = "subscribed" if durable is None else f"subscribed as {durable}"
             note(f"{what} at {client.broker or client.address}; Ctrl-C ends")
+            if subscription.unreached:
+                names = ", ".join(subscription.unreached)
+                note(f"not reached: {names}; what is published there may be missed for a while")
             deadline = None if timeout is None else time.monotonic() + timeout
             following = _Following(
                 subscription,
@@ -192,31 +237,28 @@ class _Following:
 
 
 def _check(
-    xpaths: list[str] | None,
-    subscriptions: str | None,
-    durable: str | None,
-    since: str | None,
-    *,
-    no_ack: bool,
-    forget: bool,
+    xpaths: list[str] | None, subscriptions: str | None, durable: str | None, given: list[str]
 ) -> None:
-    """Refuse options that do not go together."""
+    """Refuse options that do not go together; ``given`` are those for durable ones."""
     if durable is None:
-        for option, is_given in (
-            ("--since", since is not None),
-            ("--no-ack", no_ack),
-            ("--forget", forget),
-        ):
-            if is_given:
-                raise typer.BadParameter(f"{option} goes with --durable, which names what is kept")
+        for option in given:
+            raise typer.BadParameter(f"{option} goes with --durable, which names what is kept")
         if not xpaths and subscriptions is None:
             raise typer.BadParameter(
                 "there is nothing to subscribe to; give an XPath, --subscriptions, or --durable"
             )
     elif not durable:
         raise typer.BadParameter("the name of a durable subscription is not empty")
-    elif forget and (xpaths or subscriptions is not None or since is not None):
+    elif "--forget" in given and (xpaths or subscriptions is not None or len(given) > 1):
         raise typer.BadParameter("--forget ends a subscription; leave out what would begin one")
+
+
+def _path(ordered_by: str | None, bindings: Bindings) -> str | None:
+    """A path to a value, with its prefixes resolved."""
+    try:
+        return str(parse_value_path(ordered_by, bindings.namespaces)) if ordered_by else ordered_by
+    except ValueError as error:
+        raise typer.BadParameter(f"--ordered-by: {error}") from None
 
 
 def _expressions(

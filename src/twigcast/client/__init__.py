@@ -3,7 +3,7 @@
     publish ──► publisher ──batches──┐                      ┌── Answer ──► whoever asked
     subscribe, advertise ─► requests ┼─► sender ─ stream ─► reader
     event.ack ─► subscriptions ──────┘      (connection)    └── Deliveries ─► subscriptions ─► Event
-    ask, read_queue, status ──► calls of their own on the same channel
+    ask, read_queue, letters, status ──► calls of their own on the same channel
 
 :func:`connect` makes a :class:`Client` for programs with an event loop, :func:`connect_sync` a
 :class:`SyncClient` with the same verbs for those without.  A connection that is lost is made
@@ -12,7 +12,8 @@ advertisements are made anew with it.
 
 Invariants: a document is sent until the broker has answered for it, always under the same
 publication id; an event of a durable subscription is handed to the application once by one
-subscription object, and comes again, to another one, unless it was acknowledged; an ephemeral
+subscription object unless it is given back, and comes again, to another one, unless it was
+acknowledged; an ephemeral
 subscription misses what is published while the connection is away and counts such interruptions.
 Every error is one of ``twigcast.errors``.
 
@@ -34,6 +35,7 @@ from twigcast.client.advertising import Advertised
 from twigcast.client.asking import Asked
 from twigcast.client.client import Client, connect
 from twigcast.client.events import Document, Event, QueueState
+from twigcast.client.letters import Letter
 from twigcast.client.publishing import PublishResult
 from twigcast.client.publishing_all import PublishAll
 from twigcast.client.results import Documents, Status
@@ -54,6 +56,7 @@ __all__ = [
     "Document",
     "Documents",
     "Event",
+    "Letter",
     "PublishAll",
     "PublishResult",
     "QueueState",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -22,11 +22,15 @@ from twigcast.errors import ConnectionFailedError
 from twigcast.wire import messages, method
 
 _Question: TypeAlias = messages.AskRequest | messages.ReadRequest
+_Answer = TypeVar("_Answer", bound=Message)
 
 _CALLS: Final[dict[type[Message], tuple[str, type[Message]]]] = {
     messages.AskRequest: ("Ask", messages.AskAnswer),
     messages.ReadRequest: ("Read", messages.Deliveries),
     messages.StatusRequest: ("Status", messages.StatusAnswer),
+    messages.LettersRequest: ("Letters", messages.LettersAnswer),
+    messages.ReadLetterRequest: ("ReadLetter", messages.LetterAnswer),
+    messages.LetterNumbers: ("DropLetters", messages.LetterNumbers),
 }
 """By the kind of a question: the method of the service, and the kind of its answers."""
 
@@ -69,8 +73,8 @@ class Asked:
 
     async def batches(self) -> AsyncGenerator[list[Document], None]:
         """The documents as they came together."""
-        async with aclosing(_replies(self._connection, self._question)) as replies:
-            async for reply in replies:
+        async with aclosing(replies(self._connection, self._question)) as answers:
+            async for reply in answers:
                 if isinstance(reply, messages.AskAnswer):
                     self._examined = max(self._examined, reply.examined)
                     yield [Document(each) for each in reply.documents]
@@ -80,15 +84,23 @@ class Asked:
 
 async def status(connection: Connection, durable: str = "") -> messages.StatusAnswer:
     """What a broker says of itself, and of a durable subscription."""
-    async with aclosing(_replies(connection, messages.StatusRequest(durable=durable))) as replies:
-        async for answer in replies:
-            if isinstance(answer, messages.StatusAnswer):
+    question = messages.StatusRequest(durable=durable)
+    return await only_reply(connection, question, messages.StatusAnswer)
+
+
+async def only_reply(
+    connection: Connection, question: Message, kind: type[_Answer], call: str = ""
+) -> _Answer:
+    """The only answer of a call; its name is that of the question unless one is given."""
+    async with aclosing(replies(connection, question, call)) as answers:
+        async for answer in answers:
+            if isinstance(answer, kind):
                 return answer
-    raise ConnectionFailedError(connection.address, "the broker gives no status")
+    raise ConnectionFailedError(connection.address, "the broker gives no answer")
 
 
-async def _replies(
-    connection: Connection, question: _Question | messages.StatusRequest
+async def replies(
+    connection: Connection, question: Message, call_name: str = ""
 ) -> AsyncGenerator[Message, None]:
     """The answers of one call.  The first must come in time; how long all take is not bounded."""
     name, reply = _CALLS[type(question)]
@@ -99,7 +111,9 @@ async def _replies(
             channel = await connection.channel()
             address = connection.address
             # A call with one answer looks to the caller like one with several.
-            start: Any = channel.unary_stream(method(name), type(question).SerializeToString)
+            start: Any = channel.unary_stream(
+                method(call_name or name), type(question).SerializeToString
+            )
             call = start(question, metadata=connection.endpoint.metadata)
             with own_cancellation():
                 data: Any = await call.read()

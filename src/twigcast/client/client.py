@@ -9,19 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Self, TypeAlias
 
-from twigcast.client import asking
+from twigcast.client import asking, letters
 from twigcast.client.advertising import Advertised, Advertisements, Promised
 from twigcast.client.asking import Asked
 from twigcast.client.connection import Connection
 from twigcast.client.endpoints import Endpoint
 from twigcast.client.events import QueueState, queue_state, to_milliseconds
+from twigcast.client.letters import Letter
 from twigcast.client.publishing import Publisher
 from twigcast.client.publishing_all import Documents, PublishAll
 from twigcast.client.requests import Requests
 from twigcast.client.results import Status
 from twigcast.client.subscribing import Subscription
 from twigcast.client.subscriptions import Subscriptions
-from twigcast.documents import Source
+from twigcast.documents import Source, parse_value_path
 from twigcast.errors import ConnectionFailedError, RefusedError
 from twigcast.language import (
     NO_BINDINGS,
@@ -100,6 +101,8 @@ class Client:
 
         Subscriptions end; what others still wait for raises NetworkError.
         """
+        if not self._connection.is_closing:
+            self._subscriptions.leave_all()
         await self._connection.close()
 
     async def __aenter__(self) -> Self:
@@ -147,6 +150,10 @@ class Client:
         version: Version = "1.0",
         durable: str | None = None,
         since: int | datetime | timedelta | None = None,
+        shared: bool | None = None,
+        ordered_by: str | None = None,
+        deliveries: int | None = None,
+        confirmed: bool = True,
         window: int = DEFAULT_WINDOW,
     ) -> Subscription:
         """Subscribe to the documents that match; iterate over the result for its events.
@@ -156,7 +163,17 @@ class Client:
         them, as for :func:`twigcast.parse`.  A ``durable`` subscription is kept by the broker under
         that name, with its documents, while the client is away; without expressions it goes on as
         it is.  It begins with the first document that is not acknowledged, or ``since`` a sequence
-        number, a time, or so long ago.  ``window`` bounds how many documents wait here.
+        number, a time, or so long ago.  If it is ``confirmed``, the broker answers when all brokers
+        of the network know of it, so that nothing is missed of what is published from then on,
+        wherever that is; ``subscription.unreached`` names those that did not say so in time.
+        ``window`` bounds how many documents wait here.
+
+        One client at a time has a durable subscription, unless it is ``shared``: then each document
+        is for one of its clients.  With ``ordered_by``, a path to a value such as
+        ``/order/@customer``, documents with one value come in order, each after those before it are
+        acknowledged or at the same client.  After ``deliveries`` in vain a document is set aside as
+        a letter.  These options are kept with the subscription; whoever says others than those
+        kept is refused, and None says nothing.
 
         Expressions are read here, and the broker gets their normal forms.  Raises SubscriptionError
         for an expression outside the language.  Reading takes some 10 µs for each, so make patterns
@@ -170,6 +187,12 @@ class Client:
             raise ValueError("since goes with durable; only durable subscriptions keep documents")
         if expressions is None and durable is None:
             raise ValueError("an ephemeral subscription needs an expression")
+        options = _options(shared, ordered_by, deliveries, namespaces)
+        if options.ListFields() and durable is None:
+            raise ValueError(
+                "shared, ordered_by and deliveries go with durable; only durable subscriptions "
+                "give documents out again"
+            )
         _check_since(since)
         if isinstance(since, int) and since < 0:
             raise ValueError(f"sequence numbers begin with 1, so since cannot be {since}")
@@ -184,7 +207,9 @@ class Client:
             ),
             durable=_name(durable) if durable is not None else "",
             since=since,
+            confirmed=confirmed,
             window=window,
+            options=options,
         )
 
     async def forget(self, durable: str) -> None:
@@ -252,6 +277,33 @@ class Client:
             raise RefusedError(f"the broker keeps no subscription named {durable!r}", "unknown")
         return queue_state(answer.queue)
 
+    async def letters(self, durable: str | None = None) -> list[Letter]:
+        """The documents that were set aside: of a durable subscription, or all of this client's.
+
+        Whoever administers the broker has all letters.
+        """
+        return await letters.list_letters(self._connection, "" if durable is None else durable)
+
+    async def read_letter(self, number: int) -> Letter:
+        """A letter with its document."""
+        return await letters.read_letter(self._connection, number)
+
+    async def replay_letters(
+        self, numbers: Iterable[int] = (), *, durable: str | None = None
+    ) -> list[int]:
+        """Give letters back to their queues: those of these numbers, or all of a ``durable`` one.
+
+        Letters that were in no queue are published anew, under new ids.  Returns the numbers of
+        what was replayed, which are letters no more.
+        """
+        return await letters.replay_letters(self._connection, numbers, durable or "")
+
+    async def drop_letters(
+        self, numbers: Iterable[int] = (), *, durable: str | None = None
+    ) -> list[int]:
+        """Let go of letters: those of these numbers, or all of a ``durable`` subscription."""
+        return await letters.drop_letters(self._connection, numbers, durable or "")
+
     async def status(self) -> Status:
         """What the broker knows of itself and of the overlay."""
         answer = await asking.status(self._connection)
@@ -284,6 +336,23 @@ def _as_messages(
     """The expressions in normal form, which needs no bindings at the broker."""
     patterns = parse_all(expressions, bindings)
     return {key: messages.Expression(xpath=str(each)) for key, each in patterns.items()}
+
+
+def _options(
+    shared: bool | None,
+    ordered_by: str | None,
+    deliveries: int | None,
+    namespaces: Mapping[str, str] | None,
+) -> messages.DurableOptions:
+    """How documents are to be given out, with what is None left out."""
+    if deliveries is not None and not 0 <= deliveries < 2**31:
+        raise ValueError(f"deliveries are a number, 0 for without end, not {deliveries}")
+    if ordered_by:
+        try:
+            ordered_by = str(parse_value_path(ordered_by, namespaces))
+        except ValueError as error:
+            raise ValueError(f"ordered_by: {error}") from None
+    return messages.DurableOptions(shared=shared, ordered_by=ordered_by, deliveries=deliveries)
 
 
 def _check_since(since: object) -> None:

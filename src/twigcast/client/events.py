@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from twigcast.client.subscribing import Subscription
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LONGEST_DELAY: Final = 7 * 86_400
+"""Seconds after which a document that was given back comes again, at most."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -20,22 +22,23 @@ class Document:
 
     ``id`` is the same wherever the document is delivered; ``keys`` are those of the expressions
     that it matches; ``sequence`` is its number in the queue of a durable subscription, from 1,
-    and 0 where there is no such queue.
+    and 0 where there is no such queue; ``headers`` are what the publisher says beside it.
     """
 
-    __slots__ = ("_milliseconds", "content", "id", "keys", "sequence")
+    __slots__ = ("_milliseconds", "content", "headers", "id", "keys", "sequence")
 
     def __init__(self, delivery: messages.Delivery) -> None:
         self.id = delivery.id
         self.content = delivery.content
         self.keys = tuple(delivery.keys)
         self.sequence = delivery.sequence
+        self.headers = dict(delivery.headers)
         self._milliseconds = delivery.published
 
     @property
     def published(self) -> datetime:
         """When the first broker had it, in UTC."""
-        return _EPOCH + timedelta(milliseconds=self._milliseconds)
+        return from_milliseconds(self._milliseconds)
 
     def __repr__(self) -> str:
         sequence = f" #{self.sequence}" if self.sequence else ""
@@ -44,14 +47,18 @@ class Document:
 
 
 class Event(Document):
-    """A document delivered to a subscription."""
+    """A document delivered to a subscription.
 
-    __slots__ = ("_lineage", "_subscription")
+    ``attempts`` says how often a durable subscription had given it out before in vain.
+    """
+
+    __slots__ = ("_lineage", "_subscription", "attempts")
 
     def __init__(
         self, delivery: messages.Delivery, subscription: Subscription, lineage: int
     ) -> None:
         super().__init__(delivery)
+        self.attempts = delivery.attempts
         self._subscription: Subscription | None = subscription
         self._lineage = lineage
 
@@ -69,6 +76,23 @@ class Event(Document):
         subscription = self._subscription
         if subscription is not None:
             subscription._acknowledge(self.sequence, self._lineage)
+            self._subscription = None
+
+    async def give_back(self, delay: float | timedelta = 0.0) -> None:
+        """Say that this event could not be used: it comes again after ``delay``, in seconds.
+
+        It may come to another client that shares the subscription, and it becomes a letter once it
+        was given out as often as the subscription says (``deliveries``).  Does nothing to an event
+        that was acknowledged or given back already.  Raises NetworkError for an ephemeral
+        subscription, and what :meth:`ack` raises.
+        """
+        self.return_after(to_seconds(delay))
+
+    def return_after(self, delay: float) -> None:
+        """Do what :meth:`give_back` does; on the thread of the event loop only."""
+        subscription = self._subscription
+        if subscription is not None:
+            subscription._give_back(self.sequence, self._lineage, delay)
             self._subscription = None
 
 
@@ -90,8 +114,24 @@ def queue_state(queue: messages.QueueState) -> QueueState:
     return QueueState(queue.last, queue.acknowledged, queue.first)
 
 
+def from_milliseconds(milliseconds: int) -> datetime:
+    """A time of the wire, in UTC."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
 def to_milliseconds(moment: datetime | timedelta) -> int:
     """A time on the wire: a datetime (local if it names no zone), or how long ago."""
     if isinstance(moment, timedelta):
         moment = datetime.now(UTC) - moment
     return max(0, (moment.astimezone(UTC) - _EPOCH) // _MILLISECOND)
+
+
+def to_seconds(delay: float | timedelta) -> float:
+    """A delay in seconds; ValueError if it is none."""
+    seconds = delay.total_seconds() if isinstance(delay, timedelta) else float(delay)
+    if not 0 <= seconds <= LONGEST_DELAY:
+        raise ValueError(
+            f"a delay is a number of seconds from 0 to {LONGEST_DELAY:,}, or a timedelta, not "
+            f"{delay!r}"
+        )
+    return seconds

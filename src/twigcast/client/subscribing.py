@@ -2,17 +2,18 @@
 
     broker ──Deliveries──► waiting ──take──► application ──ack──► acknowledgements
       ▲                                │                               │
-      └──────────── Consumed ──────────┴──────── Acknowledge ◄─────────┘
+      └──────────── Consumed ──────────┴─── Acknowledge, GiveBack ◄────┘
 
 The broker sends at most ``window`` documents that were not taken, so a queue that nobody empties
 stops its own subscription and nothing else.  Whenever half a window has been taken the broker
 hears of it.
 
 When a stream is lost an ephemeral subscription keeps what waits and begins anew.  A durable one
-drops what waits, since the broker delivers it again, and passes over what was taken before:
-within one subscription object every event is seen once.  A queue that is another than before (the
-next broker, or an emptied store) begins a new *lineage*; acknowledgements of the old one have
-nobody to go to and are dropped.
+drops what waits, since the broker delivers it again, and passes over what was taken before and not
+given back: the application never has an event twice.  Of a shared one an event that is acknowledged
+may come again, if the acknowledgement was lost with the stream.  A queue that is another than
+before (the next broker, or an emptied store) begins a new *lineage*; acknowledgements of the old
+one have nobody to go to and are dropped.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
-from twigcast.client.acknowledging import Acknowledgements
+from twigcast.client.acknowledging import Acknowledgements, SingleAcknowledgements
 from twigcast.client.events import Event, to_milliseconds
 from twigcast.client.failures import BrokenStreamError, closed, fresh, refused
 from twigcast.client.requests import Result
+from twigcast.client.runs import Runs
 from twigcast.errors import NetworkError, TwigcastError
 from twigcast.wire import messages
 
@@ -48,25 +50,32 @@ class Subscription:
         *,
         durable: str,
         since: int | datetime | timedelta | None,
+        confirmed: bool,
         window: int,
+        options: messages.DurableOptions,
     ) -> None:
         self.name = name
         self.durable = durable
         self.window = window
+        self._asked = options
+        self._options = messages.DurableOptions()  # those that are kept
         self._registry = registry
         self._expressions = expressions
         self._since_sequence = since if isinstance(since, int) else None
         self._since_time = None if isinstance(since, int | None) else to_milliseconds(since)
+        self._confirmed = confirmed and bool(durable)
+        self._unreached: tuple[str, ...] = ()
         self._missed = 0
         self._interruptions = 0
         self._waiting: deque[Event] = deque()
         self._kept = 0  # of those waiting, how many came on an earlier stream
         self._unreported = 0  # taken since Consumed was last sent
-        self._latest = 0  # the sequence number of the last event put into the queue
-        self._taken = 0  # and of the last one taken from it
+        self._seen = Runs()  # sequence numbers that wait, or that the application had
+        self._taken = 0  # the highest sequence number that was taken from the queue
         self._lineage = 0
         self._broker: str | None = None
-        self._acknowledgements: Acknowledgements | None = None
+        self._acknowledgements: Acknowledgements | SingleAcknowledgements | None = None
+        self._returned: dict[int, list[int]] = {}  # by delay in milliseconds, what is given back
         self._is_live = False
         self._failure: TwigcastError | None = None
         self._is_closed = False
@@ -88,6 +97,29 @@ class Subscription:
     def missed(self) -> int:
         """How many documents were dropped because the queue was full or retention had passed."""
         return self._missed
+
+    @property
+    def shared(self) -> bool:
+        """Whether several clients share the documents of a durable subscription; once ready."""
+        return self._options.shared
+
+    @property
+    def ordered_by(self) -> str:
+        """The path to the value by which shared documents stay in order; once ready."""
+        return self._options.ordered_by
+
+    @property
+    def deliveries(self) -> int:
+        """How often a document is given out before it becomes a letter; 0 for without end."""
+        return self._options.deliveries
+
+    @property
+    def unreached(self) -> tuple[str, ...]:
+        """The brokers that may not know of a durable subscription, since they did not say so.
+
+        What is published there may be missed until they do.
+        """
+        return self._unreached
 
     @property
     def interruptions(self) -> int:
@@ -126,7 +158,7 @@ class Subscription:
         return events
 
     async def flush(self) -> None:
-        """Wait until all acknowledgements so far have been sent."""
+        """Wait until all acknowledgements so far have been sent, and all that is given back."""
         self._require_open()
         await self._settled.wait()
         self._require_open()
@@ -168,15 +200,37 @@ class Subscription:
         acknowledgements = self._acknowledgements
         if acknowledgements is not None and lineage == self._lineage:
             acknowledgements.add(sequence)
+            if self.shared:  # others may have it next, and then this client again
+                self._seen.discard(sequence)
             if acknowledgements.waiting:
+                self._settled.clear()
+                self._registry.wake(self)
+
+    def _give_back(self, sequence: int, lineage: int, delay: float) -> None:
+        """An event could not be used; called once for each."""
+        self._require_open()
+        if not self.durable:
+            raise NetworkError(
+                "an ephemeral subscription cannot give documents back, for nothing keeps them; "
+                "subscribe with durable"
+            )
+        if lineage == self._lineage:
+            self._seen.discard(sequence)
+            if self._is_live:  # otherwise the broker has taken it back already
+                self._returned.setdefault(round(delay * 1000), []).append(sequence)
                 self._settled.clear()
                 self._registry.wake(self)
 
     def _question(self, broker: str) -> messages.Subscribe:
         """The request with which it begins at a broker, or goes on there."""
         question = messages.Subscribe(
-            subscription=self.name, durable=self.durable, window=self.window
+            subscription=self.name,
+            durable=self.durable,
+            window=self.window,
+            confirmed=self._confirmed,
         )
+        if self._asked.ListFields():
+            question.options.CopyFrom(self._asked)
         for key, expression in self._expressions.items():
             question.expressions[key].CopyFrom(expression)
         if self._begins_late:
@@ -198,6 +252,8 @@ class Subscription:
             self._end(refused(result.problems[0]))
         else:
             if self.durable:
+                self._unreached = tuple(result.unreached)
+                self._options = result.options
                 self._compare_queue(result, broker)
             self._is_live = True
             self._registry.wake(self)
@@ -211,15 +267,13 @@ class Subscription:
         lineage = self._lineage
         put = self._waiting.append
         if self.durable:
-            latest = self._latest
+            seen = self._seen
             for delivery in deliveries.deliveries:
-                sequence = delivery.sequence
-                if sequence > latest:
-                    latest = sequence
+                if delivery.sequence not in seen:
+                    seen.add(delivery.sequence)
                     put(Event(delivery, self, lineage))
                 else:
                     self._unreported += 1
-            self._latest = latest
             self._report_taken()
         else:
             for delivery in deliveries.deliveries:
@@ -241,7 +295,12 @@ class Subscription:
                         subscription=self.name, upto=upto, sequences=sequences
                     )
                 )
-            self._settled.set()
+        for delay, returned in self._returned.items():
+            yield messages.ClientFrame(
+                give_back=messages.GiveBack(subscription=self.name, sequences=returned, delay=delay)
+            )
+        self._returned.clear()
+        self._settled.set()
         if 2 * self._unreported >= self.window:
             count, self._unreported = self._unreported, 0
             yield messages.ClientFrame(
@@ -251,8 +310,10 @@ class Subscription:
     def _interrupt(self) -> None:
         """The stream is lost."""
         if self.durable:
+            for event in self._waiting:
+                self._seen.discard(event.sequence)
             self._waiting.clear()
-            self._latest = self._taken
+            self._returned.clear()
             if self._acknowledgements is not None:
                 self._settled.clear()
         else:
@@ -292,7 +353,7 @@ class Subscription:
         if self._acknowledgements is not None:
             if sequence > self._taken + 1 and (self._taken or not self._begins_late):
                 self._acknowledgements.skip(self._taken + 1, sequence - 1)
-            self._taken = sequence
+            self._taken = max(self._taken, sequence)
         return event
 
     def _report_taken(self) -> None:
@@ -303,15 +364,21 @@ class Subscription:
         """Compare the queue with that of the stream before."""
         queue = answer.queue
         if self._acknowledgements is None:
-            self._acknowledgements = Acknowledgements(queue.acknowledged)
+            self._acknowledgements = self._begin_acknowledging(queue)
         elif broker == self._broker and queue.last >= self._taken:
             self._acknowledgements.repeat(queue.acknowledged)
         else:
             self._lineage += 1
             self._interruptions += 1
-            self._latest = self._taken = 0
-            self._acknowledgements = Acknowledgements(queue.acknowledged)
+            self._taken = 0
+            self._seen.clear()
+            self._acknowledgements = self._begin_acknowledging(queue)
         self._broker = broker
+
+    def _begin_acknowledging(
+        self, queue: messages.QueueState
+    ) -> Acknowledgements | SingleAcknowledgements:
+        return SingleAcknowledgements() if self.shared else Acknowledgements(queue.acknowledged)
 
     def _require_open(self) -> None:
         if self._is_closed:

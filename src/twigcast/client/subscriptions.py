@@ -40,13 +40,22 @@ class Subscriptions(Speaker):
         *,
         durable: str,
         since: int | datetime | timedelta | None,
+        confirmed: bool,
         window: int,
+        options: messages.DurableOptions,
     ) -> Subscription:
         """Begin a subscription."""
         self._connection.require()
         self._count += 1
         subscription = Subscription(
-            self, str(self._count), expressions, durable=durable, since=since, window=window
+            self,
+            str(self._count),
+            expressions,
+            durable=durable,
+            since=since,
+            confirmed=confirmed,
+            window=window,
+            options=options,
         )
         self._by_name[subscription.name] = subscription
         if self._connection.welcome is not None:
@@ -71,6 +80,17 @@ class Subscriptions(Speaker):
             log.warning("subscription %s left without an answer: %r", subscription.name, error)
         finally:
             self._drop(subscription)
+
+    def leave_all(self) -> None:
+        """Say that no durable subscription is read here any more, before the stream ends.
+
+        Otherwise the broker takes what is not acknowledged for the cause of the end.
+        """
+        if self._connection.welcome is not None:
+            for subscription in self._by_name.values():
+                if subscription.durable:
+                    question = messages.Unsubscribe(subscription=subscription.name)
+                    self._requests.ask(Request(question))
 
     async def acknowledge(self, durable: str, upto: int) -> None:
         """Acknowledge part of a queue that need not be attached here."""

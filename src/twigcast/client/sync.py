@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
@@ -26,14 +26,14 @@ from twigcast.client.asking import Asked
 from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions
 from twigcast.client.connection import log
 from twigcast.client.endpoints import Endpoint
-from twigcast.client.events import Document, Event
+from twigcast.client.events import Document, Event, to_seconds
 from twigcast.client.failures import closed
 from twigcast.client.loop_thread import Handover, LoopThread
 from twigcast.client.publishing import MOST_BYTES, MOST_DOCUMENTS, PublishResult
 from twigcast.client.results import Documents
 from twigcast.client.subscribing import Subscription
 from twigcast.documents import Source
-from twigcast.errors import TwigcastError
+from twigcast.errors import NetworkError, TwigcastError
 from twigcast.language import Pattern, RelativeTo, Variables, Version
 
 _Inner = TypeVar("_Inner")
@@ -106,20 +106,28 @@ class _Closing(ABC):
 class SyncEvent(Document):
     """A document delivered to a subscription."""
 
-    __slots__ = ("_event", "_subscription")
+    __slots__ = ("_event", "_subscription", "attempts")
 
     def __init__(self, event: Event, subscription: SyncSubscription) -> None:
         self.id = event.id
         self.content = event.content
         self.keys = event.keys
         self.sequence = event.sequence
+        self.headers = event.headers
+        self.attempts = event.attempts
         self._milliseconds = event._milliseconds
         self._event = event
         self._subscription = subscription
 
     def ack(self) -> None:
         """Say that this event need not come again; ``flush`` waits until that is sent."""
-        self._subscription._acknowledge(self._event)
+        self._subscription._settle(self._event.acknowledge)
+
+    def give_back(self, delay: float | timedelta = 0.0) -> None:
+        """Say that this event could not be used; see :meth:`Event.give_back`."""
+        if not self._subscription._inner.durable:
+            raise NetworkError("an ephemeral subscription cannot give documents back")
+        self._subscription._settle(partial(self._event.return_after, to_seconds(delay)))
 
 
 class SyncSubscription(_Sync[Subscription], _Closing):
@@ -128,12 +136,32 @@ class SyncSubscription(_Sync[Subscription], _Closing):
     def __init__(self, inner: Subscription, thread: LoopThread) -> None:
         super().__init__(inner, thread)
         self._events: deque[SyncEvent] = deque()
-        self._done: deque[Event] = deque()
+        self._done: deque[Callable[[], None]] = deque()
         self._is_woken = False
         self._is_closed = False
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {len(self._events):,} fetched>"
+
+    @property
+    def shared(self) -> bool:
+        """Whether several clients share its documents."""
+        return self._inner.shared
+
+    @property
+    def ordered_by(self) -> str:
+        """The path to the value by which shared documents stay in order."""
+        return self._inner.ordered_by
+
+    @property
+    def deliveries(self) -> int:
+        """How often a document is given out before it becomes a letter; 0 for without end."""
+        return self._inner.deliveries
+
+    @property
+    def unreached(self) -> tuple[str, ...]:
+        """The brokers that may not know of a durable subscription; see :class:`Subscription`."""
+        return self._inner.unreached
 
     @property
     def missed(self) -> int:
@@ -185,21 +213,21 @@ class SyncSubscription(_Sync[Subscription], _Closing):
         self._is_closed = True
         self._thread.run(self._inner.forget())
 
-    def _acknowledge(self, event: Event) -> None:
-        """An event is done with; its ``ack`` calls this."""
+    def _settle(self, say: Callable[[], None]) -> None:
+        """An event is done with, or given back; it calls this with what says so."""
         if self._is_closed or self._thread.is_stopped:
             raise closed("subscription")
-        self._done.append(event)
+        self._done.append(say)
         if not self._is_woken:
             self._is_woken = True
-            self._thread.call(self._acknowledge_done)
+            self._thread.call(self._settle_done)
 
-    def _acknowledge_done(self) -> None:
+    def _settle_done(self) -> None:
         """Pass on what is done with; on the thread of the loop, before what is asked later."""
         self._is_woken = False
         try:
             while self._done:
-                self._done.popleft().acknowledge()
+                self._done.popleft()()
         except TwigcastError as error:
             self._done.clear()
             log.warning("acknowledgements are dropped: %s", error)
@@ -270,6 +298,10 @@ class SyncClient(_Sync[Client], _Closing):
     forget = _waiting(Client.forget)
     queue_state = _waiting(Client.queue_state)
     status = _waiting(Client.status)
+    letters = _waiting(Client.letters)
+    read_letter = _waiting(Client.read_letter)
+    replay_letters = _waiting(Client.replay_letters)
+    drop_letters = _waiting(Client.drop_letters)
 
     def close(self) -> None:
         """Send what is still to be sent and end the connection; does nothing a second time."""
@@ -323,6 +355,10 @@ class SyncClient(_Sync[Client], _Closing):
         version: Version = "1.0",
         durable: str | None = None,
         since: int | datetime | timedelta | None = None,
+        shared: bool | None = None,
+        ordered_by: str | None = None,
+        deliveries: int | None = None,
+        confirmed: bool = True,
         window: int = DEFAULT_WINDOW,
     ) -> SyncSubscription:
         """Subscribe to the documents that match; iterate over the result for its events.
@@ -340,6 +376,10 @@ class SyncClient(_Sync[Client], _Closing):
                 version=version,
                 durable=durable,
                 since=since,
+                shared=shared,
+                ordered_by=ordered_by,
+                deliveries=deliveries,
+                confirmed=confirmed,
                 window=window,
             )
             return await subscription.__aenter__()  # ready, or closed again

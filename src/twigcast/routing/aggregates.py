@@ -3,6 +3,7 @@
 An aggregate takes patterns in and out and returns with each what to forward and what to withdraw:
 every pattern by itself, the maximal patterns under covering, or mergers of these.  Of several who
 want a pattern, ``is_first`` and ``is_last`` mark the first that comes and the last that goes.
+``set()`` brings a pattern in line with how many want it, whatever came and went before.
 ``merge()`` merges patterns now; ``forwarded`` has each pattern as often as it is forwarded.
 """
 
@@ -36,6 +37,12 @@ class Plain:
             self._counts[pattern] = count - 1
         return Change((), (pattern,))
 
+    def set(self, pattern: Pattern, count: int) -> Change:
+        before = self._counts.pop(pattern, 0)
+        if count:
+            self._counts[pattern] = count
+        return Change((pattern,) * (count - before), (pattern,) * (before - count))
+
     def merge(self) -> Change:
         return _NOTHING
 
@@ -56,6 +63,11 @@ class Covered:
 
     def remove(self, pattern: Pattern, is_last: bool) -> Change:
         return self._pass_on(self._table.remove(str(pattern))) if is_last else _NOTHING
+
+    def set(self, pattern: Pattern, count: int) -> Change:
+        if bool(count) == (str(pattern) in self._table):
+            return _NOTHING
+        return self.add(pattern, True) if count else self.remove(pattern, True)
 
     def _pass_on(self, change: Change) -> Change:
         if self._merged is None or not change:

@@ -20,12 +20,14 @@ aggregate.
 
 Invariant: the patterns sent on a channel are those that its aggregate forwards, once changes are
 taken; and they are a function of what its inputs and clients want now.  When the trees change, a
-channel goes on with other inputs and trees, and sends only the difference.
+channel goes on with other inputs and trees, and sends only the difference.  That may concern very
+many patterns.  These *lag behind* until :meth:`Channel.catch_up` has looked at each of them, some
+at a time; meanwhile the channel sends too little or too much of them, and of no others.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -64,6 +66,8 @@ class Channel:
         self._strategy = strategy
         self._counters = counters
         self._aggregate = make_aggregate(strategy, frozenset(), counters)
+        self._lagging: deque[Pattern] = deque()  # what may not yet be as the course asks
+        self._former: list[Pattern] = []  # what was sent by an aggregate that was given up
         self._balance: dict[Pattern, int] = {}  # what is to be sent: how often more, or less
 
     @property
@@ -85,12 +89,16 @@ class Channel:
 
     def add(self, pattern: Pattern, is_first: bool) -> None:
         """Take in that a source wants a pattern; ``is_first`` if none did so far."""
-        if self.admits(pattern):
+        if self._lagging:
+            self._set(pattern)
+        elif self.admits(pattern):
             self._note(self._aggregate.add(pattern, is_first))
 
     def remove(self, pattern: Pattern, is_last: bool) -> None:
         """Take in that a source ceases to want a pattern; ``is_last`` if none does now."""
-        if self.admits(pattern):
+        if self._lagging:
+            self._set(pattern)
+        elif self.admits(pattern):
             self._note(self._aggregate.remove(pattern, is_last))
 
     def merge(self) -> None:
@@ -98,59 +106,43 @@ class Channel:
         self._note(self._aggregate.merge())
 
     def set_course(self, course: Course) -> None:
-        """Go on with other trees, inputs or promises."""
-        self._set_inputs(course.inputs)
-        if course.promises != self.course.promises:
-            self._set_promises(course.promises)
-        self.course = course
+        """Go on with other trees, inputs or promises; :meth:`catch_up` does the work."""
+        before, self.course = self.course, course
+        # What is added comes first, so that nothing is withdrawn before something covers it.
+        for source in (*(course.inputs - before.inputs), *(before.inputs - course.inputs)):
+            self._lagging.extend(self._interests.patterns(source))
+        if course.promises != before.promises:
+            if self._strategy.merging is not None:
+                self._begin_anew()
+            for source in (*course.inputs, *self._interests.clients):
+                self._lagging.extend(self._interests.patterns(source))
+        self._on_news()
 
-    def _set_inputs(self, inputs: frozenset[int]) -> None:
-        before = self.course.inputs
-        for source in inputs - before:
-            for pattern, count in self._interests.patterns(source).items():
-                is_first = not self.wants(pattern)
-                for _ in range(count):
-                    self.add(pattern, is_first)
-                    is_first = False
-            self.course = self.course._replace(inputs=self.course.inputs | {source})
-        for source in before - inputs:
-            self.course = self.course._replace(inputs=self.course.inputs - {source})
-            for pattern, count in self._interests.patterns(source).items():
-                is_last = not self.wants(pattern)
-                for left in reversed(range(count)):
-                    self.remove(pattern, is_last and not left)
-
-    def _set_promises(self, promises: frozenset[Promise]) -> None:
-        if self._strategy.merging is not None:
-            self._begin_anew(promises)
-            return
-        wanted = self._wanted()
-        before = {pattern for pattern in wanted if self.admits(pattern)}
-        self.course = self.course._replace(promises=promises)
-        for pattern, count in wanted.items():
-            is_admitted = self.admits(pattern)
-            if is_admitted and pattern not in before:
-                for again in range(count):
-                    self._note(self._aggregate.add(pattern, not again))
-            elif not is_admitted and pattern in before:
-                for left in reversed(range(count)):
-                    self._note(self._aggregate.remove(pattern, not left))
-
-    def _begin_anew(self, promises: frozenset[Promise]) -> None:
+    def _begin_anew(self) -> None:
         """How patterns may be merged depends on all promises together."""
-        before = self._aggregate.forwarded
-        self.course = self.course._replace(promises=promises)
-        self._aggregate = make_aggregate(self._strategy, promises, self._counters)
-        for pattern in self._wanted():
-            if self.admits(pattern):
-                self._aggregate.add(pattern, is_first=True)
-        self._note(Change(self._aggregate.forwarded, before))
+        self._former += self._aggregate.forwarded
+        self._aggregate = make_aggregate(self._strategy, self.course.promises, self._counters)
 
-    def _wanted(self) -> Counter[Pattern]:
-        wanted: Counter[Pattern] = Counter()
-        for source in (*self.course.inputs, *self._interests.clients):
-            wanted.update(self._interests.patterns(source))
-        return wanted
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is something to catch up with."""
+        return bool(self._lagging or self._former)
+
+    def catch_up(self, most: int) -> int:
+        """Bring up to so many patterns in line with the course; how many are left of ``most``."""
+        while self._lagging and most > 0:
+            self._set(self._lagging.popleft())
+            most -= 1
+        if not self._lagging and self._former:
+            self._note(Change(withdraw=tuple(self._former)))
+            self._former.clear()
+        return most
+
+    def _set(self, pattern: Pattern) -> None:
+        """Bring a pattern in line with the course and with what is wanted, whatever was before."""
+        wanted = self._interests.count(pattern, self.course.inputs)
+        count = wanted if wanted and self.admits(pattern) else 0
+        self._note(self._aggregate.set(pattern, count))
 
     def _note(self, change: Change) -> None:
         if change:

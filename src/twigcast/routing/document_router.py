@@ -11,12 +11,15 @@ matching of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from twigcast.covering import Change
 from twigcast.documents import Source
 from twigcast.errors import NetworkError
+from twigcast.language import Pattern
 from twigcast.routing.clients import Client
 from twigcast.routing.interests import Interests, Wanting
 from twigcast.routing.link_states import LinkStates
@@ -56,12 +59,15 @@ class DocumentRouter:
     ) -> None:
         self._towards = towards
         self._link_states = link_states
+        self._broker, self._life = link_states.own[:2]
         self._planner = planner
         self._interests = interests
         self._clients = clients
         self._client_of = client_of
         self._neighbours = neighbours
         self._homes: dict[str, int] = {}  # the sources of what they want
+        self._news_of_homes: deque[tuple[str, Iterator[Pattern], bool]] = deque()
+        """What homes begin to want, or else cease to want, and is not noted yet."""
         self._recent = RecentDocuments()
         self._published = 0
 
@@ -73,10 +79,9 @@ class DocumentRouter:
         """
         if self._towards is not Towards.EVERYONE and not self._clients[link].advertised:
             raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
-        own = self._link_states.own
-        identity = DocumentId(own.broker, own.incarnation, self._published)
+        identity = DocumentId(self._broker, self._life, self._published)
         self._published += 1
-        tree = SHARED_TREE if self._towards is Towards.EVERYONE else own.broker
+        tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
         return self._follow(Document(identity, tree, content), link)
 
     def route(self, document: Document, link: str) -> Routed | None:
@@ -85,7 +90,7 @@ class DocumentRouter:
         A document of our own that comes back has been everywhere.  Raises DocumentError for what
         is none.
         """
-        if document.id.origin == self._link_states.own.broker or not self._recent.add(document.id):
+        if document.id.origin == self._broker or not self._recent.add(document.id):
             return None
         return self._follow(document, link)
 
@@ -116,10 +121,9 @@ class DocumentRouter:
 
     def next_hop(self, broker: str) -> str | None:
         """The neighbour that is next on the path to a broker; None if it cannot be reached."""
-        own = self._link_states.own.broker
-        tree = self._link_states.view.tree(own)
+        tree = self._link_states.view.tree(self._broker)
         hop: str | None = broker
-        while hop is not None and (above := tree.parent(hop)) != own:
+        while hop is not None and (above := tree.parent(hop)) != self._broker:
             hop = above
         return hop if hop in self._neighbours else None
 
@@ -130,8 +134,11 @@ class DocumentRouter:
 
     def can_reach(self, broker: str) -> bool:
         """Whether links lead to another broker, as far as is known."""
-        own = self._link_states.own.broker
-        return broker in self._link_states.view.tree(own).parents
+        return broker in self._link_states.view.tree(self._broker).parents
+
+    def brokers(self) -> list[str]:
+        """The other brokers that are known, whether they can be reached or not."""
+        return sorted(each for each in self._link_states.view.graph if each != self._broker)
 
     # --- homes ------------------------------------------------------------------------------------
 
@@ -145,8 +152,31 @@ class DocumentRouter:
         for pattern in change.withdraw:
             self._interests.remove(source, pattern)
 
+    def begin_home(self, home: str, change: Change) -> None:
+        """What :meth:`set_home` does, but left for :meth:`Router.go_on`."""
+        self._news_of_homes.append((home, iter(change.forward), True))
+        self._news_of_homes.append((home, iter(change.withdraw), False))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is something to catch up with."""
+        return bool(self._news_of_homes)
+
+    def catch_up(self, most: int) -> int:
+        """Note up to so many patterns of homes; how many are left of ``most``."""
+        while self._news_of_homes and most > 0:
+            home, news, is_wanted = self._news_of_homes[0]
+            patterns = tuple(islice(news, most))
+            if len(patterns) < most:
+                self._news_of_homes.popleft()
+            self.set_home(home, Change(patterns) if is_wanted else Change(withdraw=patterns))
+            most -= len(patterns)
+        return most
+
     def drop_home(self, home: str) -> None:
         """Owe nothing more to a broker."""
+        kept = [news for news in self._news_of_homes if news[0] != home]
+        self._news_of_homes = deque(kept)
         source = self._homes.pop(home, None)
         if source is not None:
             for pattern in list(self._interests.patterns(source)):

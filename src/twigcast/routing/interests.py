@@ -145,6 +145,14 @@ class Interests:
             bool(entry.clients) or not entry.channels.isdisjoint(channels)
         )
 
+    def count(self, pattern: Pattern, channels: frozenset[int]) -> int:
+        """How many times clients and these channels want a pattern, all together."""
+        entry = self._entries.get(str(pattern))
+        if entry is None:
+            return 0
+        sources = (*entry.clients, *(entry.channels & channels))
+        return sum(self._patterns[source][pattern] for source in sources)
+
     def match(self, document: Source) -> Wanting:
         """Who wants a document.
 

@@ -9,8 +9,12 @@ speak of it, and is replaced when it returns with a later incarnation.
 
 from __future__ import annotations
 
+from typing import Final
+
 from twigcast.routing.messages import LinkState
 from twigcast.routing.trees import View, view_of
+
+_LEAP: Final = 2**16
 
 
 class LinkStates:
@@ -18,6 +22,7 @@ class LinkStates:
 
     def __init__(self, broker: str, incarnation: int) -> None:
         self._broker = broker
+        self._life = incarnation
         self._own: dict[str, float] = {}
         self._states = {broker: LinkState(broker, incarnation, 0, ())}
         self._view: View | None = None
@@ -32,7 +37,9 @@ class LinkStates:
         if known is not None and known[1:3] >= state[1:3]:
             return False
         if known is not None and state.broker == self._broker:
-            self._states[self._broker] = known._replace(incarnation=state.incarnation + 1)
+            # Two lives that began too low must not come to the same one.
+            higher = state.incarnation + 1 + self._life % _LEAP
+            self._states[self._broker] = known._replace(incarnation=higher)
             self._view = None
             return True
         self._states[state.broker] = state

@@ -11,42 +11,39 @@ from dataclasses import dataclass, field
 from twigcast.routing.messages import DocumentId
 
 WINDOW = 4096
-_MOST_ORIGINS = 4096
+_MOST_LIVES = 4096
 
 
 class RecentDocuments:
-    """The documents of each origin that were seen last.
+    """The documents of each incarnation of an origin that were seen last.
 
-    Of each origin the last ``window`` numbers are remembered; what is older than that is taken to
-    have been seen.  An earlier incarnation of an origin is older than all of a later one.
+    Of each the last ``window`` numbers are remembered; what is older than that is taken to have
+    been seen.  Which of two incarnations is the later one does not matter.
     """
 
     def __init__(self, window: int = WINDOW) -> None:
         self._window = window
-        self._origins: dict[str, _Origin] = {}
+        self._lives: dict[tuple[str, int], _Life] = {}
 
     def add(self, document: DocumentId) -> bool:
         """Take note of a document; whether it is new."""
-        origin = self._origins.get(document.origin)
-        if origin is None or origin.incarnation < document.incarnation:
-            if origin is None and len(self._origins) >= _MOST_ORIGINS:
-                del self._origins[next(iter(self._origins))]
-            origin = self._origins[document.origin] = _Origin(document.incarnation)
-        return origin.add(document, self._window)
+        key = (document.origin, document.incarnation)
+        life = self._lives.get(key)
+        if life is None:
+            if len(self._lives) >= _MOST_LIVES:
+                del self._lives[next(iter(self._lives))]
+            life = self._lives[key] = _Life()
+        return life.add(document.number, self._window)
 
 
 @dataclass(slots=True, eq=False)
-class _Origin:
-    incarnation: int
+class _Life:
     highest: int = -1
     pruned: int = 0  # how high the highest was when what is too old was forgotten
     seen: set[int] = field(default_factory=set)
 
-    def add(self, document: DocumentId, window: int) -> bool:
-        number = document.number
-        if document.incarnation < self.incarnation or number <= self.highest - window:
-            return False
-        if number in self.seen:
+    def add(self, number: int, window: int) -> bool:
+        if number <= self.highest - window or number in self.seen:
             return False
         self.seen.add(number)
         if number > self.highest:

@@ -14,12 +14,19 @@ Everything follows from four kinds of knowledge, each kept by its own class::
 A message changes one of the first three.  If trees or advertisements have changed, the
 :class:`~twigcast.routing.planning.Planner` says which channels there should be; the channels say
 the difference to what they last sent; and that is sent, at most one update to a neighbour.
+
+A change of links may concern very many patterns.  Whoever must not be kept waiting calls
+:meth:`Router.begin` instead of :meth:`Router.handle`, and :meth:`Router.go_on` until nothing is
+left: the answers and the :meth:`Router.news` together say the same.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
@@ -30,12 +37,18 @@ from twigcast.routing.aggregates import Counters
 from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
 from twigcast.routing.document_router import DocumentRouter, Routed
-from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
+from twigcast.routing.entries import (
+    AdvertisementEntry,
+    SubscriptionEntry,
+    advertisement_entries,
+    hops,
+    patterns_by_source,
+    subscription_entries,
+)
 from twigcast.routing.interests import Interests
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import (
     Advertise,
-    AdvertisementKey,
     Deliver,
     Document,
     LinkDown,
@@ -102,6 +115,7 @@ class Router:
         )
         """Where documents go, for whoever has many of them."""
         self._stale: set[str] | None = set()  # trees to be planned anew; None stands for all
+        self._closing: deque[int] = deque()  # sources of channels that are no more
         self._refusals: list[str] = []
         self._sends: list[Send] = []
         self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
@@ -110,7 +124,7 @@ class Router:
             Unsubscribe: self._on_unsubscribe,
             Advertise: self._on_advertise,
             Unadvertise: self._on_unadvertise,
-            Publish: self._on_publish,
+            Publish: self._on_document,
             Update: self._on_update,
             Document: self._on_document,
             Refused: self._on_refused,
@@ -123,11 +137,56 @@ class Router:
         where there is no such link.  That the parts of a message are of the types that it declares
         is the business of whoever reads it from a wire.
         """
+        self._take(message, from_link)
+        self._catch_up(_EVERYTHING)
+        return self._answer(message, from_link)
+
+    def begin(self, message: Message, from_link: str) -> list[Send]:
+        """What :meth:`handle` does, but what takes long is left for :meth:`go_on`.
+
+        So a broker with very many patterns can see to its clients while a link comes up or goes
+        down.
+        """
+        self._take(message, from_link)
+        return self._answer(message, from_link)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether :meth:`go_on` has something to do."""
+        return (
+            bool(self._closing)
+            or self.documents.is_behind
+            or any(channel.is_behind for channel in self._channels)
+        )
+
+    def go_on(self, most: int) -> bool:
+        """Do up to so many of the steps that :meth:`begin` has left; whether more are left."""
+        self._catch_up(most)
+        return self.is_behind
+
+    def news(self) -> list[Send]:
+        """What to send for the steps that were done, if another answer has not had it."""
+        return self._answer(None, "")
+
+    def _take(self, message: Message, from_link: str) -> None:
         if isinstance(message, LinkUp):
             self._on_link_up(message, from_link)
         elif self._may_say(message, from_link):
             self._handlers[type(message)](message, from_link)
-        return self._answer(message, from_link)
+        if self._stale is None or self._stale:
+            self._replan()
+
+    def _catch_up(self, most: int) -> None:
+        for channel in self._channels:
+            most = channel.catch_up(most)
+        most = self.documents.catch_up(most)
+        while self._closing and most > 0:
+            source = self._closing[0]  # no channel takes from it
+            for pattern in list(islice(self._interests.patterns(source), most)):
+                self._unwant_all(source, pattern)
+                most -= 1
+            if not self._interests.patterns(source):
+                self._interests.close(self._closing.popleft())
 
     @property
     def overlay(self) -> Graph:
@@ -138,7 +197,7 @@ class Router:
         """Merge what is sent, where the strategy allows it; to be done now and then."""
         for channel in self._channels:
             channel.merge()
-        return self._answer(None, "")
+        return self.news()
 
     def learn(self, states: Iterable[LinkState]) -> list[Send]:
         """Take in what is known of the overlay from a plan that all brokers have.
@@ -148,6 +207,8 @@ class Router:
         for state in states:
             self._link_states.accept(state)
         self._stale = None
+        self._replan()
+        self._catch_up(_EVERYTHING)
         return self._answer(None, "")
 
     @property
@@ -252,25 +313,19 @@ class Router:
             return
         self._plan_anew((self.name,))
 
-    def _on_publish(self, message: Publish, link: str) -> None:
+    def _on_document(self, message: Publish | Document, link: str) -> None:
+        routed = None
         try:
-            self._send(self.documents.publish(message.content, link))
+            if isinstance(message, Publish):
+                routed = self.documents.publish(message.content, link)
+            else:
+                routed = self.documents.route(message, link)
         except NetworkError as error:
             self._refuse(str(error))
         except DocumentError as error:
-            self._refuse_document(link, error)
-
-    def _on_document(self, document: Document, link: str) -> None:
-        try:
-            routed = self.documents.route(document, link)
-        except DocumentError as error:
-            self._refuse_document(link, error)
-            return
+            self._refuse(f"a document of {link!r} cannot be read: {error}")
         if routed is not None:
             self._send(routed)
-
-    def _refuse_document(self, link: str, error: DocumentError) -> None:
-        self._refuse(f"a document of {link!r} cannot be read: {error}")
 
     def _send(self, routed: Routed) -> None:
         document = routed.document
@@ -323,10 +378,7 @@ class Router:
         sources = [neighbour.incoming.pop(number).source for number in numbers]
         if sources:
             self._replan()
-        for source in sources:
-            for pattern in list(self._interests.patterns(source)):
-                self._unwant_all(source, pattern)
-            self._interests.close(source)
+        self._closing.extend(sources)
 
     # --- interests --------------------------------------------------------------------------------
 
@@ -377,8 +429,6 @@ class Router:
         self._refusals.append(reason)
 
     def _answer(self, message: Message | None, link: str) -> list[Send]:
-        if self._stale is None or self._stale:
-            self._replan()
         sends = self._sends
         self._sends = []
         for name in self._with_news:
@@ -388,10 +438,7 @@ class Router:
                 sends.append(Send(name, update))
         self._with_news.clear()
         if self._refusals and message is not None:
-            reasons = self._refusals[:_MOST_REASONS]
-            more = len(self._refusals) - len(reasons)
-            reason = "; ".join([*reasons, f"and {more:,} more"] if more else reasons)
-            sends.append(Send(link, Refused(reason, message)))
+            sends.append(Send(link, Refused(_in_short(self._refusals), message)))
             self._refusals.clear()
         return sends
 
@@ -399,57 +446,20 @@ class Router:
 
     def advertisements(self) -> list[AdvertisementEntry]:
         """The subscription routing table: what is advertised, and which link leads there."""
-        entries = [
-            AdvertisementEntry(AdvertisementKey(self.name, client.name, key), promise, client.name)
-            for client in self._clients.values()
-            for key, promise in client.advertised.items()
-        ]
-        for origin, advertised in self._planner.advertised.items():
-            parent = self._link_states.view.tree(origin).parent(self.name)
-            if parent is not None:
-                entries += [
-                    AdvertisementEntry(key, promise, parent) for key, promise in advertised.items()
-                ]
-        return entries
+        view = self._link_states.view
+        return advertisement_entries(self.name, self._clients, self._planner.advertised, view)
 
     def subscriptions(self) -> list[SubscriptionEntry]:
         """The publication routing table: what is wanted, and on which links."""
-        entries = [
-            SubscriptionEntry(pattern, client.name, None)
-            for client in self._clients.values()
-            for pattern in self._interests.patterns(client.source)
-        ]
-        for neighbour in self._neighbours.values():
-            for channel in neighbour.incoming.values():
-                entries += [
-                    SubscriptionEntry(pattern, neighbour.name, channel.trees)
-                    for pattern in self._interests.patterns(channel.source)
-                ]
-        return entries
+        return subscription_entries(self._clients, self._neighbours, self._interests)
 
     def patterns_by_source(self) -> dict[int, Mapping[Pattern, int]]:
         """What each source wants: the clients, and the channels of neighbours."""
-        sources = [client.source for client in self._clients.values()]
-        for neighbour in self._neighbours.values():
-            sources += [channel.source for channel in neighbour.incoming.values()]
-        return {source: self._interests.patterns(source) for source in sources}
+        return patterns_by_source(self._clients, self._neighbours, self._interests)
 
     def hops(self) -> dict[str, dict[str, tuple[int, ...]]]:
         """By tree and next neighbour, the sources that say what is wanted there."""
-        trees = {
-            tree: None
-            for neighbour in self._neighbours.values()
-            for channel in neighbour.incoming.values()
-            for tree in sorted(channel.trees)
-        }
-        return {
-            tree: {
-                name: tuple(sorted(self._neighbours[name].serving(tree)))
-                for name in self._planner.onward(tree, "")
-                if name in self._neighbours
-            }
-            for tree in trees
-        }
+        return hops(self._neighbours, self._planner)
 
     @property
     def clients(self) -> Mapping[str, Client]:
@@ -477,6 +487,12 @@ def _is_subscription(key: object, pattern: object) -> bool:
     return isinstance(key, str) and isinstance(pattern, Pattern)
 
 
+def _in_short(reasons: list[str]) -> str:
+    more = len(reasons) - _MOST_REASONS
+    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more:,} more"] if more > 0 else [])])
+
+
 _MOST_REASONS = 5
+_EVERYTHING = sys.maxsize
 _FROM_CLIENTS = (LinkDown, Subscribe, Unsubscribe, Advertise, Unadvertise, Publish, Refused)
 _FROM_BROKERS = (LinkDown, Update, Document, Refused)

@@ -7,7 +7,7 @@ from typing import Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ClientFrame(_message.Message):
-    __slots__ = ("hello", "publish", "subscribe", "unsubscribe", "advertise", "unadvertise", "acknowledge", "consumed")
+    __slots__ = ("hello", "publish", "subscribe", "unsubscribe", "advertise", "unadvertise", "acknowledge", "consumed", "give_back")
     hello: Hello
     publish: Publish
     subscribe: Subscribe
@@ -16,7 +16,8 @@ class ClientFrame(_message.Message):
     unadvertise: Unadvertise
     acknowledge: Acknowledge
     consumed: Consumed
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., subscribe: _Optional[_Union[Subscribe, _Mapping]] = ..., unsubscribe: _Optional[_Union[Unsubscribe, _Mapping]] = ..., advertise: _Optional[_Union[Advertise, _Mapping]] = ..., unadvertise: _Optional[_Union[Unadvertise, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., consumed: _Optional[_Union[Consumed, _Mapping]] = ...) -> None: ...
+    give_back: GiveBack
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., subscribe: _Optional[_Union[Subscribe, _Mapping]] = ..., unsubscribe: _Optional[_Union[Unsubscribe, _Mapping]] = ..., advertise: _Optional[_Union[Advertise, _Mapping]] = ..., unadvertise: _Optional[_Union[Unadvertise, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., consumed: _Optional[_Union[Consumed, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("protocol", "client")
@@ -31,14 +32,21 @@ class Publish(_message.Message):
     def __init__(self, request: _Optional[int] = ..., publications: _Optional[_Iterable[_Union[Publication, _Mapping]]] = ...) -> None: ...
 
 class Publication(_message.Message):
-    __slots__ = ("content", "id", "again")
+    __slots__ = ("content", "id", "again", "headers", "expires")
+    class HeadersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     content: bytes
     id: str
     again: bool
-    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., again: _Optional[bool] = ...) -> None: ...
+    headers: _containers.ScalarMap[str, str]
+    expires: int
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., again: _Optional[bool] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ...) -> None: ...
 
 class Subscribe(_message.Message):
-    __slots__ = ("request", "subscription", "expressions", "durable", "window", "since_sequence", "since_time")
+    __slots__ = ("request", "subscription", "expressions", "durable", "window", "since_sequence", "since_time", "confirmed", "options")
     class ExpressionsEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -51,7 +59,16 @@ class Subscribe(_message.Message):
     window: int
     since_sequence: int
     since_time: int
-    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ...) -> None: ...
+    confirmed: bool
+    options: DurableOptions
+    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ..., confirmed: _Optional[bool] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ...) -> None: ...
+
+class DurableOptions(_message.Message):
+    __slots__ = ("shared", "ordered_by", "deliveries")
+    shared: bool
+    ordered_by: str
+    deliveries: int
+    def __init__(self, shared: _Optional[bool] = ..., ordered_by: _Optional[str] = ..., deliveries: _Optional[int] = ...) -> None: ...
 
 class Expression(_message.Message):
     __slots__ = ("xpath", "namespaces", "variables", "relative_to", "version")
@@ -111,6 +128,13 @@ class Acknowledge(_message.Message):
     sequences: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., durable: _Optional[str] = ..., upto: _Optional[int] = ..., sequences: _Optional[_Iterable[int]] = ...) -> None: ...
 
+class GiveBack(_message.Message):
+    __slots__ = ("subscription", "sequences", "delay")
+    subscription: str
+    sequences: _containers.RepeatedScalarFieldContainer[int]
+    delay: int
+    def __init__(self, subscription: _Optional[str] = ..., sequences: _Optional[_Iterable[int]] = ..., delay: _Optional[int] = ...) -> None: ...
+
 class Consumed(_message.Message):
     __slots__ = ("subscription", "count")
     subscription: str
@@ -135,12 +159,14 @@ class Welcome(_message.Message):
     def __init__(self, broker: _Optional[str] = ..., protocol: _Optional[int] = ..., version: _Optional[str] = ..., document_bytes: _Optional[int] = ..., message_bytes: _Optional[int] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("request", "problems", "ids", "queue")
+    __slots__ = ("request", "problems", "ids", "queue", "unreached", "options")
     request: int
     problems: _containers.RepeatedCompositeFieldContainer[Problem]
     ids: _containers.RepeatedScalarFieldContainer[str]
     queue: QueueState
-    def __init__(self, request: _Optional[int] = ..., problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ..., ids: _Optional[_Iterable[str]] = ..., queue: _Optional[_Union[QueueState, _Mapping]] = ...) -> None: ...
+    unreached: _containers.RepeatedScalarFieldContainer[str]
+    options: DurableOptions
+    def __init__(self, request: _Optional[int] = ..., problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ..., ids: _Optional[_Iterable[str]] = ..., queue: _Optional[_Union[QueueState, _Mapping]] = ..., unreached: _Optional[_Iterable[str]] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ...) -> None: ...
 
 class Problem(_message.Message):
     __slots__ = ("index", "code", "reason")
@@ -164,13 +190,20 @@ class Deliveries(_message.Message):
     def __init__(self, subscription: _Optional[str] = ..., deliveries: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ..., missed: _Optional[int] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("id", "content", "keys", "sequence", "published")
+    __slots__ = ("id", "content", "keys", "sequence", "published", "headers", "attempts")
+    class HeadersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     id: str
     content: bytes
     keys: _containers.RepeatedScalarFieldContainer[str]
     sequence: int
     published: int
-    def __init__(self, id: _Optional[str] = ..., content: _Optional[bytes] = ..., keys: _Optional[_Iterable[str]] = ..., sequence: _Optional[int] = ..., published: _Optional[int] = ...) -> None: ...
+    headers: _containers.ScalarMap[str, str]
+    attempts: int
+    def __init__(self, id: _Optional[str] = ..., content: _Optional[bytes] = ..., keys: _Optional[_Iterable[str]] = ..., sequence: _Optional[int] = ..., published: _Optional[int] = ..., headers: _Optional[_Mapping[str, str]] = ..., attempts: _Optional[int] = ...) -> None: ...
 
 class Ended(_message.Message):
     __slots__ = ("subscription", "problem")
@@ -197,6 +230,48 @@ class ReadRequest(_message.Message):
     first: int
     last: int
     def __init__(self, durable: _Optional[str] = ..., first: _Optional[int] = ..., last: _Optional[int] = ...) -> None: ...
+
+class LettersRequest(_message.Message):
+    __slots__ = ("durable", "after", "limit")
+    durable: str
+    after: int
+    limit: int
+    def __init__(self, durable: _Optional[str] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class Letter(_message.Message):
+    __slots__ = ("number", "id", "durable", "sequence", "keys", "home", "reason", "at", "size")
+    number: int
+    id: str
+    durable: str
+    sequence: int
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    home: str
+    reason: str
+    at: int
+    size: int
+    def __init__(self, number: _Optional[int] = ..., id: _Optional[str] = ..., durable: _Optional[str] = ..., sequence: _Optional[int] = ..., keys: _Optional[_Iterable[str]] = ..., home: _Optional[str] = ..., reason: _Optional[str] = ..., at: _Optional[int] = ..., size: _Optional[int] = ...) -> None: ...
+
+class LettersAnswer(_message.Message):
+    __slots__ = ("letters",)
+    letters: _containers.RepeatedCompositeFieldContainer[Letter]
+    def __init__(self, letters: _Optional[_Iterable[_Union[Letter, _Mapping]]] = ...) -> None: ...
+
+class ReadLetterRequest(_message.Message):
+    __slots__ = ("number",)
+    number: int
+    def __init__(self, number: _Optional[int] = ...) -> None: ...
+
+class LetterAnswer(_message.Message):
+    __slots__ = ("letter", "document")
+    letter: Letter
+    document: Delivery
+    def __init__(self, letter: _Optional[_Union[Letter, _Mapping]] = ..., document: _Optional[_Union[Delivery, _Mapping]] = ...) -> None: ...
+
+class LetterNumbers(_message.Message):
+    __slots__ = ("numbers", "durable")
+    numbers: _containers.RepeatedScalarFieldContainer[int]
+    durable: str
+    def __init__(self, numbers: _Optional[_Iterable[int]] = ..., durable: _Optional[str] = ...) -> None: ...
 
 class StatusRequest(_message.Message):
     __slots__ = ("durable",)
@@ -309,21 +384,27 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "epoch", "published")
+    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires")
+    class HeadersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     id: DocumentId
     tree: str
     content: bytes
     destinations: _containers.RepeatedCompositeFieldContainer[Destination]
-    epoch: str
     published: int
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., epoch: _Optional[str] = ..., published: _Optional[int] = ...) -> None: ...
+    publication: str
+    headers: _containers.ScalarMap[str, str]
+    expires: int
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ...) -> None: ...
 
 class Destination(_message.Message):
-    __slots__ = ("home", "number", "settled")
+    __slots__ = ("home", "settled")
     home: str
-    number: int
     settled: int
-    def __init__(self, home: _Optional[str] = ..., number: _Optional[int] = ..., settled: _Optional[int] = ...) -> None: ...
+    def __init__(self, home: _Optional[str] = ..., settled: _Optional[int] = ...) -> None: ...
 
 class HomeVersions(_message.Message):
     __slots__ = ("homes",)
@@ -333,33 +414,60 @@ class HomeVersions(_message.Message):
 class HomeVersion(_message.Message):
     __slots__ = ("home", "epoch", "version")
     home: str
-    epoch: str
+    epoch: int
     version: int
-    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
 
 class HomeState(_message.Message):
     __slots__ = ("home", "epoch", "version", "base", "forward", "withdraw", "more")
     home: str
-    epoch: str
+    epoch: int
     version: int
     base: int
     forward: _containers.RepeatedScalarFieldContainer[str]
     withdraw: _containers.RepeatedScalarFieldContainer[str]
     more: bool
-    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[str] = ..., version: _Optional[int] = ..., base: _Optional[int] = ..., forward: _Optional[_Iterable[str]] = ..., withdraw: _Optional[_Iterable[str]] = ..., more: _Optional[bool] = ...) -> None: ...
+    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ..., base: _Optional[int] = ..., forward: _Optional[_Iterable[str]] = ..., withdraw: _Optional[_Iterable[str]] = ..., more: _Optional[bool] = ...) -> None: ...
 
 class Addressed(_message.Message):
-    __slots__ = ("to", "sender", "hops", "document", "receipt")
+    __slots__ = ("to", "sender", "hops", "document", "receipt", "home_ask", "home_known")
     to: str
     sender: str
     hops: int
     document: RoutedDocument
     receipt: Receipt
-    def __init__(self, to: _Optional[str] = ..., sender: _Optional[str] = ..., hops: _Optional[int] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ...) -> None: ...
+    home_ask: HomeAsk
+    home_known: HomeKnown
+    def __init__(self, to: _Optional[str] = ..., sender: _Optional[str] = ..., hops: _Optional[int] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., home_ask: _Optional[_Union[HomeAsk, _Mapping]] = ..., home_known: _Optional[_Union[HomeKnown, _Mapping]] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("epoch", "upto", "numbers")
-    epoch: str
-    upto: int
+    __slots__ = ("stored", "refused", "home")
+    stored: _containers.RepeatedCompositeFieldContainer[DocumentNumbers]
+    refused: _containers.RepeatedCompositeFieldContainer[RefusedDocument]
+    home: str
+    def __init__(self, stored: _Optional[_Iterable[_Union[DocumentNumbers, _Mapping]]] = ..., refused: _Optional[_Iterable[_Union[RefusedDocument, _Mapping]]] = ..., home: _Optional[str] = ...) -> None: ...
+
+class DocumentNumbers(_message.Message):
+    __slots__ = ("incarnation", "numbers")
+    incarnation: int
     numbers: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, epoch: _Optional[str] = ..., upto: _Optional[int] = ..., numbers: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, incarnation: _Optional[int] = ..., numbers: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class RefusedDocument(_message.Message):
+    __slots__ = ("incarnation", "number", "reason")
+    incarnation: int
+    number: int
+    reason: str
+    def __init__(self, incarnation: _Optional[int] = ..., number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class HomeAsk(_message.Message):
+    __slots__ = ("epoch", "version", "round")
+    epoch: int
+    version: int
+    round: int
+    def __init__(self, epoch: _Optional[int] = ..., version: _Optional[int] = ..., round: _Optional[int] = ...) -> None: ...
+
+class HomeKnown(_message.Message):
+    __slots__ = ("round",)
+    round: int
+    def __init__(self, round: _Optional[int] = ...) -> None: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import JSONResponse, Response
 
 from twigcast.broker.access import Permission
@@ -13,6 +13,7 @@ from twigcast.broker.http.bodies import body_of, read_model
 from twigcast.broker.http.context import KnownCaller
 from twigcast.broker.http.errors import answers
 from twigcast.broker.http.models import Backup, BackupRequest
+from twigcast.broker.http.pages_elsewhere import require_mark
 from twigcast.errors import RefusedError
 
 router = APIRouter(tags=["administration"])
@@ -34,7 +35,7 @@ async def forget_home(
     """Owe nothing more to a broker that will not return."""
     caller.require(Permission.ADMINISTER)
     broker = caller.broker
-    if name not in broker.homes.patterns and name not in broker.flow.custody.owed:
+    if name not in broker.homes.patterns and name not in broker.owed:
         raise RefusedError(f"nothing is known of durable subscriptions at {name!r}", "unknown")
     broker.forget_home(name)
     return Response(status_code=204)
@@ -42,6 +43,7 @@ async def forget_home(
 
 @router.post(
     "/v1/backup",
+    dependencies=[Depends(require_mark)],
     responses=answers("The copy is there.", 400, 401, 403, 408, 409, 413, 503, model=Backup),
     openapi_extra={"requestBody": body_of(BackupRequest, required=False)},
 )
@@ -50,8 +52,10 @@ async def backup(request: Request, caller: KnownCaller) -> JSONResponse:
     caller.require(Permission.ADMINISTER)
     said = await read_model(request, BackupRequest)
     store, folder = caller.broker.store, caller.broker.config.store.folder
-    if store is None or folder is None:
+    if store is None:
         raise RefusedError("this broker keeps nothing, so there is nothing to copy", "unavailable")
+    if folder is None:
+        raise RefusedError("the store is in PostgreSQL: copy it with pg_dump", "unavailable")
     name = said.path or f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}.sqlite"
     if name.endswith(_UNFINISHED):
         raise RefusedError(f"unfinished copies end in {_UNFINISHED}; name another file", "invalid")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,24 +16,21 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from twigcast.broker.client_session import ClientSessions
-from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import server_context
-from twigcast.broker.http import administering, asking, publishing, status, subscribing
-from twigcast.broker.http.context import CERTIFICATE, Api
+from twigcast.broker.http import administering, asking, letters, publishing, status, subscribing
+from twigcast.broker.http.connections import Connection
+from twigcast.broker.http.context import Api
 from twigcast.broker.http.errors import on_bad_parameters, on_no_endpoint, on_refusal
+from twigcast.broker.http.hosts import OnlyKnownHosts
+from twigcast.broker.http.listening import listen
 from twigcast.broker.http.pages import describe, index_page
-from twigcast.errors import ConfigError, TwigcastError
+from twigcast.errors import TwigcastError
 
 _GRACE: Final = 3
 """For how many seconds requests may go on when the broker stops."""
 _KEEP_ALIVE: Final = 30
-_BACKLOG: Final = 1024
-_SPARE: Final = 100
-"""Connections beyond the clients that a broker serves, so that health checks still get through."""
 
 
 class HttpServer:
@@ -50,11 +47,12 @@ class HttpServer:
     async def start(self) -> None:
         """Listen; ConfigError where that is not possible."""
         context = server_context(self._config)
-        sockets = await _listen(self._config)
+        metrics = self._api.broker.metrics
+        sockets = await listen(self._config, partial(metrics.refused, "quota"))
         address = self._config.http_address
         assert address is not None, "there is a port to open"
         self.address = str(address._replace(port=sockets[0].getsockname()[1]))
-        self._server = _Server(_settings(make_app(self._api), self._config, context))
+        self._server = _Server(_settings(make_app(self._api), context))
         self._serving = asyncio.create_task(self._server.serve(sockets), name="HTTP")
         starting = asyncio.create_task(self._server.ready.wait())
         await asyncio.wait((starting, self._serving), return_when=asyncio.FIRST_COMPLETED)
@@ -77,10 +75,11 @@ def make_app(api: Api) -> FastAPI:
     # The pages of FastAPI load programs from elsewhere; ours is below.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.api = api
+    app.add_middleware(OnlyKnownHosts, config=api.broker.config, metrics=api.broker.metrics)
     app.add_exception_handler(TwigcastError, on_refusal)
     app.add_exception_handler(RequestValidationError, on_bad_parameters)
     app.add_exception_handler(HTTPException, on_no_endpoint)
-    for module in (publishing, subscribing, asking, status, administering):
+    for module in (publishing, subscribing, letters, asking, status, administering):
         app.include_router(module.router)
     document = describe(app)
     page = index_page(document)
@@ -99,10 +98,10 @@ def make_app(api: Api) -> FastAPI:
 _ONLY_OURS: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
-def _settings(app: FastAPI, config: BrokerConfig, context: ssl.SSLContext | None) -> uvicorn.Config:
+def _settings(app: FastAPI, context: ssl.SSLContext | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_Protocol,
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -110,7 +109,6 @@ def _settings(app: FastAPI, config: BrokerConfig, context: ssl.SSLContext | None
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=config.limits.clients + _SPARE,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_GRACE,
         ssl_context_factory=None if context is None else lambda *_: context,
@@ -140,79 +138,3 @@ class _Server(uvicorn.Server):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(1.0):
                     await self.stopping.wait()
-
-
-class _Protocol(H11Protocol):
-    """A connection that passes the names in a client's certificate to the endpoints."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        names = certificate_names(transport.get_extra_info("peercert"))
-        if names:
-            inner: Any = self.app
-
-            async def app(scope: Scope, receive: Receive, send: Send) -> None:
-                scope[CERTIFICATE] = names
-                await inner(scope, receive, send)
-
-            self.app = app
-
-
-def certificate_names(certificate: dict[str, Any] | None) -> tuple[str, ...]:
-    """Whom a certificate names, as Python's ssl has it; credentials.py has the same for gRPC."""
-    if not certificate:
-        return ()
-    subject = [pair for part in certificate.get("subject", ()) for pair in part]
-    common = tuple(value for kind, value in subject if kind == "commonName" and value)
-    return common or tuple(value for _, value in certificate.get("subjectAltName", ()) if value)
-
-
-async def _listen(config: BrokerConfig) -> list[socket.socket]:
-    """Sockets on all addresses that the host of the port has, on one port."""
-    address = config.http_address
-    assert address is not None, "there is a port to open"
-    port = address.port
-    sockets: list[socket.socket] = []
-    failed: OSError | None = None
-    try:
-        choices = await asyncio.get_running_loop().getaddrinfo(
-            address.host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        for family, _, _, _, socket_address in dict.fromkeys(choices):
-            try:
-                sockets.append(_open(family, (socket_address[0], port, *socket_address[2:])))
-            except OSError as error:
-                if error.errno not in _NOT_HERE:
-                    raise
-                failed = error
-            else:
-                port = sockets[-1].getsockname()[1]
-        if failed is not None and not sockets:
-            raise failed
-    except OSError as error:
-        for each in sockets:
-            each.close()
-        raise ConfigError(
-            f"cannot listen at {address}: {error.strerror or error}", where="http"
-        ) from None
-    return sockets
-
-
-_NOT_HERE: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
-"""A name may have addresses of a kind that a machine does not use."""
-
-
-def _open(family: int, address: tuple[Any, ...]) -> socket.socket:
-    # asyncio sends without delay only where the protocol is named.
-    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        opened.setblocking(False)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        opened.bind(address)
-        opened.listen(_BACKLOG)
-    except BaseException:
-        opened.close()
-        raise
-    return opened

@@ -3,28 +3,32 @@
     request ──identify──► Caller ──► endpoint ──► broker, by the same rules as over gRPC
 
 A caller shows ``Authorization: Bearer ...``, or a certificate where TLS asks for them.  Web pages
-of other origins are turned away: a browser would let any page that its user visits reach a broker
-on the same machine, with the user's certificates.
+of other origins are turned away (:mod:`~twigcast.broker.http.pages_elsewhere`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Query, Request
 
-from twigcast.broker.access import Permission, Principal, bearer_token
+from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
 from twigcast.broker.client_session import LONGEST_NAME, ClientSession, ClientSessions
 from twigcast.broker.http.gauges import Gauges
+from twigcast.broker.http.pages_elsewhere import refuse_other_origins
 from twigcast.broker.http.publishers import Publishers
-from twigcast.errors import AccessError, RefusedError
+from twigcast.broker.log_handler import one_line
+from twigcast.broker.peers import peer_of
+from twigcast.errors import RefusedError
 from twigcast.language import Bindings
+
+_log = logging.getLogger(__name__)
 
 CERTIFICATE: Final = "twigcast.certificate"
 """Where the scope of a request has the names of a certificate."""
@@ -33,7 +37,6 @@ _NAMESPACE: Final = "ns."
 _VARIABLE: Final = "variable."
 """How parameters begin that bind a variable."""
 _CHOICES: Final = ("relative-to", "version")
-_SAME: Final = ("same-origin", "none")
 
 
 class Api:
@@ -48,7 +51,6 @@ class Api:
         self.tried: set[str] = set()
         """The addresses of configured links that have been called."""
         self.backups = asyncio.Lock()
-        self.broker.metrics.watch(self.gauges.look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,12 @@ class Caller:
     def open_session(self) -> ClientSession:
         """A new client session; raises AccessError and RefusedError."""
         client = "".join(each for each in self.agent if each.isprintable())
-        return self.api.sessions.open(self.principal, client[:LONGEST_NAME])
+        session = self.api.sessions.open(self.principal, client[:LONGEST_NAME])
+        _log.info(
+            "%s connected over HTTP from %s as %s (%s)",
+            *(session.link, self.host, one_line(str(self.principal)), session.client),
+        )
+        return session
 
     def may(self, permission: Permission) -> bool:
         """Whether this caller may do a thing."""
@@ -91,39 +98,23 @@ class Caller:
 
 async def identify(request: Request) -> Caller:
     """Who calls; AccessError for bad credentials, and for pages of other origins."""
-    _refuse_other_origins(request)
+    refuse_other_origins(request)
     api: Api = request.app.state.api
-    principal = api.broker.access.identify(
-        token=bearer_token(request.headers.get("authorization")),
-        certificate_names=tuple(request.scope.get(CERTIFICATE, ())),
+    host = request.client.host if request.client else ""
+    principal = await api.broker.identification.identify(
+        peer_of(host),
+        request.headers.get("authorization"),
+        tuple(request.scope.get(CERTIFICATE, ())),
     )
     return Caller(
         api,
         principal,
-        request.client.host if request.client else "",
+        host,
         request.headers.get("user-agent", "http"),
     )
 
 
 KnownCaller = Annotated[Caller, Depends(identify)]
-
-
-def _refuse_other_origins(request: Request) -> None:
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    if site is not None:
-        is_other = site.lower() not in _SAME
-    else:
-        is_other = origin is not None and _host_of(origin) != request.headers.get("host")
-    if is_other:
-        raise AccessError("web pages of other origins may not call a broker; call it without one")
-
-
-def _host_of(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
 
 
 def only(*names: str, repeated: str = "", binding: bool = False) -> Any:

@@ -6,6 +6,7 @@ that a document which cannot be stored is 507, and what else a broker cannot do 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final
@@ -17,7 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from twigcast.broker.client_session import code_of
+from twigcast.broker.log_handler import one_line
 from twigcast.errors import TwigcastError
+
+_log = logging.getLogger(__name__)
 
 STATUSES: Final[Mapping[str, int]] = {
     "bad-expression": 400,
@@ -31,6 +35,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "too-large": 413,
     "quota": 429,
     "unavailable": 503,
+    "full": 507,
 }
 NOT_STORED: Final = 507
 
@@ -79,6 +84,13 @@ async def on_refusal(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TwigcastError)
     code = code_of(error)
     request.app.state.api.broker.metrics.refused(code)
+    _log.info(
+        "%s %s from %s is refused: %s",
+        request.method,
+        one_line(request.url.path),
+        request.client.host if request.client else "somewhere",
+        one_line(str(error)),
+    )
     return problem_response(code, str(error))
 
 

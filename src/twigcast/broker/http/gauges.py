@@ -5,7 +5,7 @@ store knows is asked of its threads first, so that looking does not wait for the
 
 Cost: a walk over clients, durable subscriptions and links, and one read of the store, each time
 somebody asks.  Clients are added up, for there may be thousands; durable subscriptions, neighbours
-and homes have a label each.
+and homes have a label each.  The names of durable subscriptions are for those who administer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TEXTS: Final = {
     "client_waiting_bytes": "Bytes of these documents.",
     "client_waiting_longest": "Documents in the longest of these queues.",
     "durable_waiting_documents": "Documents of a durable subscription that are not acknowledged.",
-    "durable_attached": "Whether a client takes from a durable subscription.",
+    "durable_attached": "Clients that take from a durable subscription.",
     "durable_missed": "Documents that a durable subscription lost to retention, unacknowledged.",
     "owed_documents": "Documents published here that another broker has not confirmed.",
     "links_up": "Links that are up.",
@@ -48,6 +48,7 @@ _TEXTS: Final = {
     "link_bytes_received": "Bytes received since the link is up.",
     "store_documents": "Documents that are kept.",
     "store_bytes": "Bytes of these documents.",
+    "store_letters": "Documents that were set aside.",
     "store_unwritten_bytes": "Bytes that are still to be written.",
 }
 _PASSED: Final = ("documents_sent", "documents_received", "bytes_sent", "bytes_received")
@@ -67,13 +68,16 @@ class Gauges:
         if self._broker.store is not None:
             self._stored = await self._broker.store.figures()
 
-    def look(self) -> Iterator[Figure]:
-        """All figures."""
+    def look(self, *, names_durables: bool) -> Iterator[Figure]:
+        """All figures; those of durable subscriptions by name, or added up."""
         for name, value in self._of_broker().items():
             yield Figure(name, _TEXTS[name], {"": value})
+        durables = self._of_durables()
+        if not names_durables:
+            durables = {name: {"": sum(values.values())} for name, values in durables.items()}
         for label, figures in (
             ("neighbour", self._of_neighbours()),
-            ("durable", self._of_durables()),
+            ("durable" if names_durables else "", durables),
             ("home", self._of_homes()),
         ):
             for name, values in figures.items():
@@ -88,7 +92,9 @@ class Gauges:
             "table_subscriptions": tables["subscriptions"],
             "table_patterns": tables["patterns"],
             "table_advertisements": tables["advertisements"],
-            "durable_expressions": sum(len(each.patterns) for each in broker.durables.values()),
+            "durable_expressions": sum(
+                len(broker.keeper.wanted(each)) for each in broker.durables.values()
+            ),
             "durable_patterns": tables["durable_patterns"],
             "brokers": len(broker.router.overlay),
             "clients": len(self._sessions),
@@ -102,6 +108,7 @@ class Gauges:
         if broker.store is not None and self._stored is not None:
             figures["store_documents"] = self._stored.documents
             figures["store_bytes"] = self._stored.bytes
+            figures["store_letters"] = self._stored.letters
             figures["store_unwritten_bytes"] = broker.store.waiting_bytes
         return figures
 
@@ -123,15 +130,15 @@ class Gauges:
     def _of_durables(self) -> dict[str, Mapping[str, float]]:
         durables = self._broker.durables
         return {
-            "durable_waiting_documents": {name: each.waiting for name, each in durables.items()},
-            "durable_attached": {
-                name: float(each.attached is not None) for name, each in durables.items()
+            "durable_waiting_documents": {
+                name: each.queue.waiting for name, each in durables.items()
             },
-            "durable_missed": {name: each.missed for name, each in durables.items()},
+            "durable_attached": {name: len(each.attached) for name, each in durables.items()},
+            "durable_missed": {name: each.queue.missed for name, each in durables.items()},
         }
 
     def _of_homes(self) -> dict[str, Mapping[str, float]]:
         return {
             "home_patterns": self._broker.homes.patterns,
-            "owed_documents": self._broker.flow.custody.owed,
+            "owed_documents": self._broker.owed,
         }

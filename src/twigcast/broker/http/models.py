@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from twigcast.broker.http.errors import Code
+from twigcast.matching import ReaderName
 
 Count = Annotated[int, Field(ge=0)]
 Sequence = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -41,6 +42,22 @@ class Acknowledgement(_Exact):
     sequences: list[Sequence] = Field(
         default_factory=list, max_length=100_000, description="and these besides."
     )
+
+
+class Refusal(_Exact):
+    """Documents of a durable subscription that could not be used."""
+
+    sequences: list[Sequence] = Field(min_length=1, max_length=100_000)
+    delay: float = Field(
+        default=0.0, ge=0, le=604_800, description="After how many seconds they may come again."
+    )
+
+
+class LetterChoice(_Exact):
+    """Letters: some by their numbers, or all of a durable subscription."""
+
+    numbers: list[Sequence] = Field(default_factory=list, max_length=10_000)
+    durable: str = ""
 
 
 class BackupRequest(_Exact):
@@ -102,6 +119,9 @@ class DeliveredDocument(DocumentBody):
     sequence: Sequence | None = Field(
         description="Its number in the queue of a durable subscription, from 1; null otherwise."
     )
+    attempts: Count = Field(
+        description="How often a durable subscription gave it out before in vain."
+    )
 
 
 class Missed(_Exact):
@@ -110,12 +130,58 @@ class Missed(_Exact):
     missed: Count
 
 
+class Unreached(_Exact):
+    """The data of an event ``unreached``: brokers that may not know of a subscription yet."""
+
+    brokers: list[str]
+
+
 class QueueState(_Exact):
     """Where the queue of a durable subscription stands."""
 
     first: Count = Field(description="The first that is kept; last + 1 if none is.")
     last: Count
     acknowledged: Count = Field(description="All up to here are acknowledged.")
+
+
+class GivenBack(_Exact):
+    """What was given back."""
+
+    sequences: list[Sequence] = Field(
+        description="Those that were given out and not acknowledged; nobody has the others."
+    )
+
+
+class LetterFacts(_Exact):
+    """A document that was set aside."""
+
+    number: Count
+    id: str = Field(description="The event id.")
+    durable: str | None = Field(description="The durable subscription in whose queue it was.")
+    sequence: Sequence | None = Field(description="Its number in that queue.")
+    keys: list[str] = Field(description="The expressions that it matches there.")
+    home: str | None = Field(description="The broker to which it was owed.")
+    reason: str
+    at: int = Field(description="When it was set aside.")
+    bytes: Count
+
+
+class LetterList(_Exact):
+    """Letters, in the order of their numbers."""
+
+    letters: list[LetterFacts]
+
+
+class LetterNumbers(_Exact):
+    """Letters that are letters no more."""
+
+    numbers: list[Count]
+
+
+class LetterBody(LetterFacts):
+    """A letter with its document."""
+
+    document: DocumentBody
 
 
 class DurableQueue(QueueState):
@@ -127,6 +193,14 @@ class DurableQueue(QueueState):
     waiting: Count = Field(description="How many are not acknowledged.")
     missed: Count = Field(description="How many retention took that were not acknowledged.")
     attached: bool = Field(description="Whether a client takes from it now.")
+    shared: bool = Field(description="Whether several clients share its documents.")
+    ordered_by: str | None = Field(
+        description="The path to the value by which shared documents stay in order, if any."
+    )
+    deliveries: Count | None = Field(
+        description="How often a document is given out before it becomes a letter; null for "
+        "without end."
+    )
 
 
 class ClientQueue(_Exact):
@@ -217,11 +291,13 @@ class Status(_Exact):
     uptime_seconds: float
     incarnation: Count
     strategy: str
+    reader: ReaderName = Field(description="What reads documents.")
     documents: DocumentCounts
     tables: TableSizes
     clients: Count
     durable: list[DurableQueue]
     owed: dict[str, Count] = Field(description="By home, the documents it has not confirmed.")
+    letters: Count = Field(description="Documents that were set aside.")
     homes: dict[str, Count] = Field(description="By home, the patterns that it wants.")
     links: list[LinkFigures]
     problems: dict[str, str] = Field(description="By address, why a link is not up.")

@@ -19,8 +19,11 @@ from twigcast.broker.http.models import (
     BackupRequest,
     DeliveredDocument,
     DocumentBody,
+    LetterChoice,
     Missed,
     PublishedBatch,
+    Refusal,
+    Unreached,
 )
 
 OPEN: Final = frozenset({"/health", "/ready"})
@@ -31,9 +34,12 @@ _NAMED: Final[tuple[type[BaseModel], ...]] = (
     BackupRequest,
     DeliveredDocument,
     DocumentBody,
+    LetterChoice,
     Missed,
     Problem,
     PublishedBatch,
+    Refusal,
+    Unreached,
 )
 """What descriptions refer to by name, and FastAPI does not find by itself."""
 
@@ -48,11 +54,21 @@ _EXAMPLES: Final = {
     ),
     ("get", "/v1/ask"): "curl -G URL/v1/ask --data-urlencode 'xpath=//Stock' -d limit=10",
     ("post", "/v1/subscriptions/{name}/ack"): (
-        """curl -X POST -d '{"upto": 7}' URL/v1/subscriptions/desk/ack"""
+        """curl -H 'Twigcast-Request: 1' -d '{"upto": 7}' URL/v1/subscriptions/desk/ack"""
+    ),
+    ("post", "/v1/subscriptions/{name}/nack"): (
+        "curl -H 'Twigcast-Request: 1' URL/v1/subscriptions/desk/nack "
+        """-d '{"sequences": [8], "delay": 5}'"""
     ),
     ("delete", "/v1/subscriptions/{name}"): "curl -X DELETE URL/v1/subscriptions/desk",
+    ("get", "/v1/letters/{number}"): "curl URL/v1/letters/3",
+    ("post", "/v1/letters/replay"): (
+        """curl -H 'Twigcast-Request: 1' -d '{"numbers": [3]}' URL/v1/letters/replay"""
+    ),
+    ("delete", "/v1/letters"): "curl -X DELETE 'URL/v1/letters?durable=desk'",
+    ("delete", "/v1/letters/{number}"): "curl -X DELETE URL/v1/letters/3",
     ("delete", "/v1/homes/{name}"): "curl -X DELETE URL/v1/homes/paris",
-    ("post", "/v1/backup"): "curl -X POST URL/v1/backup",
+    ("post", "/v1/backup"): "curl -X POST -H 'Twigcast-Request: 1' URL/v1/backup",
 }
 
 

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from twigcast.broker.client_session import ClientSession, Problem, Publication
+from twigcast.broker.batches import Problem, Publication
+from twigcast.broker.client_session import ClientSession
 
 if TYPE_CHECKING:
     from twigcast.broker.http.context import Caller

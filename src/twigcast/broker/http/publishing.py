@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse
 
 from twigcast.broker.access import Permission
-from twigcast.broker.client_session import Publication
+from twigcast.broker.batches import Publication
 from twigcast.broker.http.bodies import parse_model, read_body
 from twigcast.broker.http.context import KnownCaller, only
 from twigcast.broker.http.errors import NOT_STORED, answers, problem_response

@@ -27,7 +27,7 @@ _STORE_PATIENCE: Final = 5.0
 
 
 @router.head("/health", include_in_schema=False)
-@router.get("/health", responses={200: {"model": Health, "description": "It lives."}})
+@router.get("/health", responses=answers("It lives.", 403, model=Health))
 async def health() -> JSONResponse:
     """Whether the broker lives: it answers."""
     return JSONResponse({"status": "ok"})
@@ -36,7 +36,7 @@ async def health() -> JSONResponse:
 @router.get(
     "/ready",
     responses={
-        200: {"model": Readiness, "description": "It serves."},
+        **answers("It serves.", 403, model=Readiness),
         503: {"model": Readiness, "description": "It does not, for these reasons."},
     },
 )
@@ -86,17 +86,19 @@ async def _store_problems(api: Api) -> list[str]:
     ),
 )
 async def metrics(caller: KnownCaller) -> Response:
-    """Figures for Prometheus."""
+    """Figures for Prometheus; durable subscriptions by name for administrators, else added up."""
     caller.require_known()
-    await caller.api.gauges.look_at_store()
-    return Response(caller.broker.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    gauges = caller.api.gauges
+    await gauges.look_at_store()
+    figures = gauges.look(names_durables=caller.may(Permission.ADMINISTER))
+    return Response(caller.broker.metrics.text(figures), media_type=CONTENT_TYPE_LATEST)
 
 
-@router.get("/v1/status", responses=answers("The broker.", 401, 403, model=Status))
+@router.get("/v1/status", responses=answers("The broker.", 401, 403, 503, model=Status))
 async def status(caller: KnownCaller) -> JSONResponse:
     """The broker at a glance."""
     caller.require_known()
-    return JSONResponse(report.status(caller.api.sessions, caller.principal))
+    return JSONResponse(await report.status(caller.api.sessions, caller.principal))
 
 
 @router.get("/v1/topology", responses=answers("The brokers.", 401, 403, model=Topology))
@@ -138,7 +140,9 @@ def _clients(caller: Caller) -> list[dict[str, Any]]:
                 {
                     "name": each.name,
                     "durable": each.durable.name if isinstance(each, Attachment) else None,
-                    "waiting": (each.durable if isinstance(each, Attachment) else each).waiting,
+                    "waiting": (
+                        each.durable.queue if isinstance(each, Attachment) else each
+                    ).waiting,
                     "credit": each.credit,
                 }
                 for each in session.subscriptions()

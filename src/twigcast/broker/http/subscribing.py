@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from twigcast.broker.access import Permission
 from twigcast.broker.broker import Expression
 from twigcast.broker.client_session import ClientSession, Subscription
+from twigcast.broker.durables import AskedOptions
 from twigcast.broker.http.bodies import StreamedResponse, body_of, content_of, read_model
 from twigcast.broker.http.context import (
     KnownCaller,
@@ -29,9 +30,12 @@ from twigcast.broker.http.context import (
     only,
 )
 from twigcast.broker.http.errors import answers
-from twigcast.broker.http.models import Acknowledgement, QueueState
+from twigcast.broker.http.models import Acknowledgement, GivenBack, QueueState, Refusal
+from twigcast.broker.http.pages_elsewhere import Mark, require_mark
 from twigcast.broker.http.times import milliseconds, whole_number
+from twigcast.documents import parse_value_path
 from twigcast.errors import RefusedError
+from twigcast.language import Bindings
 from twigcast.wire import messages
 
 router = APIRouter(tags=["subscriptions"])
@@ -46,6 +50,7 @@ _EVENTS: Final = {
         "x-events": {
             "document": {"$ref": "#/components/schemas/DeliveredDocument"},
             "missed": {"$ref": "#/components/schemas/Missed"},
+            "unreached": {"$ref": "#/components/schemas/Unreached"},
             "ended": {"$ref": "#/components/schemas/Problem"},
         },
     }
@@ -54,19 +59,26 @@ _EVENTS: Final = {
 
 @router.get(
     "/v1/subscribe",
-    dependencies=[only("xpath", "durable", "since", "ack", repeated="xpath", binding=True)],
+    dependencies=[
+        only(
+            *("xpath", "durable", "since", "ack", "shared", "ordered-by", "deliveries"),
+            repeated="xpath",
+            binding=True,
+        )
+    ],
     response_class=Response,
     responses=answers(
         "Server-sent events without end. The data of each is JSON, as `x-events` says by the "
         "event's name; `id` is the event id or, for a durable subscription, the sequence number. "
-        "`missed` counts documents that were dropped, `ended` why the broker ends the "
-        "subscription.",
+        "`missed` counts documents that were dropped, `unreached` names the brokers that may not "
+        "know of a durable subscription yet, `ended` says why the broker ends the subscription.",
         *(400, 401, 403, 404, 429, 503),
         content=_EVENTS,
     ),
     openapi_extra=binding_parameters(),
 )
 async def subscribe(
+    request: Request,
     caller: KnownCaller,
     bindings: RequestBindings,
     xpath: Annotated[
@@ -98,19 +110,50 @@ async def subscribe(
             "are written, or by `POST /v1/subscriptions/{name}/ack`."
         ),
     ] = "auto",
+    shared: Annotated[
+        bool | None,
+        Query(
+            description="For a durable subscription: whether several readers share its documents, "
+            "each document for one of them. Kept with the subscription."
+        ),
+    ] = None,
+    ordered_by: Annotated[
+        str | None,
+        Query(
+            alias="ordered-by",
+            description="For a shared one, a path to a value such as `/order/@customer`: documents "
+            "with the same value are given out in order.",
+        ),
+    ] = None,
+    deliveries: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            le=2**31 - 1,
+            description="For a durable subscription: how often a document is given out before it "
+            "is set aside as a letter; 0 for without end.",
+        ),
+    ] = None,
     last_event_id: Annotated[
         str,
         Header(
-            description="Goes on after this `id` of a durable subscription; counts before `since`. "
-            "Readers of event streams send it by themselves when they connect again."
+            description="Goes on after this `id` of a durable subscription; counts before `since`, "
+            "and for nothing if it is shared. Readers of event streams send it by themselves when "
+            "they connect again."
         ),
     ] = "",
+    mark: Mark = "",
 ) -> Response:
-    """Subscribe."""
+    """Subscribe. A durable subscription needs the header `Twigcast-Request: 1`, or a token."""
+    if durable:
+        await require_mark(request, mark)
     if not durable and (since or ack != "auto"):
         raise RefusedError("since and ack are for durable subscriptions; name one", "invalid")
+    options = AskedOptions(shared, _path_text(ordered_by, bindings), deliveries)
+    kept = caller.broker.durables.get(durable)
+    is_shared = shared if kept is None else kept.queue.options.is_shared
     sequence = moment = None
-    if durable and last_event_id:
+    if durable and last_event_id and not is_shared:
         sequence = whole_number(last_event_id)
         if sequence is None:
             raise RefusedError(
@@ -130,22 +173,38 @@ async def subscribe(
             durable=durable,
             since_sequence=sequence,
             since_time=moment,
+            options=options,
         )
+        unreached = await caller.broker.keeper.confirm() if durable and xpath else ()
     except BaseException:
         session.close()
         raise
     return StreamedResponse(
-        _events(session, subscription, acknowledges=bool(durable) and ack == "auto"),
+        _events(session, subscription, unreached, acknowledges=bool(durable) and ack == "auto"),
         "text/event-stream",
         caller.api.stopping,
         on_end=session.close,
     )
 
 
+def _path_text(path: str | None, bindings: Bindings) -> str | None:
+    """A path with its prefixes resolved; raises RefusedError."""
+    try:
+        return str(parse_value_path(path, bindings.namespaces)) if path else path
+    except ValueError as error:
+        raise RefusedError(f"ordered-by: {error}", "bad-expression") from None
+
+
 async def _events(
-    session: ClientSession, subscription: Subscription, *, acknowledges: bool
+    session: ClientSession,
+    subscription: Subscription,
+    unreached: Sequence[str],
+    *,
+    acknowledges: bool,
 ) -> AsyncGenerator[bytes, None]:
     yield b": subscribed\n\n"
+    if unreached:
+        yield _event("unreached", {"brokers": list(unreached)})
     while True:
         try:
             async with asyncio.timeout(KEEP_ALIVE):
@@ -173,6 +232,7 @@ def _document_event(delivery: messages.Delivery) -> bytes:
         "id": delivery.id,
         "keys": list(delivery.keys),
         "sequence": delivery.sequence or None,
+        "attempts": delivery.attempts,
         "published": delivery.published,
         **content_of(delivery.content),
     }
@@ -190,6 +250,7 @@ Name = Annotated[str, Path(description="The name of a durable subscription.", mi
 
 @router.post(
     "/v1/subscriptions/{name:path}/ack",
+    dependencies=[Depends(require_mark)],
     responses=answers(
         "Where the queue stands now.", 400, 401, 403, 404, 408, 413, model=QueueState
     ),
@@ -201,11 +262,26 @@ async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSON
     broker.keeper.of(caller.principal, name)
     said = await read_model(request, Acknowledgement)
     durable = broker.keeper.of(caller.principal, name)  # it may have gone meanwhile
-    broker.keeper.acknowledge(durable, said.upto, said.sequences)
+    await broker.keeper.acknowledge(durable, said.upto, said.sequences)
     state = durable.state()
     return JSONResponse(
         {"first": state.first, "last": state.last, "acknowledged": state.acknowledged}
     )
+
+
+@router.post(
+    "/v1/subscriptions/{name:path}/nack",
+    dependencies=[Depends(require_mark)],
+    responses=answers("What was given back.", 400, 401, 403, 404, 408, 413, model=GivenBack),
+    openapi_extra={"requestBody": body_of(Refusal, required=True)},
+)
+async def give_back(request: Request, caller: KnownCaller, name: Name) -> JSONResponse:
+    """Say that documents of a durable subscription could not be used: they come again."""
+    keeper = caller.broker.keeper
+    keeper.of(caller.principal, name)
+    said = await read_model(request, Refusal)
+    durable = keeper.of(caller.principal, name)  # it may have gone meanwhile
+    return JSONResponse({"sequences": keeper.give_back_any(durable, said.sequences, said.delay)})
 
 
 @router.delete(

@@ -1,37 +1,15 @@
-"""What goes into a broker's store and comes out of it, as plain values."""
+"""What comes out of a broker's store, as plain values.
+
+What goes in, and what there is at opening, is in :mod:`twigcast.delivery.writes`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-
-class QueueEntry(NamedTuple):
-    """A document's sequence in the queue of a durable subscription, and the keys it matched."""
-
-    durable: str
-    sequence: int
-    keys: tuple[str, ...]
-
-
-class Owed(NamedTuple):
-    """A document that is owed to a home: the how manyth that this store owes to it."""
-
-    home: str
-    number: int
-
-
-class Received(NamedTuple):
-    """A document that another broker owed to this one, as numbered in a store of that broker's.
-
-    A later epoch of an origin, which sorts after the earlier ones, ends them.
-    """
-
-    origin: str
-    epoch: str
-    number: int
-    settled: int = 1
-    """Nothing below this number will come any more: it was confirmed, or given up."""
+from twigcast.delivery import Headers, Parcel
+from twigcast.routing import DocumentId
 
 
 class StoredDocument(NamedTuple):
@@ -43,6 +21,9 @@ class StoredDocument(NamedTuple):
     """When the first broker had it."""
     stored: int
     """When this store got it."""
+    headers: Headers = ()
+    expires: int = 0
+    """From when on nobody wants it any more; 0 for never."""
 
 
 class Queued(NamedTuple):
@@ -53,53 +34,33 @@ class Queued(NamedTuple):
     document: StoredDocument
 
 
-class Durable(NamedTuple):
-    """A durable subscription and where its queue stands."""
-
-    name: str
-    owner: str
-    expressions: dict[str, str]
-    """The canonical text of each expression, by key."""
-    first: int
-    """The first sequence number that is still kept; ``last`` + 1 if none is."""
-    last: int
-    """The last sequence number that was ever given; 0 if none was."""
-    acknowledged: int
-    """Whatever is kept up to here is acknowledged."""
-    acknowledged_beyond: frozenset[int]
-    missed: int
-    """How many entries retention has dropped that nobody had acknowledged."""
-    missed_reported: int = 0
-    """How many of those were reported to a consumer."""
-    gap: tuple[int, int] = (0, 0)
-    """Numbers that are never given: those after the first, up to and with the second.
-
-    It lies between what the store knew when it had fallen back, and what came after that.
-    """
-
-
-class Home(NamedTuple):
-    """What the durable subscriptions at another broker want, as far as it is known."""
-
-    epoch: str
-    version: int
-    patterns: tuple[str, ...]
-
-
-class OwedState(NamedTuple):
-    """What is owed to a home: the numbers not confirmed yet, and the next to give."""
-
-    next: int
-    pending: tuple[int, ...]
-
-
 class OwedDocuments(NamedTuple):
     """Documents that are owed to a home, as many as were to be read at once."""
 
-    documents: list[tuple[int, StoredDocument]]
-    """In the order of their numbers."""
-    gone: tuple[int, ...]
-    """The numbers under which nothing is owed any more; the others did not fit."""
+    documents: list[Parcel]
+    """In the order of the ids that were asked for."""
+    gone: tuple[DocumentId, ...]
+    """The ids of documents that are not owed any more; those in neither list did not fit."""
+
+
+class Letter(NamedTuple):
+    """A document that was set aside, without its content."""
+
+    number: int
+    """Grows; no number is given twice."""
+    id: str
+    durable: str
+    """The durable subscription whose queue it was in; empty if it was in none."""
+    home: str
+    """The home that it was owed to; empty if it was owed to none."""
+    sequence: int
+    """Its sequence in the queue; 0 if it was in none."""
+    keys: tuple[str, ...]
+    reason: str
+    at: int
+    """When it was set aside."""
+    size: int
+    """Bytes of its content."""
 
 
 class StoreFigures(NamedTuple):
@@ -111,3 +72,6 @@ class StoreFigures(NamedTuple):
     """By durable subscription, the entries that are not acknowledged."""
     owed: Mapping[str, int]
     """By home, the documents that it has not confirmed."""
+    letters: int
+    publishers: Mapping[str, int]
+    """By publisher, the bytes of documents that are kept on its account."""

@@ -6,17 +6,26 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from twigcast.routing import DocumentId
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What of the documents in a store is kept; whichever limit is met first counts."""
+    """What of the documents in a store is kept; whichever limit is met first counts.
+
+    A document is needed while an entry of it waits in a queue, a home is owed it, or it is a
+    letter.
+    """
 
     age: float = 7 * 86400.0
-    """Seconds that a document is kept, delivered or not."""
+    """Seconds that a document is kept, needed or not; and a publication, whatever becomes of it."""
     acknowledged_age: float = 3600.0
-    """Seconds that a document is kept once nobody needs it any more."""
+    """Seconds that a document is kept, at least, once nobody needs it any more."""
     size: int = 10 * 2**30
-    """Bytes of documents; beyond that the oldest go first, delivered or not."""
+    """Bytes of documents; beyond that, those go that nobody needs, the oldest first.
+
+    Documents that are needed stay: whoever lets publishers in sees to it that there is room.
+    """
 
     def __post_init__(self) -> None:
         if not (self.age >= 0 and self.acknowledged_age >= 0 and self.size >= 0):
@@ -27,8 +36,7 @@ class Retention:
 class Trimmed:
     """What retention has dropped.
 
-    A queue of which something was dropped goes on at ``first``: whatever is before it counts as
-    acknowledged, for it cannot be delivered any more.
+    What was dropped of a queue counts as acknowledged, for it cannot be delivered any more.
     """
 
     documents: int = 0
@@ -37,8 +45,10 @@ class Trimmed:
     """By durable subscription, how many entries were dropped that nobody had acknowledged."""
     first: Mapping[str, int] = field(default_factory=dict)
     """By durable subscription that lost entries of either kind, the first that is still kept."""
-    owed_lost: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """By home, the numbers of the documents that it was owed and will not get."""
+    owed: Mapping[str, tuple[DocumentId, ...]] = field(default_factory=dict)
+    """By home, the documents that it was owed and will not get."""
+    publishers: Mapping[str, int] = field(default_factory=dict)
+    """By publisher, the bytes of documents that were kept on its account."""
 
     @staticmethod
     def total(parts: Iterable[Trimmed]) -> Trimmed:
@@ -46,13 +56,14 @@ class Trimmed:
         documents = size = 0
         lost: Counter[str] = Counter()
         first: dict[str, int] = {}
-        owed_lost: defaultdict[str, list[int]] = defaultdict(list)
+        owed: defaultdict[str, tuple[DocumentId, ...]] = defaultdict(tuple)
+        publishers: Counter[str] = Counter()
         for part in parts:
             documents += part.documents
             size += part.bytes
             lost.update(part.lost)
             first.update(part.first)
-            for home, numbers in part.owed_lost.items():
-                owed_lost[home] += numbers
-        owed = {home: tuple(numbers) for home, numbers in owed_lost.items()}
-        return Trimmed(documents, size, dict(lost), first, owed)
+            for home, ids in part.owed.items():
+                owed[home] += ids
+            publishers.update(part.publishers)
+        return Trimmed(documents, size, dict(lost), first, dict(owed), dict(publishers))

@@ -1,0 +1,225 @@
+"""What brokers say to each other about documents and homes, between the machine's and the wire's.
+
+Encoding gives serialized link items, ready to be queued.  Decoding trusts nothing: whatever is
+missing, too much or outside the language raises :class:`LinkProtocolError`, and the link is cut.
+
+The state of a home may be large.  It is cut into parts, and :class:`HomeParts` puts it together
+again: it counts as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from twigcast.broker.link_codec import (
+    LinkProtocolError,
+    decode_name,
+    halves,
+    require_number,
+)
+from twigcast.delivery import (
+    Addressed,
+    Addressee,
+    Debt,
+    HomeAsk,
+    HomeKnown,
+    HomeState,
+    HomeVersions,
+    LinkMessage,
+    Parcel,
+    Receipt,
+    Routed,
+    Version,
+)
+from twigcast.routing import DocumentId
+from twigcast.wire import messages
+
+_MOST_HOPS: Final = 64
+_MOST_PARTS: Final = 10_000
+
+
+def encode_message(message: LinkMessage) -> list[bytes]:
+    """The items that say something; several where it is large."""
+    if isinstance(message, Routed):
+        return [messages.LinkItem(document=_encode_document(message)).SerializeToString()]
+    if isinstance(message, Addressed):
+        return [messages.LinkItem(addressed=_encode_addressed(message)).SerializeToString()]
+    if isinstance(message, HomeVersions):
+        said = messages.HomeVersions()
+        for home, version in message.versions.items():
+            said.homes.add(home=home, epoch=version.epoch, version=version.version)
+        return [messages.LinkItem(home_versions=said).SerializeToString()]
+    return _encode_home(message)
+
+
+def is_document(message: LinkMessage) -> bool:
+    """Whether something waits with documents on a link, behind everything else."""
+    return isinstance(message, Routed) or (
+        isinstance(message, Addressed) and isinstance(message.content, Routed)
+    )
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def _encode_document(message: Routed) -> messages.RoutedDocument:
+    parcel = message.parcel
+    said = messages.RoutedDocument(
+        tree=message.tree,
+        content=parcel.content,
+        published=parcel.published,
+        publication=parcel.publication,
+        expires=parcel.expires,
+    )
+    said.id.origin, said.id.incarnation, said.id.number = parcel.id
+    for home, settled in message.debts:
+        said.destinations.add(home=home, settled=settled)
+    if parcel.headers:
+        said.headers.update(parcel.headers)
+    return said
+
+
+def decode_document(said: messages.RoutedDocument) -> Routed:
+    """A document that has come."""
+    identity = _decode_id(decode_name(said.id.origin), said.id.incarnation, said.id.number)
+    for each in said.destinations:
+        require_number(each.settled)
+    parcel = Parcel(
+        identity,
+        said.content,
+        said.published,
+        said.publication,
+        tuple(said.headers.items()) if said.headers else (),
+        said.expires,
+    )
+    debts = tuple(Debt(each.home, each.settled) for each in said.destinations)
+    return Routed(parcel, said.tree, debts)
+
+
+def _decode_id(origin: str, incarnation: int, number: int) -> DocumentId:
+    require_number(incarnation)
+    require_number(number)
+    return DocumentId(origin, incarnation, number)
+
+
+# --- to one broker --------------------------------------------------------------------------------
+
+
+def _encode_addressed(message: Addressed) -> messages.Addressed:
+    said = messages.Addressed(to=message.to, sender=message.sender, hops=message.hops)
+    content = message.content
+    if isinstance(content, Routed):
+        said.document.CopyFrom(_encode_document(content))
+    elif isinstance(content, Receipt):
+        said.receipt.CopyFrom(_encode_receipt(content))
+    elif isinstance(content, HomeAsk):
+        said.home_ask.round = content.round
+        said.home_ask.epoch, said.home_ask.version = content.version
+    else:
+        said.home_known.round = content.round
+    return said
+
+
+def decode_addressed(said: messages.Addressed) -> Addressed:
+    """Something to one broker that has come."""
+    to, sender = decode_name(said.to), decode_name(said.sender)
+    return Addressed(to, sender, _decode_content(said, to), min(said.hops, _MOST_HOPS))
+
+
+def _decode_content(said: messages.Addressed, origin: str) -> Addressee:
+    kind = said.WhichOneof("content")
+    if kind == "document":
+        return decode_document(said.document)
+    if kind == "receipt":
+        return _decode_receipt(said.receipt, origin)
+    if kind == "home_ask":
+        ask = said.home_ask
+        return HomeAsk(_decode_version(ask.epoch, ask.version), ask.round)
+    if kind == "home_known":
+        return HomeKnown(said.home_known.round)
+    raise LinkProtocolError("something to one broker has no content that is known here")
+
+
+def _encode_receipt(receipt: Receipt) -> messages.Receipt:
+    said = messages.Receipt(home=receipt.home)
+    numbers: dict[int, list[int]] = {}
+    for document in receipt.stored:
+        numbers.setdefault(document.incarnation, []).append(document.number)
+    for incarnation, each in numbers.items():
+        said.stored.add(incarnation=incarnation, numbers=each)
+    for document, reason in receipt.refused:
+        said.refused.add(incarnation=document.incarnation, number=document.number, reason=reason)
+    return said
+
+
+def _decode_receipt(said: messages.Receipt, origin: str) -> Receipt:
+    stored = tuple(
+        _decode_id(origin, each.incarnation, number)
+        for each in said.stored
+        for number in each.numbers
+    )
+    refused = tuple(
+        (_decode_id(origin, each.incarnation, each.number), each.reason) for each in said.refused
+    )
+    return Receipt(stored, refused, decode_name(said.home) if said.home else "")
+
+
+# --- homes ----------------------------------------------------------------------------------------
+
+
+def decode_versions(said: messages.HomeVersions) -> HomeVersions:
+    """Which durable interests a neighbour knows."""
+    return HomeVersions(
+        {decode_name(each.home): _decode_version(each.epoch, each.version) for each in said.homes}
+    )
+
+
+def _decode_version(epoch: int, version: int) -> Version:
+    require_number(epoch)
+    require_number(version)
+    return Version(epoch, version)
+
+
+def _encode_home(state: HomeState) -> list[bytes]:
+    pieces = list(halves(state.forward, state.withdraw)) or [([], [])]
+    return [
+        messages.LinkItem(
+            home_state=messages.HomeState(
+                home=state.home,
+                epoch=state.version.epoch,
+                version=state.version.version,
+                base=state.base,
+                forward=forward,
+                withdraw=withdraw,
+                more=index < len(pieces) - 1,
+            )
+        ).SerializeToString()
+        for index, (forward, withdraw) in enumerate(pieces)
+    ]
+
+
+class HomeParts:
+    """Puts the parts of the states of homes together."""
+
+    def __init__(self) -> None:
+        self._parts: list[messages.HomeState] = []
+
+    def add(self, part: messages.HomeState) -> HomeState | None:
+        """Take a part; the state, if it was the last."""
+        version = _decode_version(part.epoch, part.version)
+        first = self._parts[0] if self._parts else part
+        if (part.home, part.epoch, part.version) != (first.home, first.epoch, first.version):
+            raise LinkProtocolError("the parts of the state of a home do not belong together")
+        self._parts.append(part)
+        if part.more:
+            if len(self._parts) >= _MOST_PARTS:
+                raise LinkProtocolError(f"the state of a home has more than {_MOST_PARTS:,} parts")
+            return None
+        parts, self._parts = self._parts, []
+        return HomeState(
+            decode_name(first.home),
+            version,
+            first.base,
+            tuple(text for each in parts for text in each.forward),
+            tuple(text for each in parts for text in each.withdraw),
+        )

@@ -1,0 +1,254 @@
+"""The connection that writes: one transaction after the other, and the truth when it is lost.
+
+A commit whose answer did not come is in doubt.  So each transaction writes its number into the row
+that this session has in the table ``writers``.  After connecting anew that row tells whether the
+transaction was committed:
+
+    lost connection                         new connection
+      BEGIN
+      writers: batch = 7, if generation = 2
+      ...                                     writers: generation = 3, returning batch
+      COMMIT   ✗ no answer
+
+The new connection waits for the row until the old transaction has ended.  If the old one had not
+even begun, it finds another generation when it begins, and fails.  So the answer is final.
+
+A row that is behind what was known to be committed shows that the database has fallen back.  The
+broker then must not go on with what it knows: it is told to start again.
+
+While the connection is lost, a thread of its own tries to make it anew, with growing waits.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, TypeVar, cast
+
+import psycopg
+
+from twigcast.broker.store.database import UnavailableError
+from twigcast.broker.store.postgres.address import store_error
+from twigcast.broker.store.postgres.connection import Connection
+from twigcast.broker.store.postgres.schema import LOCK_CLASS, WRITE_LOCK
+from twigcast.errors import StoreError
+
+_FIRST_WAIT: Final = 0.05
+_LONGEST_WAIT: Final = 2.0
+_LAST_PATIENCE: Final = 5.0
+"""Seconds that are waited for the truth when the store is being closed."""
+
+_MARK: Final = (
+    "UPDATE writers SET batch = CASE WHEN generation = %s THEN %s END WHERE token = %s RETURNING 1"
+)
+"""A row of another generation gets no batch, which it must have; so the transaction fails."""
+_LOCK: Final = "SELECT pg_advisory_xact_lock(%s, %s)"
+_MYSELF: Final = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+_END_OLD: Final = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
+)
+_NEXT_GENERATION: Final = (
+    "UPDATE writers SET generation = generation + 1 WHERE token = %s RETURNING generation, batch"
+)
+
+_UNAVAILABLE: Final = ("08", "53", "57", "58", "25006")
+"""The beginnings of SQLSTATEs with which other writes fail, too."""
+
+_log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+class Session:
+    """Runs transactions in the thread that writes; ``full`` is read from any thread."""
+
+    def __init__(
+        self,
+        location: str,
+        token: str,
+        connection: Connection,
+        connect: Callable[[], Connection],
+        lock: Callable[[Connection], None],
+    ) -> None:
+        self._location = location
+        self._token = token
+        self._connection = connection
+        self._connect = connect
+        self._lock = lock
+        self._myself = _myself(connection)
+        self._generation = 0
+        self._batch = 0  # the number of the last transaction that was begun
+        self._committed = 0  # that of the last one that is known to be committed
+        self._answer: Any = None  # what that has given, or will if it is committed
+        self._is_in_doubt = False
+        self._has_fallen_back = False
+        self._is_mended = threading.Event()
+        self._is_mended.set()
+        self._is_closing = threading.Event()
+        self._closing_until = 0.0
+        self._mender: threading.Thread | None = None
+        self.full = ""
+
+    def run(self, work: Callable[[Connection], Answer]) -> Answer:
+        """Do some work in one transaction, alone among all who write; return when it is safe.
+
+        Raises an UnavailableError if other work would fail, too, and another StoreError if not.
+        """
+        if not self._is_mended.is_set() or self._has_fallen_back:
+            raise UnavailableError(self.full)
+        for is_last in (False, True):
+            try:
+                return self._attempt(work)
+            except _LostError as lost:
+                if self._is_in_doubt:
+                    return cast("Answer", self._find_out(lost))
+                # Nothing was committed.  A server that was restarted meanwhile is there again.
+                if is_last or self._mend() is not None or self._has_fallen_back:
+                    self._begin_mending(lost)
+                    raise UnavailableError(self.full) from lost
+        raise AssertionError("the last attempt has an end")
+
+    def _attempt(self, work: Callable[[Connection], Answer]) -> Answer:
+        self._batch += 1
+        self._is_in_doubt = False
+        try:
+            answer = self._transact(self._connection, work)
+        except BaseException as error:
+            if self._is_lost():
+                raise _LostError(str(store_error(self._location, error))) from error
+            self._connection.execute("ROLLBACK")
+            if isinstance(error, psycopg.Error):
+                raise self._as_store_error(error) from error
+            raise
+        self._committed = self._batch
+        self.full = ""
+        return answer
+
+    def _transact(self, connection: Connection, work: Callable[[Connection], Answer]) -> Answer:
+        """Few round trips: the answers to what is sent here come when the pipeline ends."""
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            mark = connection.execute(_MARK, (self._generation, self._batch, self._token))
+            connection.execute(_LOCK, (LOCK_CLASS, WRITE_LOCK))
+            self._answer = answer = work(connection)
+            if not mark.fetchall():
+                raise self._fall_back()
+            self._is_in_doubt = True
+            commit = connection.execute("COMMIT")
+        if commit.statusmessage != "COMMIT":
+            raise StoreError(f"{self._location}: the server has answered {commit.statusmessage!r}")
+        return answer
+
+    def _is_lost(self) -> bool:
+        return self._connection.closed or self._connection.broken
+
+    def _as_store_error(self, error: psycopg.Error) -> StoreError:
+        told = store_error(self._location, error)
+        if (error.sqlstate or "").startswith(_UNAVAILABLE):
+            self.full = str(told)
+            return UnavailableError(self.full)
+        return told
+
+    def _fall_back(self) -> UnavailableError:
+        self._has_fallen_back = True
+        self.full = (
+            f"{self._location}: the database has fallen back behind what was committed, as when a "
+            "backup was restored: start the broker again"
+        )
+        return UnavailableError(self.full)
+
+    # ---- after a loss ---------------------------------------------------------------------------
+
+    def _find_out(self, lost: _LostError) -> Any:
+        """Wait for a connection that tells whether the last transaction was committed."""
+        self._begin_mending(lost)
+        assert self._mender is not None
+        self._mender.join()
+        if not self._is_mended.is_set():
+            raise UnavailableError(
+                f"{self._location}: the connection was lost during a commit, and the store is "
+                "closed before it is known whether that was done; see it in the queues"
+            )
+        if self._has_fallen_back:
+            raise UnavailableError(self.full)
+        if self._committed == self._batch:
+            return self._answer
+        raise UnavailableError(f"{lost}; nothing was committed")
+
+    def _begin_mending(self, lost: _LostError) -> None:
+        self.full = self.full or f"{lost}; it is tried again"
+        self._is_mended.clear()
+        _log.warning("%s", self.full)
+        self._mender = threading.Thread(target=self._keep_mending, name="store-mender", daemon=True)
+        self._mender.start()
+
+    def _keep_mending(self) -> None:
+        wait = _FIRST_WAIT
+        while (error := self._mend()) is not None:
+            self.full = f"{error}; it is tried again"
+            if self._is_closing.wait(wait) and not self._is_worth_waiting():
+                return
+            wait = min(2 * wait, _LONGEST_WAIT)
+        if not self._has_fallen_back:
+            self.full = ""
+            _log.warning("%s: the connection is there again", self._location)
+        self._is_mended.set()
+
+    def _is_worth_waiting(self) -> bool:
+        """Whether something is still in doubt when the store is being closed."""
+        time.sleep(_FIRST_WAIT)
+        return self._is_in_doubt and time.monotonic() < self._closing_until
+
+    def _mend(self) -> StoreError | None:
+        """Connect anew, and find out what was committed; or why that is not possible."""
+        try:
+            connection = self._connect()
+        except StoreError as error:
+            return error
+        try:
+            myself = _myself(connection)
+            connection.execute(_END_OLD, self._myself)
+            self._lock(connection)
+            row = connection.execute(_NEXT_GENERATION, (self._token,)).fetchone()
+        except psycopg.Error as error:
+            connection.close()
+            return store_error(self._location, error)
+        except StoreError as error:
+            connection.close()
+            return error
+        self._connection.close()
+        self._connection, self._myself = connection, myself
+        if row is None or row[1] < self._committed:
+            self._fall_back()
+        else:
+            self._generation, self._committed = row
+        return None
+
+    def hurry(self) -> None:
+        """Wait no longer than a moment for a connection that is lost."""
+        self._closing_until = time.monotonic() + _LAST_PATIENCE
+        self._is_closing.set()
+
+    def close(self, end: Callable[[Connection, str], None]) -> None:
+        """End the session, after what ``end`` does with it if it is there."""
+        self._is_in_doubt = False
+        self.hurry()
+        if self._mender is not None:
+            self._mender.join()
+        with suppress(psycopg.Error):
+            if self._is_mended.is_set() and not self._has_fallen_back:
+                end(self._connection, self._token)
+        self._connection.close()
+
+
+class _LostError(Exception):
+    """The connection is lost, and why."""
+
+
+def _myself(connection: Connection) -> tuple[Any, ...]:
+    """What names a connection on its server."""
+    [myself] = connection.execute(_MYSELF).fetchall()
+    return myself

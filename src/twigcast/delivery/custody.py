@@ -1,0 +1,221 @@
+"""What a broker owes to homes, and what it has been given itself.
+
+    origin                                             home
+    Custody    document 7 ──────────────────────►      Receipts     stored, 7
+               ◄── receipt: 5 and 7
+               document 6, addressed ───────────►
+
+Documents are known by their ids: the broker where they were published, its incarnation, a number
+that grows.  With each document travels how far everything is settled: the home need not remember
+what lies before that.  The home knows by the ids what it has had, so nothing counts twice, however
+often it is sent, and whatever crashes.  An incarnation is never given twice, and nothing depends on
+which of two is the later one.
+
+The origin sends again what is not confirmed in time, a window of it at once.  What is not confirmed
+goes to the back, so that it holds up nothing else.
+
+Neither class has a clock or does anything: times come in, ids come out.  Cost: a few look-ups for
+each document and home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from twigcast.delivery.writes import Line
+from twigcast.routing import DocumentId
+
+WINDOW: Final = 256
+"""How many documents are sent to a home again and not yet confirmed, at most."""
+FIRST_PATIENCE: Final = 2.0
+LONGEST_PATIENCE: Final = 30.0
+
+
+class Debt(NamedTuple):
+    """A home to which a document is owed, as it travels with the document."""
+
+    home: str
+    settled: int
+    """Nothing of this origin and incarnation below this number will come to the home any more."""
+
+
+class _Account:
+    """What is owed to one home; everything owed is either ready to be sent, or flying."""
+
+    def __init__(self, owed: Iterable[DocumentId] = ()) -> None:
+        self.lives: dict[int, dict[int, None]] = {}
+        """By incarnation, the numbers in order."""
+        self.ready: dict[DocumentId, None] = {}
+        self.flying: dict[DocumentId, float] = {}
+        """When each was sent, in that order."""
+        self.again: set[DocumentId] = set()
+        """Those of the flying that were sent by themselves, and not along the tree."""
+        self.patience = FIRST_PATIENCE
+        for each in owed:
+            self.add(each)
+
+    def add(self, document: DocumentId) -> None:
+        self.lives.setdefault(document.incarnation, {})[document.number] = None
+        self.ready[document] = None
+
+    def remove(self, document: DocumentId) -> bool:
+        numbers = self.lives.get(document.incarnation)
+        if numbers is None or document.number not in numbers:
+            return False
+        del numbers[document.number]
+        if not numbers:
+            del self.lives[document.incarnation]
+        self.ready.pop(document, None)
+        self.flying.pop(document, None)
+        self.again.discard(document)
+        return True
+
+    def is_owed(self, document: DocumentId) -> bool:
+        return document.number in self.lives.get(document.incarnation, ())
+
+    def land(self, documents: Iterable[DocumentId]) -> None:
+        """Take flying documents as lost."""
+        for each in documents:
+            del self.flying[each]
+            self.again.discard(each)
+            self.ready[each] = None
+
+    @property
+    def count(self) -> int:
+        return len(self.ready) + len(self.flying)
+
+
+class Custody:
+    """What one broker owes to homes."""
+
+    def __init__(self, owed: Mapping[str, Iterable[DocumentId]] | None = None) -> None:
+        self._accounts = {home: _Account(each) for home, each in (owed or {}).items()}
+
+    def owe(self, home: str, document: DocumentId) -> None:
+        """Take over a document that is safe here, for a home."""
+        self._accounts.setdefault(home, _Account()).add(document)
+
+    def debt(self, home: str, document: DocumentId) -> Debt:
+        """What is said to a home with a document that is owed to it."""
+        numbers = self._accounts[home].lives.get(document.incarnation)
+        return Debt(home, document.number if numbers is None else next(iter(numbers)))
+
+    def sent(self, home: str, document: DocumentId, now: float) -> None:
+        """Note that a document is about to get to a home, along the tree."""
+        account = self._accounts[home]
+        if account.ready.pop(document, 0) is None:
+            account.flying[document] = now
+
+    def confirm(self, home: str, documents: Iterable[DocumentId]) -> tuple[DocumentId, ...]:
+        """Owe documents no more: the home has them, or they are kept no longer; which were owed."""
+        account = self._accounts.get(home)
+        if account is None:
+            return ()
+        settled = tuple(each for each in documents if account.remove(each))
+        if settled:
+            account.patience = FIRST_PATIENCE
+        return settled
+
+    def hurry(self, home: str) -> None:
+        """Be impatient again: the home, or the route to it, is new."""
+        account = self._accounts.get(home)
+        if account is not None:
+            account.patience = FIRST_PATIENCE
+            account.land(tuple(account.flying))
+
+    def due(self, home: str, now: float) -> list[DocumentId]:
+        """What is to be sent to a home that can be reached, now; it counts as sent."""
+        account = self._accounts.get(home)
+        if account is None:
+            return []
+        late = []
+        for document, sent in account.flying.items():
+            if sent + account.patience > now:
+                break
+            late.append(document)
+        if late:
+            account.land(late)
+            account.patience = min(2 * account.patience, LONGEST_PATIENCE)
+        documents = list(islice(account.ready, WINDOW - len(account.again)))
+        for each in documents:
+            del account.ready[each]
+            account.flying[each] = now
+        account.again.update(documents)
+        return documents
+
+    def unsent(self, home: str, documents: Sequence[DocumentId]) -> None:
+        """Note that some of what was due was too much to send at once."""
+        account = self._accounts.get(home)
+        if account is not None:
+            account.land([each for each in documents if each in account.flying])
+
+    def is_owed(self, home: str, document: DocumentId) -> bool:
+        """Whether a home has not confirmed a document."""
+        account = self._accounts.get(home)
+        return account is not None and account.is_owed(document)
+
+    def forget(self, home: str) -> None:
+        """Owe nothing to a home any more."""
+        self._accounts.pop(home, None)
+
+    @property
+    def owed(self) -> dict[str, int]:
+        """How many documents are owed to each home."""
+        return {home: account.count for home, account in self._accounts.items()}
+
+
+class _Incoming:
+    """The numbers that have come from one incarnation of one origin."""
+
+    __slots__ = ("being_stored", "numbers", "settled")
+
+    def __init__(self, line: Line) -> None:
+        self.settled = line.settled
+        self.numbers = set(line.numbers)
+        self.being_stored: set[int] = set()
+
+    def settle(self, settled: int) -> None:
+        if settled - self.settled < len(self.numbers):
+            self.numbers.difference_update(range(self.settled, settled))
+        elif settled > self.settled:
+            self.numbers = {each for each in self.numbers if each >= settled}
+        self.settled = max(self.settled, settled)
+
+
+class Receipts:
+    """What one home has been given, by origin and incarnation."""
+
+    def __init__(self, received: Mapping[tuple[str, int], Line] | None = None) -> None:
+        self._lines = {key: _Incoming(line) for key, line in (received or {}).items()}
+
+    def begin(self, document: DocumentId, settled: int) -> bool:
+        """Whether a document is new; it is then being stored, until ``done`` or ``failed``."""
+        line = self._lines.get(document[:2])
+        if line is None:
+            line = self._lines[document[:2]] = _Incoming(Line())
+        number = document.number
+        if number < line.settled or number in line.numbers or number in line.being_stored:
+            return False
+        line.settle(min(settled, number))
+        line.being_stored.add(number)
+        return True
+
+    def has(self, document: DocumentId) -> bool:
+        """Whether a document is safely stored, or was."""
+        line = self._lines.get(document[:2])
+        return line is not None and (
+            document.number < line.settled or document.number in line.numbers
+        )
+
+    def done(self, document: DocumentId) -> None:
+        """Note that a document is safely stored."""
+        line = self._lines[document[:2]]
+        line.being_stored.discard(document.number)
+        if document.number >= line.settled:
+            line.numbers.add(document.number)
+
+    def failed(self, document: DocumentId) -> None:
+        """Note that a document could not be stored; it will come again."""
+        self._lines[document[:2]].being_stored.discard(document.number)

@@ -1,0 +1,459 @@
+"""The machine of durable delivery: an event in, instructions out.
+
+It has no clock, no socket and no disk: the same events at the same times give the same
+instructions.  Whoever drives it carries them out in their order; a crash may come between any two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any, NamedTuple
+
+from twigcast.delivery.announcing import Announcing
+from twigcast.delivery.arriving import Arrival, Arriving
+from twigcast.delivery.custody import Custody, Receipts
+from twigcast.delivery.events import (
+    Acknowledged,
+    Addressed,
+    Answer,
+    Asked,
+    AskKnown,
+    Came,
+    ConsumerLeft,
+    DurableDropped,
+    DurablePut,
+    DurableWants,
+    Event,
+    Expired,
+    GivenBack,
+    HomeAsk,
+    HomeForgotten,
+    HomeVersions,
+    Instruction,
+    Loaded,
+    MissedReported,
+    Moment,
+    NeighbourUp,
+    Published,
+    Receipt,
+    Route,
+    Routed,
+    Send,
+    Store,
+    Stored,
+    StoreFailed,
+    Tick,
+    TooLarge,
+)
+from twigcast.delivery.homes import HomeState
+from twigcast.delivery.owing import Owing
+from twigcast.delivery.publications import RecentPublications
+from twigcast.delivery.publishing import Held, Publishing
+from twigcast.delivery.queues import DurableQueue, Passed, Queues, Returned
+from twigcast.delivery.room import Limits, Room
+from twigcast.delivery.writes import (
+    Acknowledge,
+    DropDurable,
+    DropHome,
+    Durable,
+    Kept,
+    NoteAttempts,
+    NoteMissed,
+    PutDurable,
+    PutHome,
+    Replayed,
+    SetAside,
+    StoreState,
+)
+from twigcast.language import Pattern, parse
+from twigcast.routing import LinkDown, LinkKind, LinkUp, Router, Subscribe, Unsubscribe
+
+
+class _Asking(NamedTuple):
+    """Somebody waits for a write."""
+
+    ticket: int
+
+
+class _Putting(NamedTuple):
+    """A durable subscription is being kept."""
+
+    ticket: int
+    write: PutDurable
+
+
+class _Dropping(NamedTuple):
+    """A durable subscription is being dropped; it is as it was if that fails."""
+
+    ticket: int
+    queue: DurableQueue
+    wanted: dict[str, Pattern]
+
+
+class Delivery:
+    """What one broker does about documents; ``state`` is what its store has, None without one.
+
+    ``router`` is asked where documents go, and told of durable subscriptions.  Whoever drives this
+    tells the router of other clients and of links.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        state: StoreState | None,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - it is immutable
+        keep_all: bool = False,
+        keep_unrouted: bool = False,
+    ) -> None:
+        self._name = router.name
+        self._has_store = state is not None
+        self._state = StoreState(router.incarnation) if state is None else state
+        self._router = router
+        self._documents = router.documents
+        self.queues = Queues()
+        self._wanted: dict[str, dict[str, Pattern]] = {}
+        """By durable subscription, what it wants, by key."""
+        self._kept = {each.name: dict(each.expressions) for each in self._state.durables}
+        """By durable subscription, what the store has of that."""
+        self.custody = Custody(self._state.owed)
+        self._room = Room(limits, self._state.bytes, self._state.publishers)
+        offered = RecentPublications()
+        self._publishing = Publishing(
+            self._name,
+            self._documents,
+            self.queues,
+            self.custody,
+            offered,
+            self._room,
+            has_store=self._has_store,
+            keep_all=keep_all,
+            keep_unrouted=keep_unrouted,
+        )
+        self._owing = Owing(
+            self._name,
+            self._documents,
+            self.custody,
+            self._publishing,
+            has_store=self._has_store,
+        )
+        self._arriving = Arriving(
+            self._name,
+            self._documents,
+            self.queues,
+            Receipts(self._state.received),
+            offered,
+            self._room,
+            has_store=self._has_store,
+        )
+        self.announcing = Announcing(router, self._state, has_store=self._has_store)
+        self._tickets = count(1)
+        self._writing: dict[int, Held | Arrival | PutHome | _Asking | _Putting | _Dropping] = {}
+        self._handlers: dict[type[Any], Callable[[Any, Moment], list[Instruction]]] = {
+            Published: self._on_published,
+            Stored: self._on_stored,
+            StoreFailed: self._on_store_failed,
+            Came: self._on_came,
+            TooLarge: self._on_too_large,
+            Loaded: self._on_loaded,
+            NeighbourUp: self._on_neighbour_up,
+            DurablePut: self._on_durable_put,
+            DurableWants: self._on_durable_wants,
+            DurableDropped: self._on_durable_dropped,
+            Acknowledged: self._on_acknowledged,
+            GivenBack: self._on_given_back,
+            ConsumerLeft: self._on_consumer_left,
+            MissedReported: self._on_missed_reported,
+            Asked: self._on_asked,
+            HomeForgotten: self._on_home_forgotten,
+            AskKnown: self._on_ask_known,
+            Expired: self._on_expired,
+            Tick: self._on_tick,
+        }
+
+    def begin(self) -> list[Instruction]:
+        """Go on with what was kept; to be called once, before all events."""
+        instructions = self.announcing.begin()
+        for kept in self._state.durables:
+            wanted = {key: parse(text) for key, text in kept.expressions.items()}
+            instructions += self._open(kept)
+            self._wanted[kept.name] = wanted
+            self.announcing.restore_own(kept.name, wanted)
+            if wanted:
+                link = self.queues.link(kept.name)
+                instructions.append(Route(self._router.begin(Subscribe(wanted), link)))
+        return instructions
+
+    def end(self) -> list[Instruction]:
+        """What to write before a broker stops in order."""
+        wanted = {
+            name: {key: str(each) for key, each in patterns.items()}
+            for name, patterns in self._wanted.items()
+        }
+        is_changing = any(isinstance(each, _Putting | _Dropping) for each in self._writing.values())
+        # What is kept and not told yet must be told in the next life.
+        return [] if is_changing or wanted != self._kept else self.announcing.end()
+
+    def handle(self, event: Event, moment: Moment) -> list[Instruction]:
+        """What to do, now that something has happened.
+
+        Raises, for something published, DocumentError, NetworkError and RefusedError, and
+        SubscriptionError for a neighbour's expression that cannot be read.
+        """
+        return self._handlers[type(event)](event, moment)
+
+    # --- documents --------------------------------------------------------------------------------
+
+    def _on_published(self, event: Published, moment: Moment) -> list[Instruction]:
+        ticket = next(self._tickets)
+        held, instructions = self._publishing.publish(event, ticket, moment)
+        if held is not None:
+            self._writing[ticket] = held
+        return instructions
+
+    def _on_came(self, event: Came, moment: Moment) -> list[Instruction]:
+        said = event.message
+        ticket = next(self._tickets)
+        if isinstance(said, Routed):
+            return self._await(ticket, *self._arriving.take(said, event.link, ticket, moment))
+        if isinstance(said, HomeVersions):
+            return self.announcing.on_versions(said, event.link)
+        if isinstance(said, HomeState):
+            said_of = self.announcing.on_state(said, event.link, ticket, event.read)
+            return self._await_home(said_of)
+        if said.to != self._name:
+            return self._pass_on(said)
+        if isinstance(said.content, Routed):
+            arrival = self._arriving.take_addressed(said.content, ticket, moment)
+            return self._await(ticket, *arrival)
+        if isinstance(said.content, Receipt):
+            return self._owing.on_receipt(said.content.home or said.sender, said.content, moment)
+        if isinstance(said.content, HomeAsk):
+            return self._await_home(self.announcing.on_ask(said.sender, said.content, ticket))
+        return self.announcing.on_known(said.sender, said.content, moment.now)
+
+    def _await(
+        self, ticket: int, arrival: Arrival | None, instructions: list[Instruction]
+    ) -> list[Instruction]:
+        if arrival is not None:
+            self._writing[ticket] = arrival
+        return instructions
+
+    def _await_home(self, instructions: list[Instruction]) -> list[Instruction]:
+        for each in instructions:
+            if isinstance(each, Store) and isinstance(each.write, PutHome):
+                self._writing[each.ticket] = each.write
+        return instructions
+
+    def _pass_on(self, said: Addressed) -> list[Instruction]:
+        hop = self._documents.next_hop(said.to) if said.hops > 1 else None
+        return [] if hop is None else [Send((hop,), said._replace(hops=said.hops - 1))]
+
+    def _on_too_large(self, event: TooLarge, moment: Moment) -> list[Instruction]:
+        """Tell the origin of a document that it cannot get to a home.
+
+        One that came along a tree is sent to the home by itself later, and then this is known.
+        """
+        said = event.message
+        if not isinstance(said, Addressed) or not isinstance(said.content, Routed):
+            return []
+        document = said.content.parcel.id
+        receipt = Receipt((), ((document, event.reason),), said.to)
+        if document.origin == self._name:
+            return self._owing.on_receipt(said.to, receipt, moment)
+        hop = self._documents.next_hop(document.origin)
+        message = Addressed(document.origin, self._name, receipt)
+        return [] if hop is None else [Send((hop,), message)]
+
+    # --- writes -----------------------------------------------------------------------------------
+
+    def _on_stored(self, event: Stored, moment: Moment) -> list[Instruction]:
+        waiting = self._writing.pop(event.ticket, None)
+        if isinstance(waiting, Held):
+            assert isinstance(event.result, Kept), "a document gives this"
+            return self._publishing.stored(waiting, event.result, moment)
+        if isinstance(waiting, Arrival):
+            kept = event.result if isinstance(event.result, Kept) else None
+            return self._arriving.stored(waiting, kept, moment)
+        if isinstance(waiting, _Putting):
+            return [*self._put(waiting.write), Answer(waiting.ticket)]
+        if isinstance(waiting, PutHome):
+            self.announcing.stored(waiting)
+            return []
+        if waiting is None:
+            return []
+        if isinstance(waiting, _Dropping):
+            self._kept.pop(waiting.queue.name, None)
+        if isinstance(event.result, Replayed):
+            for durable, sequence in event.result.entries:
+                queue = self.queues.get(durable)
+                if queue is not None:
+                    queue.revive(sequence)
+        return [Answer(waiting.ticket, result=event.result)] if waiting.ticket else []
+
+    def _on_store_failed(self, event: StoreFailed, moment: Moment) -> list[Instruction]:
+        waiting = self._writing.pop(event.ticket, None)
+        if isinstance(waiting, Held):
+            return self._publishing.failed(waiting, event.reason, moment)
+        if isinstance(waiting, Arrival):
+            self._arriving.failed(waiting)
+            return []
+        if isinstance(waiting, PutHome):
+            self.announcing.not_stored(waiting)
+            return []
+        if waiting is None:
+            return []
+        instructions: list[Instruction] = []
+        if isinstance(waiting, _Dropping):  # it is still kept
+            name = waiting.queue.name
+            self.queues.put(waiting.queue)
+            self._wanted[name] = {}
+            instructions += self._route_up(name)
+            instructions += self._want(name, waiting.wanted, ())
+        answer = Answer(waiting.ticket, code="unavailable", reason=event.reason)
+        return [*instructions, answer] if waiting.ticket else instructions
+
+    def _on_asked(self, event: Asked, moment: Moment) -> list[Instruction]:
+        ticket = next(self._tickets)
+        self._writing[ticket] = _Asking(event.ticket)
+        return [Store(ticket, event.write)]
+
+    # --- durable subscriptions --------------------------------------------------------------------
+
+    def _on_durable_put(self, event: DurablePut, moment: Moment) -> list[Instruction]:
+        ticket = next(self._tickets)
+        self._writing[ticket] = _Putting(event.ticket, event.write)
+        return [Store(ticket, event.write)]
+
+    def _put(self, write: PutDurable) -> list[Instruction]:
+        self._kept[write.name] = dict(write.expressions)
+        queue = self.queues.get(write.name)
+        if queue is not None:
+            queue.options = write.options
+            return []
+        self._wanted[write.name] = {}
+        return self._open(Durable(write.name, write.owner, {}, write.options))
+
+    def _open(self, kept: Durable) -> list[Instruction]:
+        self.queues.put(DurableQueue(kept))
+        return self._route_up(kept.name)
+
+    def _route_up(self, name: str) -> list[Instruction]:
+        return [Route(self._router.begin(LinkUp(LinkKind.CLIENT), self.queues.link(name)))]
+
+    def _on_durable_wants(self, event: DurableWants, moment: Moment) -> list[Instruction]:
+        if event.durable not in self._wanted:
+            return []
+        return self._want(event.durable, event.add, event.remove)
+
+    def _want(
+        self, name: str, add: Mapping[str, Pattern], remove: tuple[str, ...]
+    ) -> list[Instruction]:
+        wanted = self._wanted[name]
+        link = self.queues.link(name)
+        instructions: list[Instruction] = []
+        for key in remove:
+            del wanted[key]
+        wanted.update(add)
+        if remove:
+            instructions.append(Route(self._router.begin(Unsubscribe(remove), link)))
+        if add:
+            instructions.append(Route(self._router.begin(Subscribe(add), link)))
+        return instructions + self.announcing.change_own(name, add, remove)
+
+    def _on_durable_dropped(self, event: DurableDropped, moment: Moment) -> list[Instruction]:
+        # First nothing more is queued for it.
+        queue = self.queues.close(event.durable)
+        wanted = self._wanted.pop(event.durable)
+        sends = self._router.begin(LinkDown(), self.queues.link(event.durable))
+        ticket = next(self._tickets)
+        self._writing[ticket] = _Dropping(event.ticket, queue, wanted)
+        return [
+            Route(sends),
+            *self.announcing.change_own(event.durable, {}, tuple(wanted)),
+            Store(ticket, DropDurable(event.durable)),
+        ]
+
+    def wanted(self, durable: str) -> Mapping[str, Pattern]:
+        """What a durable subscription wants, by key."""
+        return self._wanted[durable]
+
+    def _on_acknowledged(self, event: Acknowledged, moment: Moment) -> list[Instruction]:
+        queue = self.queues.get(event.durable)
+        passed = None if queue is None else queue.acknowledge(event.upto, event.sequences)
+        if passed is None and queue is not None and event.ticket:
+            # What was said before is safe when this is.
+            passed = Passed(queue.acknowledged, ())
+        if passed is None:
+            return [Answer(event.ticket)] if event.ticket else []
+        ticket = 0
+        if event.ticket:
+            ticket = next(self._tickets)
+            self._writing[ticket] = _Asking(event.ticket)
+        return [Store(ticket, Acknowledge(event.durable, *passed, moment.time))]
+
+    def _on_given_back(self, event: GivenBack, moment: Moment) -> list[Instruction]:
+        queue = self.queues.get(event.durable)
+        if queue is None:
+            return []
+        due = moment.now + event.delay
+        return self._come_back(queue, queue.give_back(event.consumer, event.sequences, due), moment)
+
+    def _on_consumer_left(self, event: ConsumerLeft, moment: Moment) -> list[Instruction]:
+        queue = self.queues.get(event.durable)
+        if queue is None:
+            return []
+        return self._come_back(queue, queue.detach(event.consumer, event.taken), moment)
+
+    def _on_missed_reported(self, event: MissedReported, moment: Moment) -> list[Instruction]:
+        queue = self.queues.get(event.durable)
+        if queue is None:
+            return []
+        return [Store(0, NoteMissed(queue.name, queue.missed_reported))]
+
+    def _come_back(
+        self, queue: DurableQueue, returned: Returned, moment: Moment
+    ) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        if returned.attempts and queue.options.most_attempts:
+            instructions.append(Store(0, NoteAttempts(queue.name, returned.attempts)))
+        if returned.too_often:
+            times = queue.options.most_attempts
+            reason = f"given out {times} times in vain" if times > 1 else "given out in vain"
+            aside = SetAside(queue.name, returned.too_often, reason, moment.time)
+            queue.acknowledge(0, returned.too_often)
+            instructions.append(Store(0, aside))
+        return instructions
+
+    # --- what is owed -----------------------------------------------------------------------------
+
+    def _on_loaded(self, event: Loaded, moment: Moment) -> list[Instruction]:
+        return self._owing.on_loaded(event)
+
+    def _on_expired(self, event: Expired, moment: Moment) -> list[Instruction]:
+        self._room.dropped(event.bytes, event.publishers)
+        for name, first in event.first.items():
+            queue = self.queues.get(name)
+            if queue is not None:
+                queue.trimmed(first, event.lost.get(name, 0))
+        return self._owing.on_expired(event.owed)
+
+    def _on_tick(self, event: Tick, moment: Moment) -> list[Instruction]:
+        instructions = self._arriving.send_receipts() + self._owing.look(moment)
+        return instructions + self.announcing.go_on_asking(moment.now)
+
+    # --- homes ------------------------------------------------------------------------------------
+
+    def _on_neighbour_up(self, event: NeighbourUp, moment: Moment) -> list[Instruction]:
+        return self.announcing.send_versions(event.link)
+
+    def _on_home_forgotten(self, event: HomeForgotten, moment: Moment) -> list[Instruction]:
+        self.custody.forget(event.home)
+        instructions: list[Instruction] = []
+        if self._has_store:
+            instructions.append(Store(0, DropHome(event.home)))
+        return instructions + self.announcing.forget(event.home)
+
+    def _on_ask_known(self, event: AskKnown, moment: Moment) -> list[Instruction]:
+        return self.announcing.ask_known(event.ticket, event.patience, moment.now)

@@ -1,0 +1,9 @@
+"""Durable delivery under every fault: the machine of a broker, with simulated disks and links."""
+
+from __future__ import annotations
+
+from twigcast.simulation.delivery.errors import HistoryError
+from twigcast.simulation.delivery.histories import History
+from twigcast.simulation.delivery.model_store import ModelStore
+
+__all__ = ["History", "HistoryError", "ModelStore"]

@@ -1,0 +1,498 @@
+"""Histories of durable delivery by seed, and what every durable subscriber must have in the end.
+
+Publishers publish, most under ids of theirs, and publish again at another broker what was not
+acknowledged.  Durable subscriptions are made, confirmed, changed, read and ended.  Meanwhile
+brokers stop, or crash between any two instructions, links are cut, documents are lost and doubled
+on them, disks fail, are full and are replaced, documents expire, homes are forgotten, and clocks
+are turned.  Then everything is mended, and all that waits is carried out.
+
+An observer who sees everything says of each durable subscription what must be in its queue: each
+document that was acknowledged at a broker which had been told of the subscription, unless a disk
+that was replaced took it along, or it has expired.  More may be there, if it is wanted; nothing
+may be there twice, unless it was published several times without an id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from twigcast.delivery import (
+    Answer,
+    AskKnown,
+    DurableDropped,
+    DurableOptions,
+    DurablePut,
+    DurableWants,
+    HomeForgotten,
+    KeepDocument,
+    Limits,
+    Parcel,
+    Published,
+    PutDurable,
+    Version,
+)
+from twigcast.errors import RefusedError
+from twigcast.language import parse
+from twigcast.simulation.delivery.consumers import Consumers
+from twigcast.simulation.delivery.errors import HistoryError
+from twigcast.simulation.delivery.world import PUBLISHER, SimulatedBroker, World
+
+_WANTED: Final = {
+    "//a": {"a", "ab"},
+    "//b": {"b", "ab"},
+    "/*": {"a", "b", "ab"},
+}
+_CONTENTS: Final = {"a": "<a>%s</a>", "b": "<b>%s</b>", "ab": "<a><b/>%s</a>"}
+_OPTIONS: Final = (
+    DurableOptions(),
+    DurableOptions(most_attempts=2),
+    DurableOptions(is_shared=True),
+    DurableOptions(is_shared=True, most_attempts=3),
+    DurableOptions(is_shared=True, key="name()"),
+)
+_LIMITS: Final = (Limits(), Limits(), Limits(size=200), Limits(queue_documents=4))
+_PATIENCE: Final = 5.0
+_ROUNDS: Final = 100
+
+
+@dataclass(eq=False)
+class Paper:
+    """A document that somebody publishes until it is acknowledged."""
+
+    name: str
+    kind: str
+    publication: str
+    """The publisher's id for it; empty if it has none."""
+    attempts: int = 0
+    must: set[str] | None = None
+    """The subscriptions that must get it, once it is acknowledged."""
+    is_acknowledged: bool = False
+    at: tuple[str, int] = ("", 0)
+    """Where it was published last, and in which life of that broker."""
+
+
+@dataclass(eq=False)
+class Subscription:
+    """A durable subscription, from its making to its end."""
+
+    name: str
+    home: str
+    xpath: str
+    at: tuple[str, int] = ("", 0)
+    """In which life of its home somebody waits for it to be confirmed."""
+    options: DurableOptions = _OPTIONS[0]
+    wanted: set[str] = field(default_factory=set)
+    """All that it ever wanted."""
+    expired: set[str] = field(default_factory=set)
+    """What retention has dropped from its queue."""
+    confirmed: Version | None = None
+    is_over: bool = False
+    knowing: set[str] = field(default_factory=set)
+    """The brokers that know of it."""
+    forgot: set[str] = field(default_factory=set)
+    """The brokers that lost what they knew while it was being confirmed."""
+
+
+class History:
+    """One history; ``run`` raises HistoryError where a promise is not kept."""
+
+    def __init__(self, seed: int, steps: int = 200) -> None:
+        self._random = random = Random(seed)
+        self._steps = steps
+        count = random.choice((2, 3, 3, 4, 5))
+        names = [f"b{number}" for number in range(count)]
+        self._homes = names[: random.choice((1, 1, 2))]
+        brokers = {name: name in self._homes or random.random() < 0.7 for name in names}
+        links = [(names[random.randrange(number)], names[number]) for number in range(1, count)]
+        spare = [(a, b) for a in names for b in names if a < b and (a, b) not in links]
+        links += random.sample(spare, min(len(spare), random.choice((0, 1))))
+        self._tickets = 0
+        self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
+        self._papers: dict[str, Paper] = {}
+        self._subscriptions: dict[str, Subscription] = {}
+        self.counts: Counter[str] = Counter()
+        limits = random.choice(_LIMITS)
+        self._world = World(random, brokers, links, self._on_answer, limits)
+        self._consumers = Consumers(random, self._world)
+
+    def run(self) -> Counter[str]:
+        """Let it happen, mend everything, and look; what has happened, by kind."""
+        world = self._world
+        world.crashing = self._random.choice((0.0, 0.002, 0.01))
+        world.losing = self._random.choice((0.0, 0.1, 0.4))
+        world.failing = self._random.choice((0.0, 0.0, 0.1))
+        actions = [
+            (self._publish, 12),
+            (self._publish_again, 6),
+            (self._subscribe, 2),
+            (self._confirm, 4),
+            (self._consume, 6),
+            (self._change, 0.5),
+            (self._replay, 0.5),
+            (self._end, 0.2),
+            (self._cut, 1),
+            (self._mend, 2),
+            (self._crash, 1),
+            (self._restart, 4),
+            (self._stop, 0.5),
+            (self._replace, 0.3),
+            (self._expire, 0.2),
+            (self._forget_home, 0.1),
+            (self._turn_clock, 0.5),
+            (self._tick, 4),
+        ]
+        choices, weights = zip(*actions, strict=True)
+        for _ in range(self._steps):
+            self._random.choices(choices, weights)[0]()
+            for _ in range(self._random.choice((0, 2, 10))):
+                world.step()
+        self._settle()
+        self._look()
+        return self.counts
+
+    def _ticket(self, broker: SimulatedBroker, of: Paper | Subscription) -> int:
+        self._tickets += 1
+        self._waiting[broker.name, self._tickets] = of
+        of.at = (broker.name, broker.life)
+        return self._tickets
+
+    def _running(self, names: Iterable[str] | None = None) -> SimulatedBroker | None:
+        chosen = self._world.brokers if names is None else names
+        up = [self._world.brokers[name] for name in chosen if self._world.brokers[name].is_up]
+        return self._random.choice(up) if up else None
+
+    def _on_answer(self, broker: SimulatedBroker, answer: Answer) -> None:
+        waiting = self._waiting.pop((broker.name, answer.ticket), None)
+        if isinstance(waiting, Paper):
+            if answer.code:
+                self.counts["refused"] += 1
+                waiting.at = ("", 0)
+            elif not waiting.is_acknowledged:
+                self.counts["acknowledged"] += 1
+                waiting.is_acknowledged = True
+        elif isinstance(waiting, Subscription):
+            self._on_confirmed(waiting, broker, answer)
+
+    # --- publishers -------------------------------------------------------------------------------
+
+    def _publish(self) -> None:
+        name = f"p{len(self._papers)}"
+        publication = name if self._random.random() < 0.8 else ""
+        paper = Paper(name, self._random.choice(list(_CONTENTS)), publication)
+        self._papers[paper.name] = paper
+        self._try(paper)
+
+    def _publish_again(self) -> None:
+        unacknowledged = [each for each in self._papers.values() if not each.is_acknowledged]
+        if unacknowledged:
+            self._try(self._random.choice(unacknowledged))
+
+    def _try(self, paper: Paper) -> None:
+        broker = self._running()
+        if broker is None:
+            return
+        knows = {
+            each.name
+            for each in self._subscriptions.values()
+            if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
+        }
+        paper.must = knows if paper.must is None else paper.must & knows
+        paper.attempts += 1
+        ticket = self._ticket(broker, paper)
+        content = (_CONTENTS[paper.kind] % paper.name).encode()
+        writes = len(broker.writes)
+        try:
+            self._world.happen(
+                broker, Published(ticket, PUBLISHER, content, paper.publication, PUBLISHER)
+            )
+        except RefusedError as error:
+            del self._waiting[broker.name, ticket]
+            self.counts[f"refused: {error.code}"] += 1
+            if len(broker.writes) != writes:
+                raise HistoryError(f"{paper.name} is refused, and is to be written") from None
+
+    def _knows(self, subscription: Subscription, broker: SimulatedBroker) -> bool:
+        """Whether a broker has ever been told of a subscription, and kept it."""
+        if subscription.confirmed is None:
+            return False
+        if broker.name not in subscription.knowing:
+            known = _known(broker, subscription.home)
+            # A home that has lost its disk may have had a higher epoch before.
+            is_ours = known is not None and known.epoch == subscription.confirmed.epoch
+            if known is not None and is_ours and known >= subscription.confirmed:
+                subscription.knowing.add(broker.name)
+        return broker.name in subscription.knowing
+
+    # --- subscribers ------------------------------------------------------------------------------
+
+    def _subscribe(self) -> None:
+        home = self._running(self._homes)
+        if home is not None and len(self._subscriptions) < 6:
+            name = f"d{len(self._subscriptions)}"
+            subscription = Subscription(name, home.name, self._random.choice(list(_WANTED)))
+            subscription.options = self._random.choice(_OPTIONS)
+            subscription.wanted |= _WANTED[subscription.xpath]
+            self._subscriptions[name] = subscription
+            self._put(subscription)
+
+    def _confirm(self) -> None:
+        """Ask again for what was not confirmed, because its home crashed."""
+        for each in self._subscriptions.values():
+            home = self._world.brokers[each.home]
+            is_lost = each.at != (home.name, home.life)
+            if each.confirmed is None and not each.is_over and home.is_up and is_lost:
+                self._put(each)
+
+    def _change(self) -> None:
+        """Let a durable subscription want something else."""
+        alive = self._alive()
+        if alive:
+            self.counts["changed"] += 1
+            subscription = self._random.choice(alive)
+            subscription.xpath = self._random.choice(list(_WANTED))
+            subscription.wanted |= _WANTED[subscription.xpath]
+            subscription.confirmed = None
+            subscription.knowing.clear()
+            for paper in self._papers.values():
+                # Its home may take it to be unwanted when it comes.
+                if paper.kind not in _WANTED[subscription.xpath] and paper.must:
+                    paper.must.discard(subscription.name)
+            self._put(subscription)
+
+    def _put(self, subscription: Subscription) -> None:
+        home = self._world.brokers[subscription.home]
+        wanted = {"key": subscription.xpath}
+        write = PutDurable(subscription.name, "owner", wanted, subscription.options)
+        self._world.happen(home, DurablePut(self._ticket(home, subscription), write))
+
+    def _on_confirmed(
+        self, subscription: Subscription, broker: SimulatedBroker, answer: Answer
+    ) -> None:
+        machine = broker.machine
+        assert machine is not None, "it answers"
+        assert broker.router is not None, "it answers"
+        if subscription.is_over or answer.code:
+            subscription.at = ("", 0)
+            return
+        add = {"key": parse(subscription.xpath)}
+        wanted = machine.wanted(subscription.name)
+        if wanted != add:
+            self._world.happen(broker, DurableWants(subscription.name, add, tuple(wanted)))
+        if not broker.is_up:
+            return
+        if answer.unreached is None:
+            subscription.forgot.clear()
+            self._world.happen(broker, AskKnown(self._ticket(broker, subscription), _PATIENCE))
+            return
+        self.counts["confirmed"] += 1
+        subscription.confirmed = machine.announcing.versions[broker.name]
+        subscription.knowing = {broker.name, *broker.router.documents.brokers()}
+        subscription.knowing -= {*answer.unreached, *subscription.forgot}
+
+    def _alive(self) -> list[Subscription]:
+        return [
+            each
+            for each in self._subscriptions.values()
+            if each.confirmed is not None
+            and not each.is_over
+            and self._world.brokers[each.home].is_up
+        ]
+
+    def _end(self) -> None:
+        alive = self._alive()
+        if alive:
+            subscription = self._random.choice(alive)
+            subscription.is_over = True
+            home = self._world.brokers[subscription.home]
+            self._world.happen(home, DurableDropped(0, subscription.name))
+
+    def _consume(self) -> None:
+        home = self._running(self._homes)
+        if home is None or home.machine is None:
+            return
+        names = [each.name for each in home.machine.queues]
+        if names:
+            self.counts["taken"] += self._consumers.act(home, self._random.choice(names))
+
+    def _replay(self) -> None:
+        home = self._running(self._homes)
+        if home is not None:
+            self._consumers.replay(home)
+
+    # --- faults -----------------------------------------------------------------------------------
+
+    def _cut(self) -> None:
+        self.counts["cut"] += 1
+        self._world.cut(self._random.choice(self._world.links))
+
+    def _mend(self) -> None:
+        if cut := self._world.cut_links:
+            self._world.mend(self._random.choice(cut))
+
+    def _crash(self) -> None:
+        broker = self._running()
+        if broker is not None:
+            self._world.crash(broker)
+
+    def _stop(self) -> None:
+        broker = self._running()
+        if broker is not None:
+            self._world.stop(broker)
+
+    def _restart(self) -> None:
+        down = [each for each in self._world.brokers.values() if not each.is_up]
+        if down:
+            broker = self._random.choice(down)
+            self.counts["restarts"] += 1
+            if broker.disk is None:
+                self._forget(broker)
+            self._world.start(broker)
+
+    def _replace(self) -> None:
+        """Lose a disk: what was on it alone need not be delivered any more."""
+        down = [
+            each
+            for each in self._world.brokers.values()
+            if not each.is_up and each.disk is not None
+        ]
+        if not down:
+            return
+        broker = self._random.choice(down)
+        assert broker.disk is not None, "it was chosen so"
+        self.counts["replaced"] += 1
+        for subscription in self._subscriptions.values():
+            if subscription.home == broker.name:
+                subscription.is_over = True
+        for home, owed in broker.disk.owed.items():
+            self._excuse(home, [broker.disk.documents[str(each)] for each in owed])
+        self._forget(broker)
+        self._world.replace_disk(broker)
+
+    def _excuse(self, home: str, parcels: Iterable[Parcel]) -> None:
+        """Let documents be owed to a home no more."""
+        names = {each.name for each in self._subscriptions.values() if each.home == home}
+        for parcel in parcels:
+            paper = self._paper(parcel)
+            paper.must = (paper.must or set()) - names
+
+    def _paper(self, parcel: Parcel) -> Paper:
+        return self._papers[re.findall(rb"p\d+", parcel.content)[0].decode()]
+
+    def _expire(self) -> None:
+        """Let the oldest documents at a broker go, read or not."""
+        broker = self._running()
+        if broker is None or broker.disk is None:
+            return
+        disk = broker.disk
+        before = dict(disk.documents)
+        entries = {
+            name: {each for each, _ in queue.entries.values()}
+            for name, queue in disk.queues.items()
+        }
+        expired = disk.expire(self._random.randrange(1, 6))
+        for home, owed in expired.owed.items():
+            self._excuse(home, [before[str(each)] for each in owed])
+        for name, ids in entries.items():
+            gone = ids - {each for each, _ in disk.queues[name].entries.values()}
+            names = {self._paper(before[each]).name for each in gone}
+            self._subscriptions[name].expired |= names
+        self.counts["expired"] += len(before) - len(disk.documents)
+        self._world.happen(broker, expired)
+
+    def _forget_home(self) -> None:
+        """Let a broker owe nothing to a home any more."""
+        broker = self._running()
+        home = self._random.choice(self._homes)
+        if broker is None or broker.name == home:
+            return
+        self.counts["forgotten"] += 1
+        for subscription in self._subscriptions.values():
+            if subscription.home == home:
+                subscription.knowing.discard(broker.name)
+                subscription.forgot.add(broker.name)
+        writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
+        self._excuse(home, [each.parcel for each in writes if home in each.homes])
+        if broker.disk is not None:
+            owed = broker.disk.owed.get(home, {})
+            self._excuse(home, [broker.disk.documents[str(each)] for each in owed])
+        self._world.happen(broker, HomeForgotten(home))
+
+    def _forget(self, broker: SimulatedBroker) -> None:
+        for subscription in self._subscriptions.values():
+            subscription.knowing.discard(broker.name)
+            subscription.forgot.add(broker.name)
+
+    def _turn_clock(self) -> None:
+        broker = self._random.choice(list(self._world.brokers.values()))
+        broker.clock = self._random.randrange(10**12)
+
+    def _tick(self) -> None:
+        self._world.tick(self._random.choice((0.01, 0.25, 3.0, 40.0)))
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Mend everything, and carry out what waits."""
+        world = self._world
+        world.crashing = world.losing = world.failing = 0.0
+        for pair in world.cut_links:
+            world.mend(pair)
+        if world.limits != Limits():  # somebody makes room
+            world.limits = Limits()
+            for broker in world.brokers.values():
+                if broker.is_up:
+                    world.crash(broker)
+        for broker in world.brokers.values():
+            if not broker.is_up:
+                if broker.disk is None:
+                    self._forget(broker)
+                world.start(broker)
+        for _ in range(_ROUNDS):
+            while world.step():
+                pass
+            machines = [each.machine for each in world.brokers.values() if each.machine is not None]
+            if not any(count for each in machines for count in each.custody.owed.values()):
+                return
+            world.tick(40.0)
+        raise HistoryError("something is owed for ever")
+
+    def _look(self) -> None:
+        for subscription in self._subscriptions.values():
+            home = self._world.brokers[subscription.home]
+            assert home.disk is not None, "a home has one"
+            if subscription.is_over or subscription.name not in home.disk.queues:
+                if subscription.confirmed is not None and not subscription.is_over:
+                    raise HistoryError(f"{subscription.name} is not there")
+                continue
+            self._consumers.look(home, subscription.name)
+            entries = home.disk.queues[subscription.name].entries.values()
+            papers = Counter(self._paper(home.disk.documents[each]).name for each, _ in entries)
+            self.counts["delivered"] += papers.total()
+            for name, times in papers.items():
+                paper = self._papers[name]
+                if times > (1 if paper.publication else paper.attempts):
+                    raise HistoryError(f"{name} is in {subscription.name} {times} times")
+                if paper.kind not in subscription.wanted:
+                    raise HistoryError(f"{name} is in {subscription.name}, which does not want it")
+            for paper in self._papers.values():
+                must = paper.is_acknowledged and subscription.name in (paper.must or ())
+                self.counts["must"] += must
+                if must and paper.name not in papers and paper.name not in subscription.expired:
+                    raise HistoryError(f"{paper.name} is not in {subscription.name}")
+
+
+def _known(broker: SimulatedBroker, home: str) -> Version | None:
+    """What a broker knows of a home, and does not forget."""
+    if broker.machine is None or not broker.machine.announcing.patterns.get(home):
+        return None
+    if broker.router is None or broker.router.documents.is_behind:
+        return None
+    if broker.disk is None:
+        return broker.machine.announcing.versions.get(home)
+    kept = broker.disk.homes.get(home)
+    return kept.version if kept is not None and kept.patterns else None
