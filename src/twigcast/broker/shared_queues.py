@@ -13,19 +13,17 @@ too, the oldest document is lost to those who still wait for it.  These are the 
 definition: a subscriber that keeps up has had it.  A queue also has a bound of its own; beyond that
 it takes nothing more.  Both are counted as dropped.
 
-The file is a ring.  It has no name, so it goes with the process however that ends.
-
 Invariant: documents in the file are older than those in memory, and those of a queue are in the
 order of the space.  Cost: constant for each reference; a document is written once at most.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import OrderedDict, deque
 from pathlib import Path
 from typing import Final
+
+from twigcast.broker.ring_file import RingFile
 
 REFERENCE_BYTES: Final = 128
 """What a reference takes in memory besides its header, about."""
@@ -55,31 +53,27 @@ class QueueSpace:
         self._references = 0  # bytes of them
         self._memory_bytes = memory_bytes
         self._disk_bytes = disk_bytes
-        self._folder = folder
         self._in_memory: OrderedDict[int, _Kept] = OrderedDict()
         self._on_disk: OrderedDict[int, _Kept] = OrderedDict()
         self._last: tuple[bytes, _Kept] | None = None
         self._number = 0
-        self._file: int | None = None
-        self._end = 0  # of what was written, counted without going round
+        self._file = RingFile(disk_bytes, folder)
 
     @property
     def disk_bytes_used(self) -> int:
         """From the oldest document in the file to the newest."""
-        return self._end - self._begin
+        return self._file.end - self._begin
 
     @property
     def _begin(self) -> int:
-        return next(iter(self._on_disk.values())).begin if self._on_disk else self._end
+        return next(iter(self._on_disk.values())).begin if self._on_disk else self._file.end
 
     def close(self) -> None:
         """Let go of the file; no queue is used any more."""
         self._in_memory.clear()
         self._on_disk.clear()
         self._last = None
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._file.close()
 
     # --- for the queues ---------------------------------------------------------------------------
 
@@ -123,13 +117,13 @@ class QueueSpace:
         if self._in_memory.pop(kept.number, None) is not None:
             self.memory_bytes_used -= kept.size
         elif self._on_disk.pop(kept.number, None) is not None and not self._on_disk:
-            self._end = 0
-            assert self._file is not None
-            os.ftruncate(self._file, 0)
+            self._file.clear()
 
     def read(self, kept: _Kept) -> bytes:
         """The content of a document; raises OSError where the file cannot be read."""
-        return self._read(kept) if kept.content is None else kept.content
+        if kept.content is not None:
+            return kept.content
+        return self._file.read(kept.begin, kept.size)
 
     @property
     def is_short(self) -> bool:
@@ -162,40 +156,14 @@ class QueueSpace:
         try:
             if kept.size > self._disk_bytes:
                 raise OSError("the document is larger than the file may be")
-            if self._file is None:
-                self._file = _open(self._folder)
-            self._write(self._file, kept.content)
-        except OSError:  # the disk is full: what was written of it does not count
+            kept.begin = self._file.write(kept.content)
+        except OSError:  # the disk is full
             self._lose(kept)
             return
-        kept.begin = self._end
         kept.content = None
-        self._end += kept.size
         del self._in_memory[kept.number]
         self._on_disk[kept.number] = kept
         self.memory_bytes_used -= kept.size
-
-    def _write(self, file: int, content: bytes) -> None:
-        view = memoryview(content)
-        position = self._end
-        while view:
-            offset = position % self._disk_bytes
-            written = os.pwrite(file, view[: self._disk_bytes - offset], offset)
-            view = view[written:]
-            position += written
-
-    def _read(self, kept: _Kept) -> bytes:
-        assert self._file is not None
-        parts: list[bytes] = []
-        position, end = kept.begin, kept.begin + kept.size
-        while position < end:
-            offset = position % self._disk_bytes
-            part = os.pread(self._file, min(end - position, self._disk_bytes - offset), offset)
-            if not part:
-                raise OSError("the temporary file of the queues has lost its end")
-            parts.append(part)
-            position += len(part)
-        return b"".join(parts)
 
 
 class DocumentQueue:
@@ -263,9 +231,3 @@ class DocumentQueue:
         self._is_closed = True
         while self._items:
             self._remove_first()
-
-
-def _open(folder: Path | None) -> int:
-    """An open file without a name."""
-    with tempfile.TemporaryFile(dir=folder, prefix="twigcast-") as file:
-        return os.dup(file.fileno())

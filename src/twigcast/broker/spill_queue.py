@@ -4,9 +4,8 @@
                         ▲                                                             │
                         └──────────── while nothing waits in the file ◄───────────────┘
 
-The file is a ring of ``disk_bytes``: what is put goes on at its front when the end is reached, as
-far as that has been taken.  Each item has its length before it.  When nothing waits in the file it
-is cut to nothing.  It has no name, so it goes with the process however that ends.
+The file is a ring of ``disk_bytes`` (``ring_file``).  Each item has its length before it.  When
+nothing waits in the file it is cut to nothing.
 
 Invariant: what is in memory is older than what is in the file.  Cost: an item that is spilled is
 written and read once; reads fetch as many items as memory may hold.
@@ -14,11 +13,11 @@ written and read once; reads fetch as many items as memory may hold.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import deque
 from pathlib import Path
 from typing import Final
+
+from twigcast.broker.ring_file import RingFile
 
 ITEM_BYTES: Final = 64
 """What an item takes in memory besides its bytes, about."""
@@ -42,11 +41,9 @@ class SpillQueue:
         self.memory_bytes_used = 0
         self._memory_bytes = memory_bytes
         self._disk_bytes = disk_bytes
-        self._folder = folder
         self._memory: deque[bytes] = deque()
-        self._file: int | None = None
-        self._begin = 0  # where the oldest item in the file begins, counted without going round
-        self._end = 0
+        self._file = RingFile(disk_bytes, folder)
+        self._begin = 0  # where the oldest item in the file begins
         self._spilled = 0  # items in the file
         self._is_closed = False
 
@@ -81,11 +78,9 @@ class SpillQueue:
         """Let go of everything that waits."""
         self._is_closed = True
         self._memory.clear()
-        self._begin = self._end = self._spilled = 0
+        self._begin = self._spilled = 0
         self.waiting_bytes = self.memory_bytes_used = 0
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._file.close()
 
     def _keep(self, item: bytes) -> bool:
         size = len(item) + ITEM_BYTES
@@ -97,34 +92,22 @@ class SpillQueue:
 
     def _spill(self, item: bytes) -> bool:
         record = len(item).to_bytes(_HEAD, "little") + item
-        if self._end - self._begin + len(record) > self._disk_bytes:
+        if self._file.end - self._begin + len(record) > self._disk_bytes:
             return False
         try:
-            if self._file is None:
-                self._file = _open(self._folder)
-            self._write(self._file, record)
-        except OSError:  # the disk is full: what was written of it does not count
+            self._file.write(record)
+        except OSError:  # the disk is full
             return False
-        self._end += len(record)
         self._spilled += 1
         return True
 
-    def _write(self, file: int, record: bytes) -> None:
-        view = memoryview(record)
-        position = self._end
-        while view:
-            offset = position % self._disk_bytes
-            written = os.pwrite(file, view[: self._disk_bytes - offset], offset)
-            view = view[written:]
-            position += written
-
     def _refill(self) -> None:
         """Fetch from the file, when memory is empty, what fits there; one item at least."""
-        waiting = self._end - self._begin
-        block = self._read(min(waiting, max(self._memory_bytes, _HEAD)))
+        waiting = self._file.end - self._begin
+        block = self._file.read(self._begin, min(waiting, max(self._memory_bytes, _HEAD)))
         length = _HEAD + int.from_bytes(block[:_HEAD], "little")
         if length > len(block):
-            block = self._read(length)
+            block = self._file.read(self._begin, length)
         position = 0
         while position + _HEAD <= len(block):
             begin = position + _HEAD
@@ -139,26 +122,5 @@ class SpillQueue:
             self._spilled -= 1
         self._begin += position
         if not self._spilled:
-            self._begin = self._end = 0
-            assert self._file is not None
-            os.ftruncate(self._file, 0)
-
-    def _read(self, length: int) -> bytes:
-        assert self._file is not None
-        parts: list[bytes] = []
-        position = self._begin
-        while length:
-            offset = position % self._disk_bytes
-            part = os.pread(self._file, min(length, self._disk_bytes - offset), offset)
-            if not part:
-                raise OSError("the temporary file of a queue has lost its end")
-            parts.append(part)
-            position += len(part)
-            length -= len(part)
-        return b"".join(parts)
-
-
-def _open(folder: Path | None) -> int:
-    """An open file without a name."""
-    with tempfile.TemporaryFile(dir=folder, prefix="twigcast-") as file:
-        return os.dup(file.fileno())
+            self._begin = 0
+            self._file.clear()
