@@ -121,6 +121,29 @@ def test_the_other_verbs() -> None:
         assert not scripted.durable
 
 
+def test_an_answer_left_halfway_may_be_collected_on_the_thread_of_the_loop() -> None:
+    def answers(request: messages.AskRequest) -> list[messages.AskAnswer]:
+        return [messages.AskAnswer(documents=[messages.Delivery(content=b"<a/>")])] * 2
+
+    def collect() -> None:
+        gc.collect()
+        collected.set()
+
+    collected = threading.Event()
+    with broker_thread() as scripted, connect_sync(scripted.address) as client:
+        scripted.ask = answers
+        gc.disable()
+        try:
+            asked = client.ask("//a")  # it and its generator refer to each other
+            assert next(asked).content == b"<a/>"
+            del asked
+            client._thread.call(collect)
+            assert collected.wait(60)
+            assert len(client.ask("//a").all()) == 2
+        finally:
+            gc.enable()
+
+
 def test_errors_come_through() -> None:
     async def strict(session: Session) -> None:
         await session.welcome()

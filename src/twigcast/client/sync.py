@@ -287,7 +287,8 @@ class SyncAsked(_Sync[Asked]):
                 yield from batch
         finally:
             if not self._thread.is_stopped:
-                self._thread.run(end())
+                # Not waited for: what nobody refers to may be collected on the thread of the loop.
+                self._thread.start(end())
 
 
 class SyncClient(_Sync[Client], _Closing):
