@@ -1,6 +1,6 @@
 """A temporary file that is a ring: what is written goes on at its front when the end is reached.
 
-Places in it are counted without going round, so a later place is always the larger one.  Whoever
+Positions in it are counted without going round, so a later one is always the larger one.  Whoever
 writes sees to it that no more than ``size`` bytes lie between what is still needed and the end.
 The file has no name, so it goes with the process however that ends.
 """
@@ -17,36 +17,36 @@ class RingFile:
 
     def __init__(self, size: int, folder: Path | None = None) -> None:
         self.end = 0
-        """The place behind what was written last."""
+        """The position behind what was written last."""
         self._size = size
         self._folder = folder
         self._file: int | None = None
 
     def write(self, content: bytes) -> int:
-        """The place where something has been written; raises OSError, and then nothing has."""
+        """The position where something has been written; raises OSError, and then nothing has."""
         if self._file is None:
             self._file = _open(self._folder)
         view = memoryview(content)
-        place = self.end
+        position = self.end
         while view:
-            offset = place % self._size
+            offset = position % self._size
             written = os.pwrite(self._file, view[: self._size - offset], offset)
             view = view[written:]
-            place += written
-        begin, self.end = self.end, place
+            position += written
+        begin, self.end = self.end, position
         return begin
 
-    def read(self, place: int, length: int) -> bytes:
-        """What was written at a place; raises OSError."""
+    def read(self, position: int, length: int) -> bytes:
+        """What was written at a position; raises OSError."""
         assert self._file is not None, "it was written"
         parts: list[bytes] = []
         while length:
-            offset = place % self._size
+            offset = position % self._size
             part = os.pread(self._file, min(length, self._size - offset), offset)
             if not part:
                 raise OSError("the temporary file of a queue has lost its end")
             parts.append(part)
-            place += len(part)
+            position += len(part)
             length -= len(part)
         return b"".join(parts)
 

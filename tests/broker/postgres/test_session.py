@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from broker_stores import PATIENCE, PostgresStores, User, document, durable
 from cutting_proxy import CuttingProxy
@@ -78,6 +79,24 @@ def test_a_commit_whose_answer_is_lost_is_told_as_done(
     assert opened.write([document(1, "news"), document(2, "news")]) == [Kept((1,)), Kept((2,))]
     assert opened.full == ""
     assert opened.write([document(2, "news"), document(3, "news")]) == [Kept((0,)), Kept((3,))]
+
+
+def test_a_commit_is_told_as_done_though_the_loss_is_noticed_only_behind_it(
+    opened: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server goes after the commit; psycopg notices when it is asked to roll back."""
+    real = session.Session._transact
+
+    def transact(self: session.Session, connection: Any, work: Any) -> Any:
+        monkeypatch.undo()
+        real(self, connection, work)
+        connection.pgconn.enter_pipeline_mode()  # in which a plain statement cannot be sent
+        connection.pgconn.send_query_params(b"SELECT 1", None)
+        raise psycopg.OperationalError("the server has gone")
+
+    monkeypatch.setattr(session.Session, "_transact", transact)
+    assert opened.write([document(1, "news")]) == [Kept((1,))]
+    assert opened.write([document(1, "news"), document(2, "news")]) == [Kept((0,)), Kept((2,))]
 
 
 def test_a_commit_that_did_not_arrive_is_told_as_failed(

@@ -117,9 +117,8 @@ class Session:
         try:
             answer = self._transact(self._connection, work)
         except BaseException as error:
-            if self._is_lost():
+            if not self._roll_back():
                 raise _LostError(str(store_error(self._location, error))) from error
-            self._connection.execute("ROLLBACK")
             if isinstance(error, psycopg.Error):
                 raise self._as_store_error(error) from error
             raise
@@ -142,8 +141,16 @@ class Session:
             raise StoreError(f"{self._location}: the server has answered {commit.statusmessage!r}")
         return answer
 
-    def _is_lost(self) -> bool:
-        return self._connection.closed or self._connection.broken
+    def _roll_back(self) -> bool:
+        """Whether the connection is still there; one that cannot do this is given up."""
+        if self._connection.closed or self._connection.broken:
+            return False
+        try:
+            self._connection.execute("ROLLBACK")
+        except psycopg.Error:  # the server has gone, and psycopg has not noticed it before
+            self._connection.close()
+            return False
+        return True
 
     def _as_store_error(self, error: psycopg.Error) -> StoreError:
         told = store_error(self._location, error)
