@@ -43,11 +43,14 @@ def good_files(draw: st.DrawFn) -> dict[str, Any]:
     limits["document_bytes"] = min(limits["document_bytes"], limits["message_bytes"])
     interval = draw(st.floats(0.001, 10))
     folder = draw(st.sampled_from(["", "/data"]))
+    url = "" if folder else draw(st.sampled_from(["", "postgresql://ann@db/news"]))
+    listen = draw(st.sampled_from(["127.0.0.1:0", "[::1]:1", "0.0.0.0:9"]))
+    may_be_a_door = url and not listen.endswith(":0")
     principals = draw(st.lists(names, unique=True, max_size=3))
     rules = st.fixed_dictionaries({"who": names, "allow": permissions})
     return {
         "name": draw(names),
-        "listen": draw(st.sampled_from(["127.0.0.1:0", "[::1]:1", "0.0.0.0:9"])),
+        "listen": listen,
         "http": draw(st.sampled_from(["", "localhost:80"])),
         "strategy": draw(st.sampled_from(list(STRATEGIES))),
         "links": draw(
@@ -59,7 +62,8 @@ def good_files(draw: st.DrawFn) -> dict[str, Any]:
         ),
         "store": {
             "folder": folder,
-            "url": "" if folder else draw(st.sampled_from(["", "postgresql://ann@db/news"])),
+            "url": url,
+            "door": draw(st.sampled_from(["", "rome-1.example"])) if may_be_a_door else "",
             "keep": draw(st.sampled_from(["durable", "all"])),
             "sync": draw(st.sampled_from(["full", "normal"])),
             "retention_age": draw(counts),

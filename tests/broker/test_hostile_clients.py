@@ -105,7 +105,7 @@ def test_nothing_is_left_of_clients_that_have_vanished(tmp_path: Path) -> None:
                 await raw.say(
                     subscribe=messages.Subscribe(
                         request=2,
-                        subscription="s",
+                        subscription=1,
                         window=1,
                         expressions={"": messages.Expression(xpath="/a")},
                         durable="d" if number % 2 else "",
@@ -154,7 +154,7 @@ def test_programs_of_other_languages_send_bindings() -> None:
         said = messages.Expression(xpath="Stock[Price > $limit]", **expression)
         await raw.say(
             subscribe=messages.Subscribe(
-                request=2, subscription="s", window=1, expressions={"k": said}
+                request=2, subscription=1, window=1, expressions={"k": said}
             )
         )
         return (await raw.hear()).answer
@@ -203,7 +203,9 @@ def test_a_flood_of_acknowledgements_is_refused(tmp_path: Path) -> None:
             raw = RawClient(running)
             await raw.begin()
             await raw.say(
-                acknowledge=messages.Acknowledge(subscription="s", sequences=[1] * 100_000)
+                acknowledged=messages.Acknowledged(
+                    entries=[messages.Acknowledge(subscription=1, sequences=[1] * 100_000)]
+                )
             )
             with pytest.raises(grpc.aio.AioRpcError, match="at most"):
                 await raw.hear()

@@ -44,7 +44,7 @@ def test_asking_gives_the_newest_first_up_to_a_limit(tmp_path: Path) -> None:
             assert await ask(xpath="//c") == []
             assert await ask(xpath="//b", since="2000-01-01T00:00:00Z", limit=1) == ids[-1:]
             assert await ask(xpath="//b", since="2100-01-01") == []
-            assert await ask(xpath="//b", since=4_102_444_800_000) == []
+            assert await ask(xpath="//b", since="1h", limit=1) == ids[-1:]
 
     run(main)
 
@@ -146,8 +146,6 @@ def test_an_answer_that_breaks_off_has_no_proper_end(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0", 0),
-        ("1700000000000", 1_700_000_000_000),
         ("1970-01-01T00:00:01Z", 1000),
         ("1970-01-01T01:00:01+01:00", 1000),
         ("1970-01-01T01:00:01 01:00", 1000),
@@ -159,7 +157,9 @@ def test_times(text: str, expected: int) -> None:
     assert milliseconds("since", text) == expected
 
 
-@pytest.mark.parametrize("text", ["yesterday", "-1", "1e3", "9" * 16, "0001-01-01T00:00+99:00"])
+@pytest.mark.parametrize(
+    "text", ["yesterday", "-1", "0", "1700000000000", "1e3", "9" * 16, "0001-01-01T00:00+99:00"]
+)
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(RefusedError, match="is no time"):
         milliseconds("since", text)

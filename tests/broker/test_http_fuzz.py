@@ -136,7 +136,7 @@ def fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> bool:
 
 TEXTS = st.one_of(
     st.sampled_from(
-        ["a", "//a", "//a[b = 1]", "x" * 201, "2026-01-01", "7", "auto", "desk", "ä/ö"]
+        ["a", "//a", "//a[b = 1]", "x" * 201, "2026-01-01", "2h", "7", "auto", "desk", "ä/ö"]
     ),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
 )
@@ -174,6 +174,8 @@ def made_up(schema: dict[str, Any], document: dict[str, Any]) -> st.SearchStrate
         return st.floats(schema.get("minimum", 0), schema.get("maximum", 1e9))
     if "patternProperties" in schema:
         return st.dictionaries(TEXTS.map(lambda text: f"ns.{text}"), TEXTS, max_size=2)
+    if "properties" not in schema:
+        return st.dictionaries(TEXTS, made_up(schema["additionalProperties"], document), max_size=2)
     required = set(schema.get("required", ()))
     properties = schema["properties"]
     return st.fixed_dictionaries(
@@ -191,9 +193,18 @@ WILD_JSON = st.recursive(
 )
 HEADERS = st.dictionaries(
     st.sampled_from(
-        ["Authorization", "Content-Type", "Origin", "Last-Event-ID", "Accept", "Sec-Fetch-Site"]
+        [
+            *("Authorization", "Content-Type", "Origin", "Last-Event-ID", "Accept"),
+            *("Sec-Fetch-Site", "Content-Encoding", "Accept-Encoding", "Twigcast-Header-x"),
+            *("traceparent", "ce-id", "ce-specversion"),
+        ]
     ),
-    st.sampled_from(["Bearer x", "application/json", "null", "3", "a:1:2", "none", "*/*", "", "é"]),
+    st.sampled_from(
+        [
+            *("Bearer x", "application/json", "application/xml", "null", "3", "a:1:2", "none"),
+            *("*/*", "", "é", "gzip", "1.0", "%zz"),
+        ]
+    ),
     max_size=2,
 ).map(lambda found: {key: value.encode("latin-1") for key, value in found.items()})
 
@@ -305,6 +316,8 @@ def test_every_operation_can_succeed_and_is_as_described(port: Port) -> None:
         ("post", "/v1/publish"): {"content": b"<a/>"},
         ("get", "/v1/subscribe"): stream,
         ("get", "/v1/ask"): {"params": {"xpath": "//a"}},
+        ("put", "/v1/subscriptions/{name}"): {"params": {"xpath": "//a"}},
+        ("post", "/v1/subscriptions/{name}/pull"): {"params": {"limit": 3}},
         ("post", "/v1/subscriptions/{name}/ack"): {"json": {"upto": 1}},
         ("post", "/v1/subscriptions/{name}/nack"): {"json": {"sequences": [1]}},
         ("post", "/v1/backup"): {"json": {"path": "copy"}},
@@ -317,7 +330,7 @@ def test_every_operation_can_succeed_and_is_as_described(port: Port) -> None:
         ("delete", "/v1/letters/{number}"): 404,
         ("delete", "/v1/letters"): 200,
     }
-    port.send("GET", "/v1/subscribe", **stream)
+    port.send("PUT", "/v1/subscriptions/desk", params={"xpath": "//a"})
     for method, path, operation in sorted(port.operations, key=_is_end):
         what = sent.get((method, path), {})
         path_sent = path.replace("{name}", "desk").replace("{number}", "7")

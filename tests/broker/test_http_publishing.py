@@ -62,7 +62,8 @@ def test_many_documents_are_answered_each() -> None:
     async def main() -> None:
         async with serving() as (_, client):
             answer = await client.post(
-                "/v1/publish", json={"documents": ["<a/>", "<b", "<c/>"], "ids": ["1", "", "3"]}
+                "/v1/publish",
+                json={"documents": [{"content": "<a/>", "id": "1"}, "<b", {"content": "<c/>"}]},
             )
             assert answer.status_code == 200
             told = answer.json()
@@ -87,7 +88,7 @@ def test_an_id_makes_publishing_again_harmless(tmp_path: Path, is_stored: bool) 
                     )
                     ids.update(answer.json()["ids"])
                 answer = await client.post(
-                    "/v1/publish", json={"documents": ["<a/>"], "ids": ["mine"]}
+                    "/v1/publish", json={"documents": [{"content": "<a/>", "id": "mine"}]}
                 )
                 ids.update(answer.json()["ids"])
                 assert len(ids) == 1

@@ -213,7 +213,7 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         link.documents.close()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
         patterns = await broker.parse_expressions({"": Expression("/own")})
-        wanted = await broker.subscribe("client/1/s", "s", patterns, 8)
+        wanted = await broker.subscribe("client/1/1", 1, patterns, 8)
         broker.flow.publish(Published(0, "client/1", b"<own/>"))
         assert len(wanted.queue) == 1
         broker.unsubscribe(wanted)

@@ -256,3 +256,21 @@ def test_processes_behind_hostile_proxies(tmp_path: Path) -> None:
             await observer.stop()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_a_broker_that_hangs_is_left(tmp_path: Path) -> None:
+    async def scenario(addresses: str, network: LocalNetwork) -> None:
+        async with connect(addresses) as client, client.subscribe("//a") as subscription:
+            await client.publish("<a/>")
+            network.kill("a", signal.SIGSTOP)
+            async with asyncio.timeout(120):
+                await client.publish("<a/>")
+            assert subscription.interruptions == 1
+            assert client.broker == "b"
+
+    with LocalNetwork(Overlay(["a", "b"], []), tmp_path, store=False) as network:
+        try:
+            asyncio.run(scenario(",".join(network.addresses.values()), network))
+        finally:
+            network.kill("a", signal.SIGCONT)

@@ -260,7 +260,7 @@ def test_over_http(tmp_path: Path) -> None:
                 await publish(client, "<a/>")
                 assert (await events.document()).data["attempts"] == 0
                 answer = await client.post(
-                    "/v1/subscriptions/desk/nack", json={"sequences": [1, 7], "delay": 0.01}
+                    "/v1/subscriptions/desk/nack", json={"sequences": [1, 7], "delay": "10ms"}
                 )
                 assert answer.json() == {"sequences": [1]}
                 assert (await events.document()).data["attempts"] == 1

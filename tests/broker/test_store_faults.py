@@ -71,7 +71,8 @@ async def main():
         do(KeepDocument(parcel, number, entries, ("far",), settled=1), b"stored", number)
         if number % 7 == 0:
             do(Acknowledge("news", number - 5, (), 0), b"acknowledged", number - 5)
-            paid = tuple(DocumentId("o", 1, each) for each in range(number - 9, number - 2))
+            # Those before again: the kill may have come between a document and what it confirms.
+            paid = tuple(DocumentId("o", 1, each) for each in range(number - 16, number - 2))
             do(Confirm("far", paid, 0), b"confirmed", number - 3)
         while store.waiting_bytes > 200_000:
             free.clear()
@@ -130,7 +131,7 @@ def test_nothing_that_was_committed_is_lost_when_it_is_killed(tmp_path: Path) ->
         (news,) = user.state.durables
         assert news.last >= highest["stored"]
         assert news.acknowledged >= highest.get("acknowledged", 0)
-        assert min(each.number for each in user.state.owed["far"]) > highest.get("confirmed", 0) - 6
+        assert min(each.number for each in user.state.owed["far"]) > highest.get("confirmed", 0)
         assert user.state.received == {("o", 1): Line(1, frozenset(range(1, news.last + 1)))}
         following = 1
         while following <= news.last:

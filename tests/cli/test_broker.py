@@ -25,7 +25,7 @@ from typer.testing import CliRunner, Result
 
 from twigcast.broker import BrokerConfig
 from twigcast.cli import app
-from twigcast.cli.broker_options import parse_time, requiring
+from twigcast.cli.broker_options import parse_since, requiring
 from twigcast.client import connect_sync
 from twigcast.errors import (
     ConfigError,
@@ -448,15 +448,15 @@ def test_expressions_are_checked_before_anything_else() -> None:
     ],
 )
 def test_how_long_ago(text: str, span: timedelta) -> None:
-    assert abs(datetime.now(UTC) - span - parse_time(text)) < timedelta(seconds=5)
+    assert abs(datetime.now(UTC) - span - parse_since(text)) < timedelta(seconds=5)
 
 
 def test_times_are_utc_unless_they_say() -> None:
-    assert parse_time("2026-01-31T14:30") == datetime(2026, 1, 31, 14, 30, tzinfo=UTC)
-    assert parse_time("2026-01-31T14:30+01:00") == datetime(2026, 1, 31, 13, 30, tzinfo=UTC)
+    assert parse_since("2026-01-31T14:30") == datetime(2026, 1, 31, 14, 30, tzinfo=UTC)
+    assert parse_since("2026-01-31T14:30+01:00") == datetime(2026, 1, 31, 13, 30, tzinfo=UTC)
     for text in ("", "2h ago", "-1h", "999999999w", "0001-01-01T00:00+14:00"):
         with pytest.raises(typer.BadParameter):
-            parse_time(text)
+            parse_since(text)
 
 
 # --- who may --------------------------------------------------------------------------------------

@@ -43,7 +43,8 @@ def test_acknowledgements_go_out_as_a_prefix() -> None:
                 await event.ack()  # a second time changes nothing
             await subscription.flush()
             await until(lambda: scripted.durable["desk"].acknowledged == 200)
-            (acknowledge,) = scripted.heard("acknowledge")
+            (acknowledged,) = scripted.heard("acknowledged")
+            (acknowledge,) = acknowledged.entries
             assert (acknowledge.upto, len(acknowledge.sequences)) == (200, 0)
 
     run(story)
@@ -109,7 +110,7 @@ def test_forgetting_survives_a_lost_connection(is_attached: bool) -> None:
                 await client.forget("desk")
             assert scripted.count == 2
             first, second = scripted.heard("unsubscribe")
-            assert (first.subscription != "", second.subscription) == (is_attached, "")
+            assert (first.subscription > 0, second.subscription) == (is_attached, 0)
             assert not scripted.durable
 
     run(story)
@@ -145,7 +146,7 @@ def test_acknowledgements_that_may_not_have_arrived_are_sent_again() -> None:
         """Does not take notice of acknowledgements, and is gone."""
         await session.welcome()
         while (frame := await session.read()) is not None:
-            if frame.HasField("acknowledge"):
+            if frame.HasField("acknowledged"):
                 raise Drop
             await session.handle(frame)
 

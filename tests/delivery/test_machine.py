@@ -9,6 +9,7 @@ from twigcast.delivery.custody import WINDOW
 from twigcast.delivery.events import (
     Acknowledged,
     Addressed,
+    Again,
     Answer,
     Asked,
     Came,
@@ -17,16 +18,20 @@ from twigcast.delivery.events import (
     DurableDropped,
     GivenBack,
     HomeForgotten,
+    Leased,
+    Outdated,
     Queue,
     Receipt,
     Routed,
     Send,
     Stored,
     StoreFailed,
+    Tick,
     TooLarge,
 )
 from twigcast.delivery.publishing import UNCONFIRMED
 from twigcast.delivery.writes import (
+    NOTHING,
     DurableOptions,
     KeepDocument,
     NoteAttempts,
@@ -378,6 +383,47 @@ def test_what_is_acknowledged_is_answered_when_that_is_stored() -> None:
     assert len(home.answers(8)) == 1
 
 
+def test_what_is_acknowledged_is_written_again_if_that_failed() -> None:
+    net = Net("h", "h")
+    home = net.brokers["h"]
+    home.keep("d", "/a")
+    for _ in range(4):
+        home.publish()
+    net.settle()
+    queue = home.machine.queues["d"]
+    queue.attach("x")
+    queue.take("x", 9, net.now)
+    home.holds = True
+    home.tell(Acknowledged(0, "d", 0, (2, 3)))
+    home.tell(StoreFailed(home.writes.popleft().ticket, "no"))
+    home.tell(Acknowledged(7, "d", 0))  # what was said before is safe when this is
+    assert set(home.writes[-1].write.sequences) == {2, 3}  # type: ignore[union-attr]
+    home.tell(StoreFailed(home.writes.popleft().ticket, "no"))
+    assert [each.code for each in home.answers(7)] == ["unavailable"]
+    home.tell(Tick())
+    assert set(home.writes[-1].write.sequences) == {2, 3}  # type: ignore[union-attr]
+    home.write()
+    home.tell(Tick())
+    assert not home.writes
+
+
+def test_a_guarded_broker_answers_only_after_a_write() -> None:
+    net = Net("h", "h", is_guarded=True)
+    net.settle()
+    home = net.brokers["h"]
+    home.holds = True
+    ticket = home.publish()
+    assert [each.write for each in home.writes] == [NOTHING]
+    assert home.answers(ticket) == []
+    home.write()
+    assert [each.code for each in home.answers(ticket)] == [""]
+    ticket = home.publish(publication="mine")
+    again = home.publish(publication="mine")
+    home.tell(StoreFailed(home.writes.popleft().ticket, "another broker has opened the store"))
+    assert [each.code for each in home.answers(ticket)] == ["unavailable"]
+    assert [each.code for each in home.answers(again)] == ["unavailable"]
+
+
 def test_what_comes_back_too_often_is_set_aside_and_may_be_replayed() -> None:
     net = Net("h", "h")
     home = net.brokers["h"]
@@ -400,6 +446,26 @@ def test_what_comes_back_too_often_is_set_aside_and_may_be_replayed() -> None:
     assert queue.waiting == 1
     for event in (GivenBack("none", "x", [1]), ConsumerLeft("none", "x")):
         assert home.tell(event) == []
+
+
+def test_what_is_had_for_a_while_comes_again_when_that_is_over() -> None:
+    net = Net("h", "h")
+    home = net.brokers["h"]
+    home.keep("d", "/a", DurableOptions(is_shared=True, most_attempts=2))
+    home.publish()
+    home.publish()
+    net.settle()
+    queue = home.machine.queues["d"]
+    for times in (1, 2):
+        queue.attach("x")
+        assert queue.take("x", 9, net.now) == [1, 2]
+        assert home.tell(Leased("d", "x", 5.0)) == []
+        assert Again("d") not in home.tell(Tick())
+        net.now += 5.0
+        assert Again("d") in home.tell(Tick())
+        assert home.written(NoteAttempts)[-1].attempts == {1: times, 2: times}
+    assert [each.sequences for each in home.written(SetAside)] == [(1, 2)]
+    assert home.tell(Leased("none", "x", 5.0)) == []
 
 
 def test_a_durable_subscription_that_could_not_be_dropped_goes_on() -> None:
@@ -452,3 +518,61 @@ def test_a_store_is_replaced_while_the_clock_is_anywhere(lost: str, incarnation:
     for each in (one, other):
         assert len(each.all(Queue)) == 2
         assert set(each.machine.custody.owed.values()) == {0}
+
+
+# --- documents that expire ------------------------------------------------------------------------
+
+
+def test_what_has_expired_already_is_refused() -> None:
+    _, origin, _ = pair()
+    with pytest.raises(RefusedError, match="has expired already"):
+        origin.publish(expires=1)
+
+
+@pytest.mark.parametrize("stores", ["oh", "h"])
+def test_what_expires_on_a_link_is_confirmed_and_not_queued(stores: str) -> None:
+    net, origin, home = pair(stores)
+    home.subscribe("/a")
+    tickets = [origin.publish(content, expires=9) for content in (b"<a/>", b"<a>2</a>")]
+    while origin.writes:
+        origin.write()
+    net.time = 9
+    origin.publish(b"<a>3</a>")
+    net.settle()
+    net.tick()
+    assert home.queued() == home.offered() == [b"<a>3</a>"]
+    assert [len(origin.answers(each)) for each in tickets] == [1, 1]
+    assert origin.machine.custody.owed == {"h": 0}
+    assert len(home.all(Outdated)) == 2
+
+
+def test_what_expires_while_its_home_is_away_is_owed_no_more() -> None:
+    net, origin, home = pair()
+    net.part("o", "h")
+    origin.publish(b"<a/>", expires=9)
+    origin.publish(b"<a>2</a>")
+    net.settle()
+    net.time = 9
+    net.join("o", "h")
+    net.tick()
+    net.tick()
+    assert home.queued() == [b"<a>2</a>"]
+    assert origin.machine.custody.owed == {"h": 0}
+    assert len(origin.all(Outdated)) == 1
+    net.restart("o", 5)
+    assert origin.machine.custody.owed.get("h", 0) == 0
+
+
+def test_a_broker_in_between_passes_on_nothing_that_has_expired() -> None:
+    net = Net("omh", "oh")
+    net.brokers["h"].keep("d", "/a")
+    origin, middle, home = net
+    origin.publish(b"<a/>", expires=9)
+    origin.write()
+    net.time = 9
+    net.settle()
+    assert len(middle.all(Outdated)) == 1
+    for _ in range(5):
+        net.tick()
+    assert home.queued() == []
+    assert origin.machine.custody.owed == {"h": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from twigcast.errors import PipelineError
 from twigcast.pipeline import register_brokers
 from twigcast.pipeline.brokers import sink, source
 from twigcast.pipeline.brokers.options import batch_options, publish_options, stream_options
-from twigcast.pipeline.brokers.sink import check_column
+from twigcast.pipeline.brokers.sink import check_columns
 from twigcast.pipeline.brokers.source import (
     PART,
     QueueRange,
@@ -301,6 +302,36 @@ def test_a_batch_publishes_texts_and_binaries(
     assert "cannot be taken back" in reason_why(lambda: writer.mode("overwrite").save())
 
 
+def test_what_is_said_beside_documents_goes_in_and_comes_out(
+    spark: SparkSession, broker: BrokerProcess, client: SyncClient
+) -> None:
+    make(client, "desk", "//a")
+    later = datetime(2999, 1, 31, 14, 30, tzinfo=UTC)
+    rows = [
+        ("<a>1</a>", {"traceparent": "00-1", "level": None}, later),
+        ("<a>2</a>", {}, None),
+        ("<a>3</a>", None, datetime(2001, 1, 1, tzinfo=UTC)),
+    ]
+    frame = spark.createDataFrame(
+        rows, "content string, headers map<string,string>, expires timestamp"
+    )
+    frame.write.format("twigcast").option("broker", broker.address).mode("append").save()
+    reader = spark.read.format("twigcast").option("broker", broker.address)
+    found = reader.option("durable", "desk").load().orderBy("content").collect()
+    assert [(row.headers, row.expires and row.expires.astimezone(UTC)) for row in found] == [
+        ({"traceparent": "00-1"}, later),
+        ({}, None),
+    ]
+
+
+def test_what_was_skipped_is_said_where_the_driver_is(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="twigcast")
+    parts = [sink.PartitionPublished(1000, 1, "row 3: no XML", 2), None]
+    sink.log_refused("batch 7", parts)
+    assert "batch 7: 1 of 1,003 documents were refused and skipped; one: row 3" in caplog.text
+    assert "batch 7: 2 of 1,003 documents had expired, and were skipped" in caplog.text
+
+
 def test_rows_that_come_again_in_another_order_are_published_once(
     broker: BrokerProcess, client: SyncClient
 ) -> None:
@@ -506,9 +537,12 @@ def test_a_wrong_broker_is_noticed_when_the_frame_is_loaded(spark: SparkSession)
 def test_a_column_that_is_none_of_documents_is_refused() -> None:
     columns = StructType().add("a", "string").add("b", "integer")
     with pytest.raises(PipelineError, match="no column 'content' to publish; there are a, b"):
-        check_column(columns, "content")
+        check_columns(columns, "content")
     with pytest.raises(PipelineError, match="'b' is int; documents are binary or string"):
-        check_column(columns, "b")
+        check_columns(columns, "b")
+    for name, kind in (("headers", r"map<string,string>"), ("expires", "timestamp")):
+        with pytest.raises(PipelineError, match=f"{name} is {kind}"):
+            check_columns(StructType().add("content", "string").add(name, "integer"), "content")
 
 
 def test_ranges_are_whole_and_cut_in_the_same_places() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from twigcast.pipeline.sources import files
 from twigcast.pipeline.sources.faults import raise_passing

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="the pipeline needs Spark")
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.sources import rowscan

@@ -12,10 +12,11 @@ import pytest
 
 from twigcast.delivery.announcing import Announcing
 from twigcast.delivery.arriving import Arriving
+from twigcast.delivery.consuming import Consuming
 from twigcast.delivery.custody import Custody, Receipts
+from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.homes import Homes
 from twigcast.delivery.publishing import Publishing
-from twigcast.delivery.queues import DurableQueue
 from twigcast.simulation.delivery import History, HistoryError, ModelStore
 
 _QUICK = 150
@@ -100,6 +101,18 @@ def test_an_answer_before_the_write_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Publishing, "_enter", answer)
     expect_failure("is not in")
+
+
+def test_acknowledgements_that_are_not_written_again_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Consuming, "failed", lambda *_: None)
+    expect_failure("wait on the disk")
+
+
+def test_leases_without_end_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Consuming, "look", lambda *_: [])
+    expect_failure("for ever")
 
 
 def test_what_is_owed_and_forgotten_in_a_restart_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

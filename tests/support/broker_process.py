@@ -14,11 +14,12 @@ from typing import Self
 import twigcast.broker.broker
 from twigcast.broker import BrokerConfig, StoreConfig, start_server
 
+_ports = iter(range(20_000 + os.getpid() % 10_000, 32_000))
+
 
 def free_port() -> int:
-    """A port that nobody has, and that the system gives to nobody while the broker is away."""
-    first = 20_000 + os.getpid() % 10_000
-    for port in range(first, first + 1_000):
+    """A port that nobody has, and that nobody else gets while the broker is away."""
+    for port in _ports:
         with socket.socket() as trying, suppress(OSError):
             trying.bind(("127.0.0.1", port))
             return port

@@ -64,13 +64,15 @@ class Broker:
         self.loads: deque[Load] = deque()
         self.router = Router(self.name, "covering", incarnation)
         state = None if self.disk is None else self.disk.state(incarnation)
-        self.machine = Delivery(self.router, state, limits=self.limits)
+        self.machine = Delivery(
+            self.router, state, limits=self.limits, is_guarded=self.net.is_guarded
+        )
         self.router.handle(LinkUp(LinkKind.CLIENT), "client")
         self._take(self.machine.begin())
 
     def tell(self, event: Event) -> list[Instruction]:
         """Let something happen; what the machine says."""
-        said = self._take(self.machine.handle(event, Moment(self.net.now, 1)))
+        said = self._take(self.machine.handle(event, Moment(self.net.now, self.net.time)))
         while self.router.is_behind:
             self.router.go_on(100)
             self.route(self.router.news())
@@ -110,10 +112,16 @@ class Broker:
 
     # --- clients ----------------------------------------------------------------------------------
 
-    def publish(self, content: bytes = b"<a/>", publication: str = "", link: str = "client") -> int:
+    def publish(
+        self,
+        content: bytes = b"<a/>",
+        publication: str = "",
+        link: str = "client",
+        expires: int = 0,
+    ) -> int:
         """Publish a document; the ticket."""
         ticket = next(self._tickets)
-        self.tell(Published(ticket, link, content, publication, publisher="ann"))
+        self.tell(Published(ticket, link, content, publication, "ann", expires=expires))
         return ticket
 
     def answers(self, ticket: int) -> list[Answer]:
@@ -149,8 +157,19 @@ class Broker:
 class Net:
     """Brokers in a row, each linked to the next; those in ``stores`` have one."""
 
-    def __init__(self, names: str, stores: str, limits: Limits = Limits()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        names: str,
+        stores: str,
+        limits: Limits = Limits(),  # noqa: B008
+        *,
+        is_guarded: bool = False,
+    ) -> None:
+        self.is_guarded = is_guarded
+        """Whether others may open the stores."""
         self.now = 0.0
+        self.time = 1
+        """Milliseconds since 1970."""
         self.way: deque[tuple[str, str, Update | LinkMessage]] = deque()
         """What is on the way."""
         self.lost: set[tuple[str, str]] = set()

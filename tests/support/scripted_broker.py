@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +66,7 @@ class Session:
     def __init__(self, broker: ScriptedBroker, context: Any) -> None:
         self.broker = broker
         self.context = context
-        self.attached: dict[str, Attached] = {}
+        self.attached: dict[int, Attached] = {}
         self.hello = messages.Hello()
 
     async def read(self) -> messages.ClientFrame | None:
@@ -104,10 +104,9 @@ class Session:
         await self.answer(request, problems=[problem])
 
     async def deliver(
-        self, subscription: str, *deliveries: messages.Delivery, missed: int = 0
+        self, subscription: int, *deliveries: messages.Delivery, missed: int = 0
     ) -> None:
-        frame = messages.Deliveries(subscription=subscription, deliveries=deliveries, missed=missed)
-        await self.send(BrokerFrame(deliveries=frame))
+        await self.send(BrokerFrame(documents=documents_of(subscription, deliveries, missed)))
 
     async def handle(self, frame: messages.ClientFrame) -> None:
         """Do what a good broker does."""
@@ -161,15 +160,40 @@ class Session:
     async def _on_unadvertise(self, unadvertise: messages.Unadvertise) -> None:
         await self.answer(unadvertise.request)
 
-    async def _on_acknowledge(self, acknowledge: messages.Acknowledge) -> None:
-        done = self.attached[acknowledge.subscription].queue.done
-        done.update(range(1, acknowledge.upto + 1))
-        done.update(acknowledge.sequences)
+    async def _on_acknowledged(self, acknowledged: messages.Acknowledged) -> None:
+        for acknowledge in acknowledged.entries:
+            done = self.attached[acknowledge.subscription].queue.done
+            done.update(range(1, acknowledge.upto + 1))
+            done.update(acknowledge.sequences)
 
     async def _on_consumed(self, consumed: messages.Consumed) -> None:
-        attached = self.attached[consumed.subscription]
-        attached.unconsumed -= consumed.count
-        assert attached.unconsumed >= 0, "more was consumed than delivered"
+        for number, count in zip(consumed.subscriptions, consumed.counts, strict=True):
+            attached = self.attached[number]
+            attached.unconsumed -= count
+            assert attached.unconsumed >= 0, "more was consumed than delivered"
+
+
+def documents_of(
+    subscription: int, deliveries: Sequence[messages.Delivery], missed: int = 0
+) -> messages.Documents:
+    """The message that has deliveries for one subscription."""
+    said = messages.Documents()
+    for each in deliveries:
+        common = messages.Delivery()
+        common.CopyFrom(each)
+        for name in ("keys", "sequence", "attempts"):
+            common.ClearField(name)
+        said.keys.add(keys=each.keys)
+        said.documents.add(
+            document=common,
+            subscriptions=[subscription],
+            keys=[len(said.keys)],
+            sequences=[each.sequence],
+            attempts=[each.attempts],
+        )
+    if missed:
+        said.missed.add(subscription=subscription, count=missed)
+    return said
 
 
 Script = Callable[[Session], Awaitable[None]]

@@ -26,16 +26,16 @@ def test_whole_numbers_are_encoded_as_protocol_buffers_does(value: int) -> None:
     assert (b"\x08" + raw.varint(value) if value else b"") == expected
 
 
-@given(st.lists(st.binary(max_size=300), max_size=5), st.text(max_size=20))
+@given(st.lists(st.binary(max_size=300), max_size=5), st.lists(st.integers(0, 2**32 - 1)))
 def test_messages_can_be_put_together_from_serialized_parts(
-    contents: list[bytes], name: str
+    contents: list[bytes], numbers: list[int]
 ) -> None:
-    deliveries = [messages.Delivery(content=each) for each in contents]
-    expected = messages.BrokerFrame(
-        deliveries=messages.Deliveries(subscription=name, deliveries=deliveries)
-    )
-    parts = raw.fields(2, [each.SerializeToString() for each in deliveries])
-    frame = raw.field(3, raw.field(1, name.encode()) + parts)
+    documents = [messages.Delivery(content=each) for each in contents]
+    shared = [messages.Shared(document=each, subscriptions=numbers) for each in documents]
+    expected = messages.BrokerFrame(documents=messages.Documents(documents=shared))
+    getting = messages.Shared(subscriptions=numbers).SerializeToString()
+    parts = [raw.field(1, each.SerializeToString()) + getting for each in documents]
+    frame = raw.field(3, raw.fields(1, parts))
     assert messages.BrokerFrame.FromString(frame) == expected
 
 

@@ -11,7 +11,7 @@ Nothing here needs gRPC until a network is asked for, so the other benchmarks ru
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +52,8 @@ class BrokerSizes:
     ephemeral: int = 20_000
     """Publications of one round; likewise below."""
     durable: int = 10_000
+    fanned: int = 390
+    """Publications of a round that go to hundreds of subscriptions."""
     chained: int = 10_000
     timed: int = 5_000
     """Publications whose latency is taken, at half the rate that the chain sustains."""
@@ -73,6 +75,7 @@ QUICK_BROKER: Final = BrokerSizes(
     subscriptions=1_000,
     ephemeral=4_000,
     durable=2_000,
+    fanned=117,
     chained=2_000,
     timed=1_000,
     brokers=3,
@@ -154,22 +157,32 @@ class BrokerBench:
     @cached_property
     def document_folder(self) -> str:
         """A folder with the documents, for those who publish."""
-        folder = self._scratch / "documents"
-        folder.mkdir()
-        for number, document in enumerate(self.documents):
+        return self.folder_of(self.documents)
+
+    def folder_of(self, documents: Iterable[bytes]) -> str:
+        """A folder with documents, a file each."""
+        folder = Path(tempfile.mkdtemp(dir=self._scratch))
+        for number, document in enumerate(documents):
             (folder / f"{number:06}.xml").write_bytes(document)
         return str(folder)
 
     @contextmanager
-    def network(self, brokers: int, *, store: bool = False) -> Iterator[LocalNetwork]:
-        """A chain of so many brokers, named ``b0``, ``b1``, and so on; without stores or with."""
+    def network(
+        self, brokers: int, *, store: bool = False, settings: str = ""
+    ) -> Iterator[LocalNetwork]:
+        """A chain of so many brokers, named ``b0``, ``b1``, and so on; without stores or with.
+
+        ``settings`` are those of their configuration, where they are not the usual ones.
+        """
         from twigcast.broker import LocalNetwork
 
         names = [f"b{number}" for number in range(brokers)]
         overlay = Overlay(names, list(pairwise(names)))
         with (
             tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True) as folder,
-            LocalNetwork(overlay, folder, store=store) as network,
+            LocalNetwork(
+                overlay, folder, store=store, extra_arguments=_configured(folder, settings)
+            ) as network,
         ):
             yield network
 
@@ -178,6 +191,14 @@ class BrokerBench:
         """Processes that make load; they end with the block."""
         with ExitStack() as stack:
             yield Loads(stack, self._scratch)
+
+
+def _configured(folder: str, settings: str) -> list[str]:
+    if not settings:
+        return []
+    file = Path(folder) / "settings.toml"
+    file.write_text(settings, encoding="utf-8")
+    return ["--config", str(file)]
 
 
 class Loads:

@@ -152,6 +152,48 @@ async def _take(subscription: Subscription, count: int, is_timed: bool | None) -
     return latencies
 
 
+async def receive_many(*, address: str, file: str, is_durable: bool) -> None:
+    """A client with a subscription for each line of a file; takes ``count`` deliveries in all.
+
+    Reports when the last had come and, for durable subscriptions, all are acknowledged.
+    """
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    async with connect(address, timeout=_CONNECTING) as client:
+        subscriptions = [
+            client.subscribe(
+                {text: text},
+                durable=f"d{number}" if is_durable else None,
+                confirmed=False,
+                window=_WINDOW,
+            )
+            for number, text in enumerate(lines)
+        ]
+        for subscription in subscriptions:
+            await subscription.ready()
+        took = asyncio.Queue[int]()
+
+        async def take(subscription: Subscription) -> None:
+            while events := await subscription.take_all():
+                for event in events:
+                    event.acknowledge()
+                took.put_nowait(len(events))
+
+        async with asyncio.TaskGroup() as tasks:
+            for subscription in subscriptions:
+                tasks.create_task(take(subscription))
+            report()
+            async for order in orders():
+                async with asyncio.timeout(PATIENCE):
+                    left = order["count"]
+                    while left > 0:
+                        left -= await took.get()
+                    if is_durable:
+                        for subscription in subscriptions:
+                            await subscription.flush()
+                missed = sum(each.missed for each in subscriptions)
+                report(last=time.monotonic(), missed=missed)
+
+
 async def resubscribe(*, address: str) -> None:
     """Subscribe ``count`` times in turn, to ``/probe/s0`` and so on, while somebody publishes.
 
@@ -234,6 +276,7 @@ _ROLES: Final[dict[str, Callable[..., Awaitable[None]]]] = {
     "hold": hold,
     "publish": publish,
     "receive": receive,
+    "receive_many": receive_many,
     "resubscribe": resubscribe,
     "serve_echo": _serve_echo,
     "echo": _echo,

@@ -37,10 +37,12 @@ from twigcast.broker.config import (
     PrincipalConfig,
     read_config,
 )
+from twigcast.broker.door import StandingBy
 from twigcast.broker.local_network import LocalNetwork
 from twigcast.broker.log_handler import LimitedHandler
 from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.server import RunningBroker, run, start_server
+from twigcast.broker.store.moving import Moved, move_store
 from twigcast.broker.store_config import StoreConfig
 
 __all__ = [
@@ -48,12 +50,15 @@ __all__ = [
     "LimitedHandler",
     "LinkConfig",
     "LocalNetwork",
+    "Moved",
     "Permission",
     "PrincipalConfig",
     "RunningBroker",
+    "StandingBy",
     "StoreConfig",
     "cautions",
     "check_safe",
+    "move_store",
     "new_token",
     "read_config",
     "run",

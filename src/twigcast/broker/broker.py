@@ -44,7 +44,7 @@ from twigcast.broker.subscriptions import DurableSubscription, EphemeralSubscrip
 from twigcast.broker.wrong_tokens import Identification
 from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits
-from twigcast.errors import RefusedError
+from twigcast.errors import RefusedError, StoreError
 from twigcast.language import (
     NO_BINDINGS,
     Bindings,
@@ -68,6 +68,7 @@ from twigcast.routing import (
     Unadvertise,
     Update,
 )
+from twigcast.times import now_milliseconds
 from twigcast.wire import messages
 
 _log = logging.getLogger(__name__)
@@ -129,6 +130,7 @@ class Broker:
             ),
             keep_all=settings.keep == "all",
             keep_unrouted=settings.unrouted,
+            is_guarded=bool(settings.door),
         )
         self.homes = self.flow.machine.announcing
         self._home_parts: dict[str, HomeParts] = {}
@@ -228,12 +230,11 @@ class Broker:
         return patterns
 
     async def subscribe(
-        self, link: str, name: str, patterns: Mapping[str, Pattern], window: int
+        self, link: str, number: int, patterns: Mapping[str, Pattern], window: int
     ) -> EphemeralSubscription:
         """Open an ephemeral subscription under a link of its own."""
-        limits = self.config.limits
-        queue = DocumentQueue(self.queues, limits.queue_memory + limits.queue_disk)
-        subscription = EphemeralSubscription(link, name, window, queue)
+        queue = DocumentQueue(self.queues, self.config.limits.queue_bytes)
+        subscription = EphemeralSubscription(link, number, window, queue)
         self.flow.add_ephemeral(subscription)
         self._route(LinkUp(LinkKind.CLIENT), link)
         try:
@@ -269,7 +270,10 @@ class Broker:
     async def ask(
         self, pattern: Pattern, limit: int, since: int
     ) -> AsyncGenerator[tuple[list[StoredDocument], int], None]:
-        """The stored documents that match, newest first, and how many were looked at so far."""
+        """The stored documents that match, newest first, and how many were looked at so far.
+
+        What has expired does not count.
+        """
         store = self.keeper.require_store()
         matcher = Matcher(limits=self.document_limits, reader=self.config.reader)
         matcher.add("asked", pattern)
@@ -281,7 +285,7 @@ class Broker:
                 matching = []
                 for document, result in zip(batch, results, strict=True):
                     examined += 1
-                    if result:
+                    if result and not 0 < document.expires <= now_milliseconds():
                         matching.append(document)
                         if limit and found + len(matching) >= limit:
                             break
@@ -341,7 +345,7 @@ class Broker:
             read: dict[str, Pattern] = {}
             async for text in taking_turns(self.homes.unread(state)):
                 read[text] = decode_pattern(text)
-                self._long_lived.grown(self.router.table_size + len(read))
+                self._note_growth(len(read))
             self.flow.happen(Came(link.name, state, read))
             self._go_on()
 
@@ -351,8 +355,13 @@ class Broker:
         What takes long goes on in turns.  Raises what the router refuses ``client``.
         """
         self._dispatch(self.router.begin(message, link), client)
-        self._long_lived.grown(self.router.table_size)
+        self._note_growth()
         self._go_on()
+
+    def _note_growth(self, more: int = 0) -> None:
+        """Note how much there is of what stays for long, ``more`` besides."""
+        size = self.router.table_size + self.flow.subscriptions + more
+        self._long_lived.grown(size)
 
     def _send_routed(self, sends: list[Send]) -> None:
         self._dispatch(sends)
@@ -370,7 +379,7 @@ class Broker:
                 self.router.documents.prepare()
                 if turn % _STEPS_SENT == 0 or not is_behind:
                     self._dispatch(self.router.news())
-                    self._long_lived.grown(self.router.table_size)
+                    self._note_growth()
                 if not is_behind:
                     return
         finally:
@@ -411,5 +420,7 @@ async def _periodically(seconds: float, job: Callable[[], Awaitable[None]]) -> N
         await asyncio.sleep(seconds)
         try:
             await job()
+        except StoreError:
+            pass  # it is in the log of the store
         except Exception:  # the next time it may go well
             _log.exception("a periodic job has failed")

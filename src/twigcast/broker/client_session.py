@@ -5,8 +5,11 @@
     HTTP: http/ ──────────┘                    └──► advertise ──► router
 
 Permissions, quotas, the pace of publishers and the order of what they publish hold for every kind
-of connection, since they are decided here.  The calls take plain values; only a delivery is
+of connection, since they are decided here.  The calls take plain values; only a document is
 serialized already, since it waits in a queue that may be on disk.
+
+What is on its way to the client is in one outbox, for all subscriptions.  A durable subscription
+that is behind has a task that fetches documents for it; there is none for one that keeps up.
 
 A publisher is held up while more of its documents wait for the disk than is good, while too many of
 its batches are not answered, and when it publishes faster than it may.
@@ -15,16 +18,18 @@ its batches are not answered, and when it publishes faster than it may.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.batches import Batch, Publication
 from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.durables import NOTHING_ASKED, AskedOptions
+from twigcast.broker.headers import check_headers
+from twigcast.broker.outbox import Outbox, Sendable
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.quotas import Quota
 from twigcast.broker.subscriptions import (
@@ -51,6 +56,8 @@ _MOST_AT_ONCE: Final = 10_000
 """How many documents, or acknowledgements, one request may have."""
 _LONGEST_ID: Final = 1024
 _RETRY: Final = 0.5
+_READING: Final = 8
+"""For how many durable subscriptions of a client documents are fetched at a time."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,49 +69,6 @@ class SessionError(RefusedError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, "invalid")
-
-
-class ClientSessions:
-    """All client sessions of a broker."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self._sessions: dict[int, ClientSession] = {}
-        self._numbers = itertools.count(1)
-        self._quotas: dict[str, Quota] = {}
-
-    def __iter__(self) -> Iterator[ClientSession]:
-        return iter(self._sessions.values())
-
-    def __len__(self) -> int:
-        return len(self._sessions)
-
-    def open(self, principal: Principal, client: str = "") -> ClientSession:
-        """A new session; ``client`` is what the client calls itself.
-
-        Raises AccessError for a principal that may do nothing, and RefusedError where there are as
-        many clients as may be.
-        """
-        self.broker.access.require_something(principal)
-        limit = self.broker.config.limits.clients
-        if len(self) >= limit:
-            raise RefusedError(
-                f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
-            )
-        number = next(self._numbers)
-        key = f"client/{number}" if principal.is_anonymous else principal.name
-        quota = self._quotas.setdefault(key, Quota())
-        quota.connections += 1
-
-        def forget() -> None:
-            del self._sessions[number]
-            quota.connections -= 1
-            if not quota.connections:
-                del self._quotas[key]
-
-        session = ClientSession(self.broker, principal, number, quota, client, forget)
-        self._sessions[number] = session
-        return session
 
 
 class ClientSession:
@@ -127,8 +91,13 @@ class ClientSession:
         self._quota = quota
         self._on_close = on_close
         self._is_closed = False
-        self._subscriptions: dict[str, Subscription] = {}
-        self._counted: dict[str, int] = {}  # expressions
+        self.outbox = Outbox(broker.queues, broker.config.limits.queue_bytes)
+        self._subscriptions: dict[int, Subscription] = {}
+        self._counted: dict[int, int] = {}  # expressions
+        self._highest = 0  # number of a subscription
+        self._ended: deque[Subscription] = deque()  # by the broker
+        self._taking: set[asyncio.Task[None]] = set()
+        self._turns = asyncio.Semaphore(_READING)
         self._advertisements: set[str] = set()
         self._publishing = asyncio.Lock()
         self._publish_at = 0.0
@@ -146,6 +115,9 @@ class ClientSession:
         self._is_closed = True
         for subscription in self.subscriptions():
             self.leave(subscription, is_lost=is_lost)
+        for task in self._taking:
+            task.cancel()
+        self.outbox.close()
         self.broker.close_publisher(self.link)
         self._quota.advertisements -= len(self._advertisements)
         self._on_close()
@@ -232,6 +204,9 @@ class ClientSession:
                 "(limits.document_bytes)",
                 "too-large",
             )
+        check_headers(publication.headers)
+        if not 0 <= publication.expires < 2**63:
+            raise RefusedError("a document expires at a time after 1970, or never", "invalid")
         broker.access.check_document(self.principal, content)
         if not publication.id:
             return ""
@@ -239,6 +214,8 @@ class ClientSession:
             raise RefusedError(
                 f"the id of a publication has at most {_LONGEST_ID:,} characters", "invalid"
             )
+        if not publication.id.isprintable():
+            raise RefusedError("the id of a publication has printable characters", "invalid")
         # Nobody can use up the ids of others.
         return f"{self.principal.name}\n{publication.id}"
 
@@ -260,13 +237,13 @@ class ClientSession:
         """The subscriptions of this session."""
         return list(self._subscriptions.values())
 
-    def subscription(self, name: str) -> Subscription | None:
-        """The subscription of a name."""
-        return self._subscriptions.get(name)
+    def subscription(self, number: int) -> Subscription | None:
+        """The subscription of a number."""
+        return self._subscriptions.get(number)
 
     async def subscribe(
         self,
-        name: str,
+        number: int,
         expressions: Mapping[str, Expression],
         *,
         window: int,
@@ -275,7 +252,7 @@ class ClientSession:
         since_time: int | None = None,
         options: AskedOptions = NOTHING_ASKED,
     ) -> Subscription:
-        """Begin a subscription, under a name of the client's; a durable one has another name.
+        """Open a subscription, under a number of the client's; :meth:`begin` lets documents come.
 
         A durable subscription begins with a sequence, with the documents since a time, or with the
         first document that is not acknowledged.  A shared one begins with what nobody has.  Raises
@@ -283,12 +260,16 @@ class ClientSession:
         """
         broker = self.broker
         broker.access.require(self.principal, Permission.SUBSCRIBE)
-        if not name or len(name) > LONGEST_NAME:
-            raise RefusedError("a subscription has a name of at most 200 characters", "invalid")
-        if name in self._subscriptions:
-            raise RefusedError(f"there is a subscription {name!r} already", "taken")
+        if number <= self._highest:
+            raise RefusedError(
+                f"there was a subscription {self._highest} already: number the next one higher "
+                f"than that, not {number}",
+                "taken",
+            )
         if not expressions and not durable:
             raise RefusedError("a subscription has at least one expression", "invalid")
+        if any("\0" in key for key in expressions):
+            raise RefusedError("the key of an expression has no NUL character", "invalid")
         if options != NOTHING_ASKED and not durable:
             raise RefusedError(
                 "only a durable subscription has options: give it a name, or leave them out",
@@ -299,11 +280,7 @@ class ClientSession:
         patterns = await broker.parse_expressions(expressions)
         subscription: Subscription
         if durable:
-            if len(durable) > LONGEST_NAME or not durable.isprintable():
-                raise RefusedError(
-                    "a durable subscription has a name of at most 200 printable characters",
-                    "invalid",
-                )
+            check_name(durable)
             keeper = broker.keeper
             keeper.require(self.principal, durable)
             kept = await keeper.put(durable, self.principal, patterns, options)
@@ -315,86 +292,128 @@ class ClientSession:
                 )
             if since_time is not None:
                 since_sequence = await keeper.first_since(kept, since_time)
-            subscription = keeper.attach(kept, name, window, since_sequence)
+            subscription = keeper.attach(kept, number, window, since_sequence)
             _log.info("%s reads the durable subscription %r of %r", self.link, durable, kept.owner)
         else:
-            subscription = await broker.subscribe(f"{self.link}/{name}", name, patterns, window)
-        self._subscriptions[name] = subscription
-        self._counted[name] = len(patterns)
+            link = f"{self.link}/{number}"
+            subscription = await broker.subscribe(link, number, patterns, window)
+        self._highest = number
+        self._subscriptions[number] = subscription
+        self._counted[number] = len(patterns)
         self._quota.add(len(patterns))
         return subscription
 
     def leave(self, subscription: Subscription, *, is_lost: bool = False) -> None:
         """Deliver nothing more; a durable subscription is kept."""
-        if self._subscriptions.pop(subscription.name, None) is None:
+        if self._subscriptions.pop(subscription.number, None) is None:
             return
         subscription.finish()
-        self._quota.remove(self._counted.pop(subscription.name))
+        self._quota.remove(self._counted.pop(subscription.number))
         if isinstance(subscription, Attachment):
             self.broker.keeper.detach(subscription, is_lost=is_lost)
         else:
             self.broker.unsubscribe(subscription)
 
-    async def deliveries(self, subscription: Subscription) -> tuple[list[bytes], int] | None:
-        """The next deliveries, once there are some, and how many were missed before them.
+    def begin(self, subscription: Subscription, sole: str | None = None) -> None:
+        """Let documents come; the client knows the keys where it is ``sole`` that matches."""
+        if self._subscriptions.get(subscription.number) is not subscription:
+            return  # it was left meanwhile
+        if isinstance(subscription, Attachment):
+            subscription.on_work = self._take_soon
+        keys = None if sole is None else (sole,)
+        subscription.begin(self.outbox, keys, lambda: self._on_end(subscription))
+        subscription.wake()
 
-        None when there are no more; ``subscription.ended`` is the reason if the broker has one.
+    def _on_end(self, subscription: Subscription) -> None:
+        self._ended.append(subscription)
+        self.outbox.ready.set()
+
+    async def deliveries(self) -> Sendable | Subscription | None:
+        """The next documents, once there are some; or a subscription that the broker has ended.
+
+        None when the session is closed.
         """
-        while not subscription.is_over:
-            try:
-                taken, missed = await subscription.take()
-            except StoreError:
-                await asyncio.sleep(_RETRY)  # it is in the log of the store
+        while not self._is_closed:
+            if self._ended:
+                subscription = self._ended.popleft()
+                if self._subscriptions.get(subscription.number) is subscription:
+                    self.leave(subscription)
+                    return subscription
                 continue
+            try:
+                sendable = self.outbox.next()
             except OSError as error:
-                _log.error("the queue of %s/%s: %s", self.link, subscription.name, error)
-                subscription.ended = ("its queue cannot be read", "unavailable")
-            if subscription.ended is not None:
-                self.leave(subscription)
-                return None
-            if missed and isinstance(subscription, Attachment):
-                self.broker.keeper.note_missed(subscription.durable)
-            if taken:
-                return taken, missed
-            subscription.ready.clear()
-            if not subscription.has_work:
-                await subscription.ready.wait()
+                _log.error("a document for %s cannot be read: %s", self.link, error)
+                continue
+            if sendable is not None:
+                return sendable
+            self.outbox.ready.clear()
+            if not self._ended:
+                await self.outbox.ready.wait()
         return None
 
+    def _take_soon(self, attachment: Attachment) -> None:
+        task = asyncio.create_task(self._take(attachment))
+        self._taking.add(task)
+        task.add_done_callback(self._taking.discard)
+
+    async def _take(self, attachment: Attachment) -> None:
+        """Fetch what waits for a durable subscription, as far as there is credit."""
+        try:
+            while True:
+                try:
+                    async with self._turns:
+                        if not await self._take_some(attachment):
+                            return
+                except StoreError:
+                    await asyncio.sleep(_RETRY)  # it is in the log of the store
+        finally:
+            attachment.is_taking = False
+
+    async def _take_some(self, attachment: Attachment) -> bool:
+        found, missed = await attachment.take()
+        if missed:
+            self.outbox.note_missed(attachment.number, missed)
+            self.broker.keeper.note_missed(attachment.durable)
+        if found:
+            await self.outbox.room()
+            attachment.send(found)
+        return bool(found)
+
     def acknowledge(
-        self, name: str, upto: int, sequences: Sequence[int], *, durable: str = ""
+        self, number: int, upto: int, sequences: Sequence[int], *, durable: str = ""
     ) -> None:
         """Note documents that need not come again.
 
         The subscription is one of this session, or a durable one.
         """
-        kept = self._acknowledged(name, sequences, durable)
+        kept = self._acknowledged(number, sequences, durable)
         if kept is not None:
             self.broker.keeper.note_acknowledged(kept, upto, sequences)
 
     async def acknowledge_safely(
-        self, name: str, upto: int, sequences: Sequence[int], *, durable: str = ""
+        self, number: int, upto: int, sequences: Sequence[int], *, durable: str = ""
     ) -> None:
         """Note the same; returns when it is stored."""
-        kept = self._acknowledged(name, sequences, durable)
+        kept = self._acknowledged(number, sequences, durable)
         if kept is not None:
             await self.broker.keeper.acknowledge(kept, upto, sequences)
 
-    def give_back(self, name: str, sequences: Sequence[int], delay: float) -> None:
+    def give_back(self, number: int, sequences: Sequence[int], delay: float) -> None:
         """Take documents back that the client could not use; they come again after a delay."""
         _require_few(sequences)
-        subscription = self._subscriptions.get(name)
+        subscription = self._subscriptions.get(number)
         if isinstance(subscription, Attachment):
             self.broker.keeper.give_back(subscription, sequences, delay)
 
     def _acknowledged(
-        self, name: str, sequences: Sequence[int], durable: str
+        self, number: int, sequences: Sequence[int], durable: str
     ) -> DurableSubscription | None:
         _require_few(sequences)
         if durable:
             self.broker.access.require(self.principal, Permission.SUBSCRIBE)
             return self.broker.keeper.of(self.principal, durable)
-        subscription = self._subscriptions.get(name)
+        subscription = self._subscriptions.get(number)
         return subscription.durable if isinstance(subscription, Attachment) else None
 
     # --- advertising ------------------------------------------------------------------------------
@@ -423,6 +442,14 @@ class ClientSession:
         self.broker.unadvertise(self.link, name)
         self._advertisements.remove(name)
         self._quota.advertisements -= 1
+
+
+def check_name(durable: str) -> None:
+    """Raise RefusedError for what no durable subscription can be called."""
+    if len(durable) > LONGEST_NAME or not durable.isprintable():
+        raise RefusedError(
+            "a durable subscription has a name of at most 200 printable characters", "invalid"
+        )
 
 
 def _require_few(sequences: Sequence[int]) -> None:

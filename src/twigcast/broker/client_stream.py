@@ -2,9 +2,9 @@
 
     frames ──► publish ──► session ──► in order, once safe: answered
            ──► subscribe, advertise, ... ──► session ──► answered
-           ──► consumed, acknowledge ──► credit, cursor
+           ──► consumed, acknowledged ──► credit, cursor
 
-    each subscription ──► its own task ──► deliveries, as far as there is credit
+    outbox of the session ──► one task ──► documents, each once for all subscriptions that get it
 
 All that is written to the client goes through one lock; a client that does not read holds up only
 its own deliveries.
@@ -34,9 +34,10 @@ from twigcast.broker.client_session import (
 from twigcast.broker.durables import AskedOptions
 from twigcast.broker.link_codec import decode_promise
 from twigcast.broker.log_handler import one_line
+from twigcast.broker.outbox import Sendable, encode_documents
 from twigcast.broker.subscriptions import Attachment
 from twigcast.errors import RefusedError, TwigcastError
-from twigcast.wire import PROTOCOL, messages, raw
+from twigcast.wire import PROTOCOL, messages
 
 _log = logging.getLogger(__name__)
 
@@ -51,8 +52,10 @@ class ClientStream:
         self._broker = session.broker
         self._write_raw = write
         self._lock = asyncio.Lock()
-        self._pumps: dict[str, asyncio.Task[None]] = {}
-        self._confirming: dict[str, asyncio.Task[tuple[str, ...]]] = {}
+        self._delivering: asyncio.Task[None] | None = None
+        self._serving: dict[int, asyncio.Task[None]] = {}
+        """Durable subscriptions that are not answered yet, by their numbers."""
+        self._confirming: dict[int, asyncio.Task[tuple[str, ...]]] = {}
         self._batches: deque[tuple[int, Batch]] = deque()
         """With the number of their request, those that are not answered."""
         self._answering: asyncio.Task[None] | None = None
@@ -79,6 +82,9 @@ class ClientStream:
         )
         try:
             await self._write(messages.BrokerFrame(welcome=welcome))
+            self._delivering = asyncio.create_task(
+                self._deliver(), name=f"deliver to {self._session.link}"
+            )
             async for data in frames:
                 frame = _decode(data)
                 kind = frame.WhichOneof("frame")
@@ -86,8 +92,8 @@ class ClientStream:
                     await self._on_publish(frame.publish)
                 elif kind == "consumed":
                     self._on_consumed(frame.consumed)
-                elif kind == "acknowledge" and not frame.acknowledge.request:
-                    self._acknowledge(frame.acknowledge)
+                elif kind == "acknowledged":
+                    self._on_acknowledged(frame.acknowledged)
                 elif kind == "give_back":
                     said = frame.give_back
                     self._session.give_back(said.subscription, said.sequences, said.delay / 1000)
@@ -102,9 +108,9 @@ class ClientStream:
         # The session first: gRPC cancels a call more than once, and may not wait for the tasks.
         self._session.close(is_lost=not self._broker.is_stopping)
         tasks = [
-            *self._pumps.values(),
+            *self._serving.values(),
             *self._confirming.values(),
-            *((self._answering,) if self._answering else ()),
+            *(each for each in (self._answering, self._delivering) if each is not None),
         ]
         for task in tasks:
             task.cancel()
@@ -195,10 +201,15 @@ class ClientStream:
             since_time=request.since_time if since == "since_time" else None,
             options=_read_options(request.options),
         )
-        self._pumps[subscription.name] = asyncio.create_task(
-            self._serve(request, subscription),
-            name=f"deliver {self._session.link}/{subscription.name}",
-        )
+        if request.confirmed and request.expressions and request.durable:
+            number = subscription.number
+            serving = asyncio.create_task(
+                self._serve(request, subscription), name=f"serve {self._session.link}/{number}"
+            )
+            self._serving[number] = serving
+            serving.add_done_callback(lambda _: self._serving.pop(number, None))
+        else:
+            await self._serve(request, subscription)
 
     async def _serve(self, request: messages.Subscribe, subscription: Subscription) -> None:
         """Answer when a subscription is confirmed, if it is to be, and then deliver."""
@@ -209,61 +220,64 @@ class ClientStream:
             answer.queue.CopyFrom(subscription.durable.state())
             answer.options.CopyFrom(subscription.durable.options())
         await self._write(messages.BrokerFrame(answer=answer))
-        await self._pump(subscription)
+        only = next(iter(request.expressions)) if len(request.expressions) == 1 else None
+        self._session.begin(subscription, only)
 
     async def _confirm(self, subscription: Subscription) -> tuple[str, ...]:
         """The brokers that may not know of a subscription; none if it is over meanwhile."""
         task = asyncio.create_task(self._broker.keeper.confirm())
-        self._confirming[subscription.name] = task
+        self._confirming[subscription.number] = task
         await asyncio.wait([task])
-        self._confirming.pop(subscription.name, None)
+        self._confirming.pop(subscription.number, None)
         return () if task.cancelled() else task.result()
 
     async def _on_unsubscribe(self, request: messages.Unsubscribe) -> None:
         subscription = self._session.subscription(request.subscription)
         if subscription is None and not (request.forget and request.durable):
-            raise RefusedError(f"there is no subscription {request.subscription!r}", "unknown")
+            raise RefusedError(f"there is no subscription {request.subscription}", "unknown")
         durable = request.durable
         if subscription is not None:
             # Not cancelled: gRPC does not forgive a write that was given up.
-            pump = self._pumps.pop(request.subscription)
+            serving = self._serving.get(request.subscription)
             confirming = self._confirming.get(request.subscription)
             if confirming is not None:
                 confirming.cancel()
             self._session.leave(subscription)
-            await asyncio.wait([pump])
+            if serving is not None:
+                await asyncio.wait([serving])
             if isinstance(subscription, Attachment):
                 durable = subscription.durable.name
                 # What was acknowledged before is stored when this is.
-                await self._session.acknowledge_safely("", 0, (), durable=durable)
+                await self._session.acknowledge_safely(0, 0, (), durable=durable)
         if request.forget and durable:
             keeper = self._broker.keeper
             await keeper.forget(keeper.of(self._session.principal, durable).name)
 
-    async def _pump(self, subscription: Subscription) -> None:
-        prefix = raw.field(1, subscription.name.encode())
-        while (taken := await self._session.deliveries(subscription)) is not None:
-            deliveries, missed = taken
-            body = prefix + raw.fields(2, deliveries)
-            if missed:
-                body += b"\x18" + raw.varint(missed)
-            await self._write_bytes(raw.field(3, body))
-        if subscription.ended is not None:
-            reason, code = subscription.ended
-            problem = messages.Problem(code=code, reason=reason)
-            ended = messages.Ended(subscription=subscription.name, problem=problem)
-            self._pumps.pop(subscription.name, None)
-            await self._write(messages.BrokerFrame(ended=ended))
+    async def _deliver(self) -> None:
+        """Write documents as they come, and which subscriptions the broker has ended."""
+        while (taken := await self._session.deliveries()) is not None:
+            if isinstance(taken, Sendable):
+                await self._write_bytes(encode_documents(taken))
+            elif taken.ended is not None:
+                reason, code = taken.ended
+                problem = messages.Problem(code=code, reason=reason)
+                ended = messages.Ended(subscription=taken.number, problem=problem)
+                await self._write(messages.BrokerFrame(ended=ended))
 
     def _on_consumed(self, request: messages.Consumed) -> None:
-        subscription = self._session.subscription(request.subscription)
-        if subscription is not None:
-            subscription.consumed(request.count)
+        if len(request.subscriptions) != len(request.counts):
+            raise SessionError("as many counts are consumed as subscriptions are named")
+        find = self._session.subscription
+        for number, count in zip(request.subscriptions, request.counts, strict=True):
+            subscription = find(number)
+            if subscription is not None:
+                subscription.consumed(count)
 
-    def _acknowledge(self, request: messages.Acknowledge) -> None:
-        self._session.acknowledge(
-            request.subscription, request.upto, request.sequences, durable=request.durable
-        )
+    def _on_acknowledged(self, request: messages.Acknowledged) -> None:
+        for each in request.entries:
+            self._session.acknowledge(
+                each.subscription, each.upto, each.sequences, durable=each.durable
+            )
 
     async def _on_acknowledge(self, request: messages.Acknowledge) -> None:
         await self._session.acknowledge_safely(

@@ -67,6 +67,7 @@ EVERYTHING: Final = frozenset(Permission)
 class LinkConfig:
     """A neighbour to call.
 
+    The doors of a group are one neighbour with several addresses: ``a:7400,b:7400``.
     ``server_name`` is what its certificate is made out to, where that is not the host of the
     address; ``token`` is what this broker shows there.
     """
@@ -77,10 +78,15 @@ class LinkConfig:
     token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if read_address("address", self.address).port == 0:
+        if any(each.port == 0 for each in self.addresses):
             refuse("address", "port 0 is no port to call; write that at which the other listens")
         if not 0 < self.cost < inf:
             refuse("cost", f"{self.cost} is no cost; write a number above 0")
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """Where the neighbour may be."""
+        return tuple(read_address("address", each.strip()) for each in self.address.split(","))
 
 
 def _read_text(path: Path) -> str:
@@ -131,6 +137,11 @@ class LimitsConfig:
     publications_per_second: float = 0.0
     advertisements_per_client: int = 100
     window: int = 1_024
+
+    @property
+    def queue_bytes(self) -> int:
+        """What one queue may hold, wherever."""
+        return self.queue_memory + self.queue_disk
 
     def __post_init__(self) -> None:
         for name in COUNTS:
@@ -377,14 +388,25 @@ class BrokerConfig:
         except ValueError as error:
             refuse("strategy", str(error))
         require_one_of("reader", self.reader, READERS)
+        self._check_door()
         self._check_links()
         self._check_principals()
 
+    def _check_door(self) -> None:
+        if not self.store.door:
+            return
+        if not self.name:
+            refuse("name", "the doors of a group have a name in common; write it")
+        for key, address in (("listen", self.listen_address), ("http", self.http_address)):
+            if address is not None and not address.port:
+                refuse(key, "other doors of the group must know the port; write one above 0")
+
     def _check_links(self) -> None:
-        require_distinct("links", "address", (link.address for link in self.links))
+        addresses = [each for link in self.links for each in link.addresses]
+        require_distinct("links", "address", map(str, addresses))
+        if self.listen_address in addresses:
+            refuse("links", f"{self.listen} is this broker's own address; remove that link")
         for link in self.links:
-            if Address.parse(link.address) == self.listen_address:
-                refuse("links", f"{link.address} is this broker's own address; remove that link")
             if link.server_name and not self.tls.is_used:
                 refuse(
                     "links",

@@ -16,6 +16,7 @@ from twigcast.broker.access import Access, Permission, Principal
 from twigcast.broker.config import LimitsConfig
 from twigcast.broker.flow import DocumentFlow
 from twigcast.broker.pace import taking_turns
+from twigcast.broker.pulls import Pull
 from twigcast.broker.store import Store
 from twigcast.broker.subscriptions import Attachment, DurableSubscription
 from twigcast.delivery import (
@@ -27,6 +28,7 @@ from twigcast.delivery import (
     DurablePut,
     DurableWants,
     GivenBack,
+    Leased,
     MissedReported,
     PutDurable,
 )
@@ -177,12 +179,35 @@ class Durables:
         return await self.require_store().first_since(durable.name, moment)
 
     def attach(
-        self, durable: DurableSubscription, name: str, window: int, start: int | None
+        self, durable: DurableSubscription, number: int, window: int, start: int | None
     ) -> Attachment:
         """Serve a client from a sequence on; the client that was attached before loses it."""
+        self._require_kept(durable)
+        attachment = Attachment(durable, self._new_consumer(), number, window)
+        durable.attach(attachment, start)
+        return attachment
+
+    def pull(self, durable: DurableSubscription, most: int) -> Pull:
+        """Serve a client that takes some documents once; to be followed by ``lease`` or ``detach``.
+
+        A client that is attached for good loses the subscription, unless it is shared.
+        """
+        self._require_kept(durable)
+        pull = Pull(durable, self._new_consumer(), most)
+        durable.join(pull)
+        return pull
+
+    def lease(self, pull: Pull, seconds: float) -> None:
+        """Let a client have what it took until its time is over."""
+        if pull.durable.detach(pull):
+            self._flow.happen(Leased(pull.durable.name, pull.consumer, seconds))
+
+    def _new_consumer(self) -> str:
+        return f"consumer/{next(self._consumers)}"
+
+    def _require_kept(self, durable: DurableSubscription) -> None:
         if self.by_name.get(durable.name) is not durable:
             raise RefusedError("the subscription was ended for good meanwhile", "unknown")
-        return durable.attach(f"consumer/{next(self._consumers)}", name, window, start)
 
     def detach(self, attachment: Attachment, *, is_lost: bool = False) -> None:
         """Serve a client no more; what it has not acknowledged is for others.
@@ -196,7 +221,6 @@ class Durables:
             taken = len(durable.queue.held(attachment.consumer)) - untaken
             left = ConsumerLeft(durable.name, attachment.consumer, max(taken, int(is_lost)))
             self._flow.happen(left)
-            durable.wake()
 
     async def acknowledge(
         self, durable: DurableSubscription, upto: int, sequences: Sequence[int]
@@ -216,22 +240,21 @@ class Durables:
 
     def give_back(self, attachment: Attachment, sequences: Sequence[int], delay: float) -> None:
         """Take documents back from a client that could not use them."""
-        durable = attachment.durable
-        self._flow.happen(GivenBack(durable.name, attachment.consumer, sequences, delay))
-        durable.wake()
+        self._give_back(attachment.durable, attachment.consumer, sequences, delay)
+
+    def _give_back(
+        self, durable: DurableSubscription, consumer: str, sequences: Sequence[int], delay: float
+    ) -> None:
+        self._flow.happen(GivenBack(durable.name, consumer, sequences, delay))
 
     def give_back_any(
         self, durable: DurableSubscription, sequences: Sequence[int], delay: float
     ) -> list[int]:
         """Take documents back from whoever has them; those that somebody had."""
-        wanted = set(sequences)
-        back: list[int] = []
-        for attachment in durable.attached:
-            held = [each for each in durable.queue.held(attachment.consumer) if each in wanted]
-            if held:
-                self.give_back(attachment, held, delay)
-                back += held
-        return sorted(back)
+        having = durable.queue.who_has(sequences)
+        for consumer, held in having.items():
+            self._give_back(durable, consumer, held, delay)
+        return sorted(each for held in having.values() for each in held)
 
     def of(self, principal: Principal, name: str) -> DurableSubscription:
         """A durable subscription that somebody may use.

@@ -18,6 +18,7 @@ import logging
 import time
 from asyncio import Future
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Final, Protocol
 
@@ -32,7 +33,10 @@ from twigcast.broker.subscriptions import (
     encode_common,
 )
 from twigcast.delivery import (
+    NOTHING,
+    Acknowledged,
     Addressed,
+    Again,
     Answer,
     Came,
     Delivery,
@@ -46,6 +50,8 @@ from twigcast.delivery import (
     Loaded,
     Moment,
     Offer,
+    Outdated,
+    Parcel,
     Published,
     Queue,
     Repeat,
@@ -66,8 +72,6 @@ from twigcast.routing import Send as RouterSend
 TICK: Final = 0.25
 """How often, in seconds, the machine is told that time passes."""
 _RESEND_BYTES: Final = 4 * 1024 * 1024
-_WANTED: Final[set[type]] = {StoreIt, Send, Offer}
-"""What is done about a document that somebody wants."""
 
 _log = logging.getLogger(__name__)
 
@@ -96,8 +100,10 @@ class DocumentFlow:
         limits: Limits,
         keep_all: bool,
         keep_unrouted: bool,
+        is_guarded: bool,
     ) -> None:
         self._name = router.name
+        self._is_guarded = is_guarded
         self._store = store
         self._metrics = metrics
         self._link = link
@@ -107,11 +113,14 @@ class DocumentFlow:
             limits=limits,
             keep_all=keep_all and store is not None,
             keep_unrouted=keep_unrouted and store is not None,
+            is_guarded=is_guarded,
         )
         self._tickets = count(1)
         self._waiting: dict[int, Waiting] = {}
         self._ephemeral: dict[str, EphemeralSubscription] = {}
         self._durable: dict[str, DurableSubscription] = {}
+        self._encoded: tuple[Parcel | None, bytes] = (None, b"")
+        """The document that was sent last, and what was sent of it."""
         self._loading: set[asyncio.Task[None]] = set()
         self._trimming: asyncio.Task[None] | None = None
         self._carry_out: dict[type[Any], Callable[[Any], None]] = {
@@ -120,10 +129,12 @@ class DocumentFlow:
             Route: lambda instruction: route(instruction.sends),
             Offer: self._on_offer,
             Queue: self._on_queue,
+            Again: self._on_again,
             Answer: self.answer,
             Load: self._on_load,
             Drop: self._on_drop,
             Repeat: lambda _: None,
+            Outdated: lambda _: metrics.outdated(1),
             Wake: self._on_wake,
         }
 
@@ -146,6 +157,7 @@ class DocumentFlow:
     def add_ephemeral(self, subscription: EphemeralSubscription) -> None:
         """Give documents to an ephemeral subscription."""
         self._ephemeral[subscription.link] = subscription
+        subscription.on_outdated = self._metrics.outdated
 
     def remove_ephemeral(self, subscription: EphemeralSubscription) -> None:
         """Give no more documents to one."""
@@ -155,9 +167,20 @@ class DocumentFlow:
         """The ephemeral subscriptions."""
         return self._ephemeral.values()
 
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions there are, of either kind."""
+        return len(self._ephemeral) + len(self._durable)
+
     def add_durable(self, durable: DurableSubscription) -> None:
         """Tell a durable subscription when documents are in its queue."""
         self._durable[durable.name] = durable
+        durable.on_outdated = partial(self._outdated, durable.name)
+
+    def _outdated(self, durable: str, sequences: Sequence[int]) -> None:
+        """Take documents as done with that have expired in a queue."""
+        self._metrics.outdated(len(sequences))
+        self.happen(Acknowledged(0, durable, 0, sequences))
 
     def remove_durable(self, durable: DurableSubscription) -> None:
         """Tell one no more."""
@@ -221,12 +244,15 @@ class DocumentFlow:
     def _note_matched(
         self, content: bytes, began: float, instructions: Sequence[Instruction]
     ) -> None:
-        kinds = set(map(type, instructions))
-        if Repeat in kinds:
-            self._metrics.repeated()
-        else:
-            seconds = time.perf_counter() - began
-            self._metrics.matched(len(content), seconds, bool(kinds & _WANTED))
+        seconds = time.perf_counter() - began
+        is_wanted = False
+        for each in instructions:
+            if isinstance(each, Repeat):
+                self._metrics.repeated()
+                return
+            is_wanted |= isinstance(each, Send | Offer)
+            is_wanted |= isinstance(each, StoreIt) and each.write is not NOTHING
+        self._metrics.matched(len(content), seconds, is_wanted)
 
     async def tick(self) -> None:
         """Let the machine know that time passes; to be done now and then."""
@@ -242,13 +268,15 @@ class DocumentFlow:
         if self._store is None:
             return
         trimmed = await self._store.trim(_now().time)
-        self._metrics.expired(sum(trimmed.lost.values()))
+        self._metrics.lost(sum(trimmed.lost.values()))
         self.happen(
             Expired(trimmed.bytes, trimmed.publishers, trimmed.owed, trimmed.first, trimmed.lost)
         )
 
     def _on_done(self, done: Done) -> None:
         """What the store has written, or could not."""
+        if self._is_guarded and self._store is not None and self._store.over:
+            return  # another door answers: clients publish there what was not answered here
         moment = _now()
         for ticket, result in done:
             if not isinstance(result, StoreError):
@@ -295,12 +323,12 @@ class DocumentFlow:
 
     def _on_offer(self, instruction: Offer) -> None:
         parcel = instruction.parcel
-        common = encode_common(parcel)
+        common = self._encode(parcel)
         queued = dropped = 0
         for name, keys in instruction.deliveries:
             receiver = self._ephemeral.get(name)  # it may have gone while the document was stored
             if receiver is not None:
-                if receiver.offer(common, keys):
+                if receiver.offer(common, keys, parcel.expires):
                     queued += 1
                 else:
                     dropped += 1
@@ -308,12 +336,23 @@ class DocumentFlow:
 
     def _on_queue(self, instruction: Queue) -> None:
         parcel = instruction.parcel
-        common = encode_common(parcel)
+        common = self._encode(parcel)
         for name, sequence, keys in instruction.entries:
             durable = self._durable.get(name)
             if durable is not None:
-                durable.entered(sequence, common, keys)
+                durable.entered(sequence, common, keys, parcel.expires)
         self._metrics.offered(len(instruction.entries), 0, parcel.published)
+
+    def _on_again(self, instruction: Again) -> None:
+        durable = self._durable.get(instruction.durable)
+        if durable is not None:
+            durable.wake()
+
+    def _encode(self, parcel: Parcel) -> bytes:
+        """What is sent of a document: the same object for all who get it now."""
+        if parcel is not self._encoded[0]:
+            self._encoded = (parcel, encode_common(parcel))
+        return self._encoded[1]
 
     def answer(self, answer: Answer) -> None:
         """Tell whoever waits under a ticket."""

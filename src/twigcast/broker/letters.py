@@ -36,11 +36,6 @@ class Letters:
         self._broker = broker
         self._links = count(1)
 
-    async def count(self) -> int:
-        """How many there are, of all owners; raises StoreError."""
-        store = self._broker.store
-        return 0 if store is None else (await store.figures()).letters
-
     async def listed(
         self, principal: Principal, durable: str = "", after: int = 0, limit: int = 0
     ) -> list[Letter]:

@@ -7,7 +7,8 @@ of the one whose name comes first stays.  A neighbour that calls with a later in
 started anew: the link to its former life ends.
 
 A caller that does not get through, or whose link ends, tries again after a while that doubles up to
-some seconds, with some chance in it so that many callers do not come at once.
+some seconds, with some chance in it so that many callers do not come at once.  A neighbour that is
+a group of doors has several addresses, which are tried in turn.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import logging
 import random
 import secrets
 from collections.abc import Callable
+from itertools import cycle
 from typing import TYPE_CHECKING, Final
 
 import grpc
@@ -69,10 +71,10 @@ class Links:
 
     async def _keep_calling(self, target: LinkConfig) -> None:
         wait = _FIRST_WAIT
-        while True:
+        for address in cycle(map(str, target.addresses)):
             began = asyncio.get_running_loop().time()
             try:
-                await self._call(target)
+                await self._call(target, address)
                 reason = "the neighbour ended the link"
             except (LinkProtocolError, SuspectedError, ConfigError) as error:
                 reason = str(error)
@@ -94,7 +96,7 @@ class Links:
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, _LONGEST_WAIT)
 
-    async def _call(self, target: LinkConfig) -> None:
+    async def _call(self, target: LinkConfig, address: str) -> None:
         config = self._broker.config
         options: list[tuple[str, int | str]] = [
             *channel_options(config.limits.message_bytes),
@@ -106,9 +108,9 @@ class Links:
             options.append(("grpc.ssl_target_name_override", target.server_name))
         credentials = channel_credentials(config)
         channel = (
-            grpc.aio.insecure_channel(target.address, options)
+            grpc.aio.insecure_channel(address, options)
             if credentials is None
-            else grpc.aio.secure_channel(target.address, credentials, options)
+            else grpc.aio.secure_channel(address, credentials, options)
         )
         metadata = [("authorization", f"Bearer {target.token}")] if target.token else []
         async with channel:
@@ -117,7 +119,7 @@ class Links:
             call = calling(metadata=metadata)
             try:
                 link = self._new_link(CallStream(call), target.cost)
-                link.address = target.address
+                link.address = address
                 nonce = secrets.token_bytes(16)
                 await link.send_now(self._hello(link, nonce))
                 answer = await self._receive_hello(link)

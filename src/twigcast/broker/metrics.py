@@ -66,7 +66,10 @@ class Metrics:
         self._to_neighbour = self._dropped.labels("neighbour")
         self._refused = counter("refused", "What was refused, by the reason.", ["code"])
         self._wrong_tokens = counter("wrong_tokens", "Tokens that nobody has.")
-        self._expired = counter("documents_expired", "Undelivered documents lost to retention.")
+        self._lost = counter("documents_lost", "Undelivered documents lost to retention.")
+        self._outdated = counter(
+            "documents_expired", "Documents that went no further, since their time was over."
+        )
         self._match_seconds = histogram(
             "match_seconds", "From a document's arrival to the decision where it goes.", _MATCHING
         )
@@ -115,9 +118,13 @@ class Metrics:
         """Note that somebody showed a token that nobody has."""
         self._wrong_tokens.inc()
 
-    def expired(self, count: int) -> None:
+    def lost(self, count: int) -> None:
         """Note that retention took documents that nobody had acknowledged."""
-        self._expired.inc(count)
+        self._lost.inc(count)
+
+    def outdated(self, count: int) -> None:
+        """Note documents that somebody would have got, had they not expired."""
+        self._outdated.inc(count)
 
     def acknowledged(self, seconds: float) -> None:
         """Note how long a publisher waited."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from twigcast.broker.addresses import Address
 from twigcast.broker.config import BrokerConfig
 from twigcast.errors import ConfigError
 
@@ -37,7 +36,7 @@ def cautions(config: BrokerConfig) -> tuple[str, ...]:
         sentences += [
             f"the link to {link.address} is not encrypted; set up [tls]"
             for link in config.links
-            if not Address.parse(link.address).is_loopback
+            if not all(each.is_loopback for each in link.addresses)
         ]
     folder = config.store.folder
     if folder is not None and _others_enter(folder):

@@ -12,6 +12,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import grpc
@@ -19,10 +20,12 @@ import grpc.aio
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.client_session import ClientSessions, code_of
+from twigcast.broker.client_session import code_of
+from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.credentials import certificate_names
+from twigcast.broker.door import Door, StandingBy, door_addresses
 from twigcast.broker.letter_service import (
     drop_letters,
     list_letters,
@@ -34,13 +37,14 @@ from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
 from twigcast.broker.listener import Listener
 from twigcast.broker.log_handler import one_line
+from twigcast.broker.long_lived import look_seldom
 from twigcast.broker.open_files import raise_open_files
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.peers import grpc_peer
 from twigcast.broker.safety import check_safe
 from twigcast.broker.status import status
 from twigcast.broker.store import Retention, Store, open_store
-from twigcast.broker.subscriptions import encode_queued
+from twigcast.broker.subscriptions import encode_common, encode_queued
 from twigcast.errors import (
     AccessError,
     DocumentError,
@@ -164,13 +168,15 @@ class Service:
             said = messages.AskRequest.FromString(data)
             expression = read_expression(broker, said.expression)
             pattern = (await broker.parse_expressions({"": expression}))[""]
+            matched = 0
             async for documents, examined in broker.ask(pattern, said.limit, said.since):
-                answer = messages.AskAnswer(examined=examined)
-                for each in documents:
-                    answer.documents.add(id=each.id, content=each.content, published=each.published)
+                matched += len(documents)
+                answer = messages.AskAnswer(examined=examined, matched=matched)
+                for each in () if said.count else documents:
+                    answer.documents.add().MergeFromString(encode_common(each))
                     if answer.ByteSize() > BATCH_BYTES:
                         await context.write(answer.SerializeToString())
-                        answer = messages.AskAnswer(examined=examined)
+                        answer = messages.AskAnswer(examined=examined, matched=matched)
                 await context.write(answer.SerializeToString())
         except (RefusedError, StoreError) as error:
             await self._abort(context, error)
@@ -267,8 +273,8 @@ class RunningBroker:
         await self.broker.close()
 
 
-async def start_server(config: BrokerConfig) -> RunningBroker:
-    """Serve; returns once clients can connect.
+async def start_server(config: BrokerConfig, store: Store | None = None) -> RunningBroker:
+    """Serve; returns once clients can connect.  ``store`` is one that is open already.
 
     Raises ConfigError, also where it would not be safe to serve as configured, and StoreError.
     """
@@ -276,8 +282,7 @@ async def start_server(config: BrokerConfig) -> RunningBroker:
     listener = Listener(config)
     port = listener.bind()
     name = config.name_at(port)
-    store = None
-    if config.store.is_used:
+    if config.store.is_used and store is None:
         store = await asyncio.to_thread(_open_store, config, name)
     broker = Broker(config, name, store)
     service = Service(broker)
@@ -305,20 +310,48 @@ def _open_store(config: BrokerConfig, name: str) -> Store:
     )
     sync: Literal["full", "normal"] = "full" if settings.sync == "full" else "normal"
     return open_store(
-        folder=settings.folder, url=settings.url, broker=name, sync=sync, retention=retention
+        folder=settings.folder,
+        url=settings.url,
+        broker=name,
+        sync=sync,
+        retention=retention,
+        door=door_addresses(config) if settings.door else None,
     )
 
 
-async def run(config: BrokerConfig, on_ready: Callable[[RunningBroker], None]) -> None:
-    """Serve until the process is ended, by SIGINT or SIGTERM."""
+async def run(config: BrokerConfig, on_ready: Callable[[RunningBroker | StandingBy], None]) -> None:
+    """Serve until the process is ended, by SIGINT or SIGTERM.
+
+    For a door of a group ``on_ready`` is called each time it begins to lead or to stand by.
+    """
     raise_open_files()
-    running = await start_server(config)
+    look_seldom()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    if config.store.door:
+        check_safe(config)
+        _stop_at_signals(loop, stop)
+        await door_of(config, on_ready).run(stop)
+        return
+    running = await start_server(config)
+    _stop_at_signals(loop, stop)
     try:
         on_ready(running)
         await stop.wait()
     finally:
         await running.close()
+
+
+def door_of(config: BrokerConfig, on_change: Callable[[RunningBroker | StandingBy], None]) -> Door:
+    """A door of a group, to be run."""
+    return Door(
+        config,
+        open_store=partial(_open_store, config, config.name),
+        serve=partial(start_server, config),
+        on_change=on_change,
+    )
+
+
+def _stop_at_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 import twigcast
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.client_session import ClientSessions
+from twigcast.broker.client_sessions import ClientSessions
+
+_COUNTED: Final = (
+    *("in", "matched", "filtered", "repeated", "out", "forwarded", "resent", "expired"),
+)
 
 
 async def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
     """Everything at a glance, for somebody; raises StoreError."""
     broker = sessions.broker
     metrics = broker.metrics
+    figures = None if broker.store is None else await broker.store.figures()
     return {
         "broker": broker.name,
         "version": twigcast.__version__,
@@ -23,14 +28,14 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         "strategy": broker.config.strategy,
         "reader": broker.config.reader,
         "documents": {
-            name: int(metrics.value(f"twigcast_documents_{name}_total"))
-            for name in ("in", "matched", "filtered", "repeated", "out", "forwarded", "resent")
+            name: int(metrics.value(f"twigcast_documents_{name}_total")) for name in _COUNTED
         },
         "tables": tables(broker),
         "clients": len(sessions),
         "durable": durable_queues(broker, principal),
         "owed": broker.owed,
-        "letters": await broker.letters.count(),
+        "letters": 0 if figures is None else figures.letters,
+        "standing_by": [] if figures is None else list(figures.standing_by),
         "homes": broker.homes.patterns,
         "links": links(broker),
         "problems": problems(broker),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from twigcast.broker.addresses import is_host
 from twigcast.broker.config_checks import refuse, require_above_zero, require_one_of
 from twigcast.tables import Duration, Size
 
@@ -27,10 +28,14 @@ class StoreConfig:
     publishers are refused, or held back, as ``full`` says: ``refuse`` or ``hold``.
 
     With ``unrouted`` a document that is published here and that nobody wants is kept as a letter.
+
+    ``door`` makes the broker one of the doors of a group, which have a name and a database in
+    common: it is the host at which the other doors find this one.
     """
 
     folder: Path | None = None
     url: str = field(default="", repr=False)
+    door: str = ""
     keep: str = "durable"
     sync: str = "full"
     retention_age: Duration = 7 * 86_400.0
@@ -64,6 +69,10 @@ class StoreConfig:
             refuse("store.url", "a store is in a folder or at an address; keep one of both")
         if self.url and not self.url.startswith(("postgresql://", "postgres://")):
             refuse("store.url", 'write it as in "postgresql://user@host:5432/database"')
+        if self.door and not self.url:
+            refuse("store.door", "the doors of a group share a database; name it with url")
+        if self.door and not is_host(self.door):
+            refuse("store.door", f"{self.door!r} is no host; write a name or an IPv4 address")
         if _PASSWORD.search(self.url):
             remedy = "write it into a file that only the broker may read, and name that file with"
             refuse("store.url", f"no password belongs here; {remedy} ?passfile= or PGPASSFILE")

@@ -1,130 +1,208 @@
-"""Subscriptions at a broker: queues of documents, each with a consumer that sets the pace.
+"""Subscriptions at a broker: documents for a consumer that sets the pace.
 
-    offered ──► DocumentQueue ────────────────────────────────┐
-                                                              ├──► take, while there is credit
-    entered ──► tail, store ──► DurableQueue says which ones ─┘
+    offered ──► outbox of the connection, while there is credit; else DocumentQueue ──► outbox
+    entered ──► outbox, likewise; else tail, store ──► take: DurableQueue says which ones
 
 The consumer gives credit for as many documents as it is ready for; what it has not asked for waits
 here.  The documents of ephemeral subscriptions wait in a space that all of them share, in memory
 and beyond that in a file; past the limits documents are dropped and counted.  Those of a durable
 one wait in the store, and only what was committed last stays in memory too, so that a consumer that
-keeps up costs no reading.
+is a little behind costs no reading.
 
-Nothing here knows of connections: whoever serves the client calls :meth:`take` and waits for
-:attr:`ready`.
+Nothing here knows of connections: whoever serves the client empties the outbox
+(:mod:`~twigcast.broker.outbox`), and is told when something is to be taken from a durable one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from twigcast.broker.ordering import Ordering
+from twigcast.broker.outbox import Keys, Outbox, Outgoing
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.shared_queues import DocumentQueue
 from twigcast.broker.store import Queued, Store, StoredDocument
 from twigcast.delivery import DurableQueue, Parcel
-from twigcast.wire import messages, raw
+from twigcast.times import now_milliseconds
+from twigcast.wire import messages
 
 _TAIL_BYTES: Final = 1024 * 1024
+
+_log = logging.getLogger(__name__)
 
 
 def encode_common(document: Parcel | StoredDocument) -> bytes:
     """What all deliveries of a document have in common, serialized."""
     delivery = messages.Delivery(
-        id=str(document.id), content=document.content, published=document.published
+        id=str(document.id),
+        content=document.content,
+        published=document.published,
+        expires=document.expires,
     )
     if document.headers:
         delivery.headers.update(document.headers)
     return delivery.SerializeToString()
 
 
-def encode_delivery(common: bytes, keys: Sequence[str], sequence: int = 0) -> bytes:
-    """One delivery of a document, serialized."""
-    return common + encode_header(keys, sequence)
-
-
-@lru_cache(maxsize=1024)  # many subscribers have the same keys
-def _encode_keys(keys: tuple[str, ...]) -> bytes:
-    return raw.fields(3, [key.encode() for key in keys])
-
-
-def encode_header(keys: Sequence[str], sequence: int = 0) -> bytes:
-    """What one delivery of a document has behind what all have in common, serialized."""
-    header = _encode_keys(tuple(keys))
-    return header + b"\x20" + raw.varint(sequence) if sequence else header
+def encode_queued(queued: Queued) -> bytes:
+    """A delivery out of the store, serialized."""
+    own = messages.Delivery(keys=queued.keys, sequence=queued.sequence)
+    return encode_common(queued.document) + own.SerializeToString()
 
 
 class Consumer:
-    """The pace of whoever takes documents: how many it is ready for."""
+    """The pace of whoever takes documents: how many it is ready for.
 
-    def __init__(self, window: int) -> None:
+    There is no credit before :meth:`begin`.
+    """
+
+    def __init__(self, number: int, window: int) -> None:
+        self.number = number
+        """What the client calls the subscription."""
         self.window = window
-        self.credit = window
-        self.ready = asyncio.Event()
-        """Set when there may be something to take, or this is over."""
+        self.credit = 0
         self.is_over = False
         self.ended: tuple[str, str] | None = None
         """Why the broker has ended this, and the code for it."""
+        self.outbox: Outbox | None = None
+        self._sole: Keys | None = None
+        self._on_end: Callable[[], None] = _nothing
+
+    def begin(self, outbox: Outbox, sole: Keys | None, on_end: Callable[[], None]) -> None:
+        """Let documents go to a client, which knows its ``sole`` keys, if it has no others.
+
+        ``on_end`` is called when the broker ends this.
+        """
+        self.outbox = outbox
+        self.credit = self.window
+        self._sole = sole
+        self._on_end = on_end
+        if self.ended is not None:
+            on_end()
 
     def finish(self) -> None:
         """Take nothing more."""
         self.is_over = True
-        self.ready.set()
+        self.credit = 0
+
+    def end(self, reason: str, code: str) -> None:
+        """Serve this client no more."""
+        self.ended = (reason, code)
+        self._on_end()
 
     def consumed(self, count: int) -> None:
         """Note that the client has taken documents and is ready for as many more."""
-        self.credit = min(self.credit + count, self.window)
-        self.ready.set()
+        if self.outbox is not None and not self.is_over:
+            self.credit = min(self.credit + count, self.window)
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the client have what waits, as far as there is credit."""
+
+
+def _nothing() -> None:
+    """Nobody has to be told."""
 
 
 class EphemeralSubscription(Consumer):
     """A subscription that lives as long as its client is connected."""
 
-    def __init__(self, link: str, name: str, window: int, queue: DocumentQueue) -> None:
-        super().__init__(window)
+    def __init__(self, link: str, number: int, window: int, queue: DocumentQueue) -> None:
+        super().__init__(number, window)
         self.link = link
-        self.name = name
         self.queue = queue
+        self.is_due = False
+        """Whether the outbox is to take from the queue."""
+        self.on_outdated: Callable[[int], None] = lambda _: None
+        """Hears how many documents expired while they waited."""
         self._missed_reported = 0
 
-    def offer(self, common: bytes, keys: Sequence[str]) -> bool:
-        """Queue a document; False if the queue is full and it was dropped.
+    def begin(self, outbox: Outbox, sole: Keys | None, on_end: Callable[[], None]) -> None:
+        """Let documents go to a client."""
+        super().begin(outbox, sole, on_end)
+        outbox.by_number[self.number] = self
+        self.wake()
 
-        Whoever offers a document to several passes the same ``common`` to each: it is kept once.
+    def offer(self, document: bytes, keys: Keys, expires: int = 0) -> bool:
+        """Send a document, or queue it; False if the queue is full and it was dropped.
+
+        Whoever offers a document to several passes the same object to each: it is kept once.
         """
-        if self.credit > 0:  # otherwise it can only wait
-            self.ready.set()
-        return self.queue.put(common, encode_header(keys))
+        if self.credit > 0 and not self.queue.items:
+            outbox = self.outbox
+            assert outbox is not None, "there is credit"
+            if self.queue.dropped != self._missed_reported:
+                self._note_dropped(outbox)
+            entry: Outgoing | None = outbox.last
+            if outbox.last_document is not document:
+                entry = outbox.begin(document, expires)
+            if entry is not None:
+                self.credit -= 1
+                if keys == self._sole and entry.keys is None and entry.sequences is None:
+                    entry.numbers.append(self.number)
+                else:
+                    entry.add(self.number, None if keys == self._sole else keys)
+                return True
+        if keys == self._sole:
+            is_queued = self.queue.put(document, None, 0, expires)
+        else:
+            is_queued = self.queue.put(document, keys, sum(map(len, keys)), expires)
+        if self.credit > 0:
+            self.wake()
+        return is_queued
 
-    async def take(self) -> tuple[list[bytes], int]:
-        """The next deliveries as far as there is credit, and how many were missed before them."""
-        if self.is_over or not self.has_work:
-            return [], 0
-        taken = self.queue.take(min(self.credit, BATCH), BATCH_BYTES)
-        self.credit -= len(taken)
-        if not taken:
-            return [], 0
-        missed = self.queue.dropped - self._missed_reported
-        self._missed_reported = self.queue.dropped
-        return taken, missed
+    def wake(self) -> None:
+        """Let the client have what waits, as far as there is credit."""
+        if self.outbox is not None:
+            self._note_dropped(self.outbox)
+            self.outbox.due(self)
 
-    @property
-    def has_work(self) -> bool:
-        """Whether something can be taken, or this is over."""
-        return self.is_over or (self.credit > 0 and len(self.queue) > 0)
+    def _note_dropped(self, outbox: Outbox) -> None:
+        dropped = self.queue.dropped - self._missed_reported
+        if dropped:
+            self._missed_reported = self.queue.dropped
+            outbox.note_missed(self.number, dropped)
+
+    def missed(self, count: int) -> None:
+        """Note that documents were lost that were on their way; others may come instead."""
+        self.queue.dropped += count
+        self.credit = min(self.credit + count, self.window)
+        self.wake()
+
+    def outdated(self) -> None:
+        """Note that a document expired that was on its way; another may come instead."""
+        self.on_outdated(1)
+        self.credit = min(self.credit + 1, self.window)
+        self.wake()
+
+    def unreadable(self, error: OSError) -> None:
+        """Note that the queue cannot be read."""
+        _log.error("the queue of %s: %s", self.link, error)
+        self.end("its queue cannot be read", "unavailable")
 
     def close(self) -> None:
         """Drop what is queued."""
         self.queue.close()
+        if self.outbox is not None:
+            self.outbox.by_number.pop(self.number, None)
 
     @property
     def waiting(self) -> int:
         """How many documents wait."""
         return len(self.queue)
+
+
+class Given(NamedTuple):
+    """A document of a durable subscription that is to be sent."""
+
+    sequence: int
+    document: bytes
+    keys: Keys
+    expires: int
 
 
 class DurableSubscription:
@@ -137,9 +215,13 @@ class DurableSubscription:
         self.queue = queue
         self._store = store
         self._attached: dict[str, Attachment] = {}
-        self._tail: dict[int, bytes] = {}
-        """Deliveries that were entered last, while somebody is attached."""
+        self._only: Attachment | None = None
+        """The client that takes documents, where no others share them."""
+        self._tail: dict[int, Given] = {}
+        """What was entered last, while somebody is attached."""
         self._tail_bytes = 0
+        self.on_outdated: Callable[[Sequence[int]], None] = queue.gone
+        """Takes the sequences of documents that expired while they waited."""
         key = queue.options.key
         self.ordering = Ordering(key) if key else None
 
@@ -158,24 +240,25 @@ class DurableSubscription:
         """The clients that take documents."""
         return list(self._attached.values())
 
-    def entered(self, sequence: int, common: bytes, keys: Sequence[str]) -> None:
-        """Note that a document is safe under a sequence."""
+    def entered(self, sequence: int, document: bytes, keys: Keys, expires: int = 0) -> None:
+        """Note that a document is safe under a sequence; the client has it if it keeps up."""
+        if self._only is not None and self._only.give(sequence, document, keys):
+            return
         if not self._attached:
             return
-        delivery = encode_delivery(common, keys, sequence)
-        self._tail[sequence] = delivery
-        self._tail_bytes += len(delivery)
+        self._tail[sequence] = Given(sequence, document, keys, expires)
+        self._tail_bytes += len(document)
         while self._tail_bytes > _TAIL_BYTES and len(self._tail) > 1:
             self._forget(next(iter(self._tail)))
         self.wake()
 
     def _forget(self, sequence: int) -> None:
-        self._tail_bytes -= len(self._tail.pop(sequence))
+        self._tail_bytes -= len(self._tail.pop(sequence).document)
 
     def wake(self) -> None:
         """Let the clients look whether there is something for them."""
         for each in self._attached.values():
-            each.ready.set()
+            each.wake()
 
     def state(self) -> messages.QueueState:
         """Where the queue stands."""
@@ -191,16 +274,32 @@ class DurableSubscription:
         shared, ordered_by, deliveries = self.queue.options
         return messages.DurableOptions(shared=shared, ordered_by=ordered_by, deliveries=deliveries)
 
-    def attach(self, consumer: str, name: str, window: int, start: int | None) -> Attachment:
+    def attach(self, attachment: Attachment, start: int | None) -> None:
         """Serve a client from a sequence on, or from the first that is not acknowledged.
 
         If the queue is not shared, the client that was attached before loses it.
         """
-        for other in self.queue.attach(consumer, start):
-            self._attached.pop(other).end("another client has attached to it", "taken")
-        attachment = Attachment(self, consumer, name, window)
-        self._attached[consumer] = attachment
-        return attachment
+        for other in self.queue.attach(attachment.consumer, start):
+            self._take_from(other)
+        self._attached[attachment.consumer] = attachment
+        self._only = None if self.queue.options.is_shared else attachment
+
+    def join(self, attachment: Attachment) -> None:
+        """Serve a client beside those that take documents now and then, as it does itself.
+
+        If the queue is not shared, a client that is attached for good loses it.
+        """
+        if self._only is not None:
+            self.queue.detach(self._only.consumer)
+            self._take_from(self._only.consumer)
+            self._only = None
+        self.queue.attach(attachment.consumer, joins=True)
+        self._attached[attachment.consumer] = attachment
+
+    def _take_from(self, consumer: str) -> None:
+        attached = self._attached.pop(consumer, None)
+        if attached is not None:
+            attached.end("another client has attached to it", "taken")
 
     def detach(self, attachment: Attachment) -> bool:
         """Serve a client no more; whether it was served until now."""
@@ -208,6 +307,7 @@ class DurableSubscription:
             return False
         del self._attached[attachment.consumer]
         if not self._attached:
+            self._only = None
             self._tail.clear()
             self._tail_bytes = 0
         return True
@@ -218,32 +318,40 @@ class DurableSubscription:
             self.detach(each)
             each.end(reason, code)
 
-    async def read(self, sequences: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
-        """Deliveries by sequence, from memory or from the store; and those that did not fit.
+    async def read(self, sequences: Sequence[int]) -> tuple[list[Given], list[int]]:
+        """Documents by sequence, from memory or from the store; and those that did not fit.
 
         What is in neither is kept no more.
         """
-        found: dict[int, bytes] = {}
+        found: list[Given] = []
         size = 0
         for position, sequence in enumerate(sequences):
-            delivery = self._tail.get(sequence)
-            if delivery is None:
+            given = self._tail.get(sequence)
+            if given is None:
                 if found:  # what is read from the store comes by itself
                     return found, list(sequences[position:])
                 return await self._read_stored(sequences)
             self._forget(sequence)
-            found[sequence] = delivery
-            size += len(delivery)
+            found.append(given)
+            size += len(given.document)
             if size >= BATCH_BYTES:
                 return found, list(sequences[position + 1 :])
         return found, []
 
-    async def _read_stored(self, sequences: Sequence[int]) -> tuple[dict[int, bytes], list[int]]:
+    async def _read_stored(self, sequences: Sequence[int]) -> tuple[list[Given], list[int]]:
         run = _run(sequences)
         queued = await self._store.read_queue(
             self.name, run[0], run[-1], limit=len(run), max_bytes=BATCH_BYTES
         )
-        found = {each.sequence: encode_queued(each) for each in queued}
+        found = [
+            Given(
+                each.sequence,
+                encode_common(each.document),
+                tuple(each.keys),
+                each.document.expires,
+            )
+            for each in queued
+        ]
         # What comes after the last that was read did not fit, perhaps.
         position = run.index(queued[-1].sequence) + 1 if queued else len(run)
         return found, list(sequences[position:])
@@ -262,21 +370,52 @@ def _run(sequences: Sequence[int]) -> list[int]:
 class Attachment(Consumer):
     """A client that takes from a durable subscription."""
 
-    def __init__(self, durable: DurableSubscription, consumer: str, name: str, window: int) -> None:
-        super().__init__(window)
+    def __init__(
+        self, durable: DurableSubscription, consumer: str, number: int, window: int
+    ) -> None:
+        super().__init__(number, window)
         self.durable = durable
         self.consumer = consumer
-        self.name = name
+        self.on_work: Callable[[Attachment], None] = _no_work
+        """Called when there is something to take; nothing is given until ``is_taking`` is False."""
+        self.is_taking = False
         self._waking: asyncio.TimerHandle | None = None
-        self.ready.set()
 
-    def end(self, reason: str, code: str) -> None:
-        """Serve this client no more."""
-        self.ended = (reason, code)
-        self.ready.set()
+    def finish(self) -> None:
+        """Take nothing more."""
+        super().finish()
+        if self._waking is not None:
+            self._waking.cancel()
 
-    async def take(self) -> tuple[list[bytes], int]:
-        """The next deliveries as far as there is credit, and how many were missed before them."""
+    def give(self, sequence: int, document: bytes, keys: Keys) -> bool:
+        """Send a document that was just entered, if it is the next one and there is credit."""
+        if self.credit <= 0 or self.is_taking:
+            return False
+        outbox = self.outbox
+        assert outbox is not None, "there is credit"
+        if outbox.is_full_for(document) or not self.durable.queue.give(self.consumer, sequence):
+            return False
+        self.credit -= 1
+        outbox.pin(document).add(self.number, None if keys == self._sole else keys, sequence)
+        return True
+
+    def send(self, documents: Sequence[Given]) -> None:
+        """Send documents that were taken."""
+        outbox = self.outbox
+        assert outbox is not None, "they were taken"
+        attempts = self.durable.queue.attempts
+        for sequence, document, keys, _ in documents:
+            known = None if keys == self._sole else keys
+            outbox.pin_more(document).add(self.number, known, sequence, attempts.get(sequence, 0))
+
+    def wake(self) -> None:
+        """Let the client have what waits, as far as there is credit."""
+        if not self.is_taking and self.has_work:
+            self.is_taking = True
+            self.on_work(self)
+
+    async def take(self) -> tuple[list[Given], int]:
+        """The next documents as far as there is credit, and how many were missed before them."""
         queue = self.durable.queue
         ordering = self.durable.ordering
         while self.credit and self.ended is None:
@@ -287,43 +426,40 @@ class Attachment(Consumer):
                 break
             try:
                 found, rest = await self.durable.read(sequences)
-                keys = {} if ordering is None else await ordering.keys(found)
+                found = self._without_outdated(found)
+                keys = {} if ordering is None else await ordering.keys(_contents(found))
             except BaseException:
                 queue.untake(self.consumer, sequences)
                 if ordering is not None:
                     self.durable.wake()
                 raise
             queue.untake(self.consumer, rest)
-            left = set(rest)
-            queue.gone([each for each in sequences if each not in found and each not in left])
+            left = {*rest, *(each.sequence for each in found)}
+            queue.gone([each for each in sequences if each not in left])
             if ordering is not None:
                 found = self._keep_in_order(found, keys)
             if found:
                 self.credit -= len(found)
-                return self._with_attempts(found), queue.take_missed()
+                return found, queue.take_missed()
         return [], 0
 
-    def _keep_in_order(
-        self, deliveries: dict[int, bytes], keys: dict[int, str]
-    ) -> dict[int, bytes]:
-        """The deliveries that are for this client, and not for one that has some of their key."""
+    def _without_outdated(self, documents: list[Given]) -> list[Given]:
+        """The documents that have not expired; those that have are done with."""
+        now = now_milliseconds()
+        outdated = [each.sequence for each in documents if 0 < each.expires <= now]
+        if not outdated:
+            return documents
+        self.durable.on_outdated(outdated)
+        return [each for each in documents if each.sequence not in outdated]
+
+    def _keep_in_order(self, documents: list[Given], keys: dict[int, str]) -> list[Given]:
+        """The documents that are for this client, and not for one that has some of their key."""
         assign = self.durable.queue.assign
-        ours = {
-            each: deliveries[each] for each in deliveries if assign(each, keys[each], self.consumer)
-        }
+        ours = [
+            each for each in documents if assign(each.sequence, keys[each.sequence], self.consumer)
+        ]
         self.durable.wake()  # others could take nothing until this was known
         return ours
-
-    def _with_attempts(self, deliveries: dict[int, bytes]) -> list[bytes]:
-        attempts = self.durable.queue.attempts
-        if not attempts:
-            return list(deliveries.values())
-        return [
-            delivery + b"\x38" + raw.varint(attempts[sequence])
-            if sequence in attempts
-            else delivery
-            for sequence, delivery in deliveries.items()
-        ]
 
     def _wake_when_due(self, now: float) -> None:
         """Look again when something that was given back is due."""
@@ -332,16 +468,20 @@ class Attachment(Consumer):
             self._waking.cancel()
             self._waking = None
         if due is not None and due > now:
-            self._waking = asyncio.get_running_loop().call_later(due - now, self.ready.set)
+            self._waking = asyncio.get_running_loop().call_later(due - now, self.wake)
 
     @property
     def has_work(self) -> bool:
-        """Whether something can be taken, or this is over."""
-        if self.is_over or self.ended is not None:
-            return True
-        return self.credit > 0 and self.durable.queue.has_work(self.consumer, time.monotonic())
+        """Whether something can be taken, now or later."""
+        queue = self.durable.queue
+        if self.is_over or self.ended is not None or self.credit <= 0:
+            return False
+        return queue.has_work(self.consumer, time.monotonic()) or queue.next_due() is not None
 
 
-def encode_queued(queued: Queued) -> bytes:
-    """A delivery out of the store, serialized."""
-    return encode_delivery(encode_common(queued.document), queued.keys, queued.sequence)
+def _contents(documents: Sequence[Given]) -> dict[int, bytes]:
+    return {each.sequence: each.document for each in documents}
+
+
+def _no_work(attachment: Attachment) -> None:
+    """Nobody serves it yet."""

@@ -16,7 +16,7 @@ from twigcast.cli.binding_options import (
     chosen_bindings,
     parse_expressions,
 )
-from twigcast.cli.broker_options import ClientOptions, parse_time
+from twigcast.cli.broker_options import ClientOptions, parse_since
 from twigcast.cli.console import leaving_early, note, print_json
 from twigcast.cli.documents_shown import shown
 from twigcast.cli.interruptible import run_interruptible
@@ -57,17 +57,18 @@ def ask(
     options = ClientOptions(broker, token, ca, certificate, key)
     bindings = chosen_bindings(namespace, variable, relative_to, xpath_version)
     (pattern,) = parse_expressions([xpath], bindings)
-    start = None if since is None else parse_time(since)
+    start = None if since is None else parse_since(since)
     show = shown(json=json)
 
     async def follow() -> tuple[int, int]:
         matched = 0
         async with options.connect() as client:
             asked = client.ask(pattern, limit=limit or 0, since=start)
+            if count:
+                return await asked.count(), asked.examined
             async for document in asked:
                 matched += 1
-                if not count:
-                    show(document)
+                show(document)
             return matched, asked.examined
 
     with leaving_early():

@@ -15,9 +15,10 @@ import typer
 from twigcast.cli.broker_options import requiring
 from twigcast.cli.console import print_json, warn
 from twigcast.cli.reader_option import READER
+from twigcast.cli.store_option import store_location
 
 if TYPE_CHECKING:
-    from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker
+    from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StandingBy
 
 
 class Keep(StrEnum):
@@ -60,6 +61,14 @@ def broker(
             metavar="FOLDER|URL",
             help="Where documents are kept for durable subscriptions: in a folder, or in "
             "PostgreSQL (postgresql://…); without one there are none.",
+        ),
+    ] = None,
+    door: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help="Be a door of a group: the brokers with this name and this database, of which one "
+            "leads and the others stand by.  They find this one at HOST.",
         ),
     ] = None,
     keep: Annotated[
@@ -110,7 +119,8 @@ def broker(
                 "strategy": strategy,
                 "reader": None if reader is None else reader.value,
             },
-            _store(store) | ({} if keep is None else {"keep": keep.value}),
+            ({} if store is None else store_location(store))
+            | _given({"door": door, "keep": None if keep is None else keep.value}),
             {"certificate": tls_certificate, "key": tls_key, "ca": tls_ca},
         )
         if links:
@@ -124,13 +134,6 @@ def broker(
         for caution in cautions(chosen):
             warn(caution)
         asyncio.run(run(chosen, _print_json_line if json else _print_line))
-
-
-def _store(text: str | None) -> dict[str, Any]:
-    """Where the store is: at an address, or in a folder."""
-    if text is None:
-        return {}
-    return {"url": text, "folder": None} if "://" in text else {"folder": Path(text), "url": ""}
 
 
 def _overridden(
@@ -174,12 +177,20 @@ def _start_logging(*, verbose: bool) -> None:
     logging.getLogger("grpc").setLevel(logging.ERROR)
 
 
-def _print_json_line(running: RunningBroker) -> None:
+def _print_json_line(running: RunningBroker | StandingBy) -> None:
+    from twigcast.broker import StandingBy
+
+    if isinstance(running, StandingBy):
+        name, address, leader = running
+        print_json({"broker": name, "address": address, "stands_by_for": leader})
+        sys.stdout.flush()
+        return
     settings = running.broker.config.store
     print_json(
         {
             "broker": running.broker.name,
             "address": running.address,
+            "stands_by_for": None,
             "http": None if running.http is None else running.http.address,
             "store": settings.url or (str(settings.folder) if settings.folder else None),
             "reader": running.broker.config.reader,
@@ -188,13 +199,22 @@ def _print_json_line(running: RunningBroker) -> None:
     sys.stdout.flush()
 
 
-def _print_line(running: RunningBroker) -> None:
+def _print_line(running: RunningBroker | StandingBy) -> None:
+    from twigcast.broker import StandingBy
+
+    if isinstance(running, StandingBy):
+        name, address, leader = running
+        sys.stdout.write(f"{name} listens at {address}, stands by for {leader}; Ctrl-C ends\n")
+        sys.stdout.flush()
+        return
     config = running.broker.config
     parts = [f"{running.broker.name} listens at {running.address}"]
     if running.http is not None:
         scheme = "http" if config.tls.certificate is None else "https"
         parts.append(f"{scheme}://{running.http.address}")
     if config.store.is_used:
+        if config.store.door:
+            parts.append("leads its group")
         kept = "all documents" if config.store.keep == "all" else "documents"
         parts.append(f"keeps {kept} in {config.store.folder or 'PostgreSQL'}")
     parts.append(f"reads with the {config.reader} reader")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,6 +17,7 @@ import typer
 
 from twigcast.cli.console import note, warn
 from twigcast.errors import NetworkError
+from twigcast.times import FORMS, SPANS, read_span, read_time, to_datetime
 
 if TYPE_CHECKING:
     from twigcast.client import Client, SyncClient
@@ -44,17 +44,6 @@ CERTIFICATE = Annotated[
     Path | None, typer.Option(help="Your own certificate (PEM), for a broker that asks for one.")
 ]
 KEY = Annotated[Path | None, typer.Option(help="The key of your certificate (PEM).")]
-
-_SPAN: Final = re.compile(r"(\d{1,9}) *(ms|s|min|m|h|d|w)")
-_SPANS: Final = {
-    "ms": timedelta(milliseconds=1),
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "min": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-    "w": timedelta(weeks=1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +103,26 @@ def _is_ours(missing: ModuleNotFoundError) -> bool:
     return (missing.name or "").partition(".")[0] == "twigcast"
 
 
-def parse_time(text: str, besides: str = "") -> datetime:
+def parse_since(text: str, besides: str = "") -> datetime:
     """A moment of the past: a time of ISO 8601, UTC unless it names a zone, or how long ago.
 
     ``besides`` names what the option takes, too, for the error.
     """
-    span = _SPAN.fullmatch(text.strip())
     try:
-        if span is not None:
-            return datetime.now(UTC) - int(span[1]) * _SPANS[span[2]]
-        time = datetime.fromisoformat(text.strip())
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
+        return to_datetime(read_time(text))
+    except ValueError:
         raise typer.BadParameter(
-            f"--since takes {besides}a time as 2026-01-31 or 2026-01-31T14:30+01:00, or how long "
-            f"ago as 90s, 30m, 2h or 7d, not {text!r}"
+            f"--since takes {besides}{FORMS}, or how long ago as {SPANS}, not {text!r}"
+        ) from None
+
+
+def parse_expiry(text: str) -> datetime | timedelta:
+    """A moment to come, as :func:`parse_since` reads one, or how long each document has."""
+    try:
+        return read_span(text) or to_datetime(read_time(text))
+    except ValueError:
+        raise typer.BadParameter(
+            f"--expires takes {FORMS}, or how long from now as {SPANS}, not {text!r}"
         ) from None
 
 

@@ -32,6 +32,7 @@ _MODULES: Final = {
     "letters": "letters",
     "ask": "ask",
     "token": "token",
+    "admin": "admin",
     "network": "network",
     "simulate": "simulate",
 }

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import typer
 
 from twigcast.cli.console import print_json
+from twigcast.times import show_time
 
 if TYPE_CHECKING:
     from twigcast.client import Document
@@ -41,7 +42,7 @@ def shown(*, json: bool, folder: Path | None = None) -> Show:
     def write(document: Document) -> None:
         file = _write(document, target)
         if json:
-            print_json({**_about(document), "file": str(file)})
+            print_json({**about(document), "file": str(file)})
         else:
             sys.stdout.write(f"{file}\t{document.id}\n")
         sys.stdout.flush()
@@ -93,17 +94,21 @@ def _unread(pipe: int) -> int:
     return count
 
 
-def _about(document: Document) -> dict[str, Any]:
+def about(document: Document) -> dict[str, Any]:
     """The facts of a document, without its content."""
-    about: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "id": document.id,
-        "published": document.published.isoformat(timespec="milliseconds"),
+        "published": show_time(document.published),
     }
+    if document.expires is not None:
+        facts["expires"] = show_time(document.expires)
+    if document.headers:
+        facts["headers"] = dict(sorted(document.headers.items()))
     if document.keys:
-        about["keys"] = sorted(document.keys)
+        facts["keys"] = sorted(document.keys)
     if document.sequence:
-        about["sequence"] = document.sequence
-    return about
+        facts["sequence"] = document.sequence
+    return facts
 
 
 def as_field(content: bytes) -> dict[str, str]:
@@ -115,17 +120,21 @@ def as_field(content: bytes) -> dict[str, str]:
 
 
 def _print_json(document: Document) -> None:
-    print_json(_about(document) | as_field(document.content))
+    print_json(about(document) | as_field(document.content))
     sys.stdout.flush()
 
 
 def _print(document: Document) -> None:
-    parts = [document.id, f"{document.published:%Y-%m-%d %H:%M:%S}"]
+    parts = [document.id, show_time(document.published)]
     if document.sequence:
         parts.append(f"#{document.sequence:,}")
     if document.keys:
         parts.append(", ".join(sorted(document.keys)))
     typer.secho("  ".join(parts), bold=True)
+    for name, value in sorted(document.headers.items()):
+        typer.secho(f"{name}: {value}", dim=True)
+    if document.expires is not None:
+        typer.secho(f"expires at {show_time(document.expires)}", dim=True)
     content = document.content
     sys.stdout.buffer.write(content if content.endswith(b"\n") else content + b"\n")
     sys.stdout.buffer.flush()

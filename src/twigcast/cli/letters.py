@@ -9,7 +9,8 @@ import typer
 from twigcast.cli import broker_options
 from twigcast.cli.broker_options import ClientOptions
 from twigcast.cli.console import leaving_early, note, print_json, print_table
-from twigcast.cli.documents_shown import as_field, shown
+from twigcast.cli.documents_shown import about, as_field, shown
+from twigcast.times import show_time
 
 if TYPE_CHECKING:
     from twigcast.client import Letter
@@ -67,7 +68,7 @@ def show(
     assert letter.document is not None, "a letter that is read has a document"
     with leaving_early():
         if json:
-            print_json(_facts(letter) | as_field(letter.document.content))
+            print_json(_facts(letter) | about(letter.document) | as_field(letter.document.content))
         else:
             note(f"{_whose(letter)}: {letter.reason}")
             shown(json=False)(letter.document)
@@ -109,7 +110,7 @@ _COLUMNS = ("number", "of", "set aside", "reason", "id", "bytes")
 
 
 def _row(letter: Letter) -> tuple[str | int, ...]:
-    at = f"{letter.at:%Y-%m-%d %H:%M:%S}"
+    at = show_time(letter.at)
     return (letter.number, _whose(letter), at, letter.reason, letter.id, letter.size)
 
 
@@ -128,7 +129,7 @@ def _facts(letter: Letter) -> dict[str, Any]:
         "keys": list(letter.keys),
         "home": letter.home or None,
         "reason": letter.reason,
-        "at": letter.at.isoformat(timespec="milliseconds"),
+        "at": show_time(letter.at),
         "bytes": letter.size,
     }
 

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Final, NamedTuple
@@ -16,7 +17,7 @@ import typer
 from rich.text import Text
 
 from twigcast.cli import broker_options
-from twigcast.cli.broker_options import ClientOptions, reporting_connection
+from twigcast.cli.broker_options import ClientOptions, parse_expiry, reporting_connection
 from twigcast.cli.console import (
     WorkShown,
     error_output,
@@ -48,6 +49,13 @@ class _Item(NamedTuple):
     error: str | None = None
 
 
+class _Said(NamedTuple):
+    """What is said beside each document."""
+
+    headers: dict[str, str]
+    expires: datetime | timedelta | None
+
+
 def publish(
     files: Annotated[
         list[str],
@@ -71,6 +79,21 @@ def publish(
     root: Annotated[
         str | None, typer.Option(help="The root element of the schema, where that is not plain.")
     ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Said beside each document, and carried to subscribers; may be repeated.",
+        ),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN",
+            help="From when on nobody wants the documents: a time as 2026-01-31T14:30 (UTC), or "
+            "how long from now as 2h.",
+        ),
+    ] = None,
     token: broker_options.TOKEN = None,
     ca: broker_options.CA = None,
     certificate: broker_options.CERTIFICATE = None,
@@ -89,6 +112,7 @@ def publish(
     promised: Schema | bool = advertise == _ANYTHING
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
+    said = _Said(_headers(header or []), None if expires is None else parse_expiry(expires))
     names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
@@ -97,9 +121,22 @@ def publish(
     with showing_work(printing=True) as show:
         reports = _Reports(show, total, json=json)
         with reporting_connection():
-            run_interruptible(_publish(options.connect(), promised, batches, reports))
+            run_interruptible(_publish(options.connect(), promised, batches, said, reports))
     if reports.failed:
         raise typer.Exit(1)
+
+
+def _headers(given: list[str]) -> dict[str, str]:
+    """Headers by their names, in small letters."""
+    headers: dict[str, str] = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not name or not sign:
+            raise typer.BadParameter(f"--header takes a name and a value as level=9, not {each!r}")
+        if name.lower() in headers:
+            raise typer.BadParameter(f"--header {name} is there twice; give one")
+        headers[name.lower()] = value
+    return headers
 
 
 class _Reports:
@@ -139,20 +176,26 @@ class _Reports:
 
 
 async def _publish(
-    client: Client, promised: Schema | bool, batches: Iterator[list[_Item]], reports: _Reports
+    client: Client,
+    promised: Schema | bool,
+    batches: Iterator[list[_Item]],
+    said: _Said,
+    reports: _Reports,
 ) -> None:
     """Publish everything in its order, many documents at a time.
 
     ``promised`` is advertised first; True stands for anything, False for nothing.
     """
+    from twigcast.client import Outgoing
+
     unanswered: deque[str] = deque()
 
-    async def contents() -> AsyncIterator[bytes]:
+    async def contents() -> AsyncIterator[Outgoing]:
         async for batch in _read_aside(batches):
             for item in batch:
                 if item.error is None:
                     unanswered.append(item.name)
-                    yield item.content
+                    yield Outgoing(item.content, "", *said)
                 else:
                     reports.print_error(item.name, item.error)
 

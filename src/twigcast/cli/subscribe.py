@@ -22,7 +22,7 @@ from twigcast.cli.binding_options import (
 from twigcast.cli.broker_options import (
     ClientOptions,
     noting_signals,
-    parse_time,
+    parse_since,
     reporting_connection,
 )
 from twigcast.cli.console import leaving_early, note, warn
@@ -287,4 +287,4 @@ def _start(since: str) -> int | datetime:
     """A sequence number or a time; a number of more digits than queues get is no time either."""
     if re.fullmatch("[0-9]{1,18}", since):
         return int(since)
-    return parse_time(since, "a sequence number as 120, ")
+    return parse_since(since, "a sequence number as 120, ")

@@ -2,7 +2,7 @@
 
     publish ──► publisher ──batches──┐                      ┌── Answer ──► whoever asked
     subscribe, advertise ─► requests ┼─► sender ─ stream ─► reader
-    event.ack ─► subscriptions ──────┘      (connection)    └── Deliveries ─► subscriptions ─► Event
+    event.ack ─► subscriptions ──────┘      (connection)    └── Documents ──► subscriptions ─► Event
     ask, read_queue, letters, status ──► calls of their own on the same channel
 
 :func:`connect` makes a :class:`Client` for programs with an event loop, :func:`connect_sync` a
@@ -36,7 +36,7 @@ from twigcast.client.asking import Asked
 from twigcast.client.client import Client, connect
 from twigcast.client.events import Document, Event, QueueState
 from twigcast.client.letters import Letter
-from twigcast.client.publishing import PublishResult
+from twigcast.client.publishing import Outgoing, PublishResult
 from twigcast.client.publishing_all import PublishAll
 from twigcast.client.results import Documents, Status
 from twigcast.client.subscribing import Subscription
@@ -57,6 +57,7 @@ __all__ = [
     "Documents",
     "Event",
     "Letter",
+    "Outgoing",
     "PublishAll",
     "PublishResult",
     "QueueState",

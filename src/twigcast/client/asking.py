@@ -60,6 +60,19 @@ class Asked:
     async def _collect(self) -> Documents:
         return Documents([document async for document in self])
 
+    async def count(self) -> int:
+        """How many documents match; none of them is sent."""
+        assert isinstance(self._question, messages.AskRequest), "a queue has numbers"
+        question = messages.AskRequest()
+        question.CopyFrom(self._question)
+        question.count = True
+        matched = 0
+        async with aclosing(replies(self._connection, question)) as answers:
+            async for reply in answers:
+                if isinstance(reply, messages.AskAnswer):
+                    self._examined, matched = reply.examined, reply.matched
+        return matched
+
     @property
     def examined(self) -> int:
         """How many documents the broker looked at; known at the end."""

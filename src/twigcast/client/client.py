@@ -6,7 +6,6 @@ import json
 import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Self, TypeAlias
 
 from twigcast.client import asking, letters
@@ -14,7 +13,7 @@ from twigcast.client.advertising import Advertised, Advertisements, Promised
 from twigcast.client.asking import Asked
 from twigcast.client.connection import Connection
 from twigcast.client.endpoints import Endpoint
-from twigcast.client.events import QueueState, queue_state, to_milliseconds
+from twigcast.client.events import Moment, QueueState, from_when, queue_state
 from twigcast.client.letters import Letter
 from twigcast.client.publishing import Publisher
 from twigcast.client.publishing_all import Documents, PublishAll
@@ -122,21 +121,31 @@ class Client:
         welcome = self._connection.welcome
         return None if welcome is None else welcome.broker
 
-    async def publish(self, document: Source, *, id: str = "") -> str:  # noqa: A002
+    async def publish(
+        self,
+        document: Source,
+        *,
+        id: str = "",  # noqa: A002 - what it is called everywhere
+        headers: Mapping[str, str] | None = None,
+        expires: Moment | None = None,
+    ) -> str:
         """Publish a document; returns its event id when the broker has it safely.
 
         A text is sent in UTF-8.  ``id`` is unique among all publishers and makes publishing the
         same document again harmless; without it the client chooses one, which protects what it
-        sends again after a lost connection.  Waits while much is unanswered.  Raises RefusedError
-        if the broker does not take the document, ConnectionFailedError if the connection is lost
-        for good.
+        sends again after a lost connection.  ``headers`` are carried to subscribers as they are:
+        names in small letters, such as ``traceparent``, and texts.  From the time ``expires`` on,
+        or so long from now, the document is delivered to nobody.  Waits while much is unanswered.
+        Raises RefusedError if the broker does not take the document, ConnectionFailedError if the
+        connection is lost for good.
         """
-        return await self._publisher.publish(document, id)
+        return await self._publisher.publish(document, id, headers, expires)
 
     def publish_all(self, documents: Documents) -> PublishAll:
         """Publish documents from an iterable, asynchronous or not, as fast as the broker takes.
 
-        ``await`` it for the list of results, or iterate over it with ``async for``.
+        ``await`` it for the list of results, or iterate over it with ``async for``.  A document
+        that has an id, headers or a time at which it expires comes as an :class:`Outgoing`.
         """
         return PublishAll(self._publisher, documents)
 
@@ -149,7 +158,7 @@ class Client:
         relative_to: RelativeTo = "anywhere",
         version: Version = "1.0",
         durable: str | None = None,
-        since: int | datetime | timedelta | None = None,
+        since: int | Moment | None = None,
         shared: bool | None = None,
         ordered_by: str | None = None,
         deliveries: int | None = None,
@@ -163,9 +172,10 @@ class Client:
         them, as for :func:`twigcast.parse`.  A ``durable`` subscription is kept by the broker under
         that name, with its documents, while the client is away; without expressions it goes on as
         it is.  It begins with the first document that is not acknowledged, or ``since`` a sequence
-        number, a time, or so long ago.  If it is ``confirmed``, the broker answers when all brokers
-        of the network know of it, so that nothing is missed of what is published from then on,
-        wherever that is; ``subscription.unreached`` names those that did not say so in time.
+        number, a time, or so long ago (``timedelta(hours=2)`` or ``"2h"``).  If it is
+        ``confirmed``, the broker answers when all brokers of the network know of it, so that
+        nothing is missed of what is published from then on, wherever that is;
+        ``subscription.unreached`` names those that did not say so in time.
         ``window`` bounds how many documents wait here.
 
         One client at a time has a durable subscription, unless it is ``shared``: then each document
@@ -239,7 +249,7 @@ class Client:
         relative_to: RelativeTo = "anywhere",
         version: Version = "1.0",
         limit: int = 0,
-        since: datetime | timedelta | None = None,
+        since: Moment | None = None,
     ) -> Asked:
         """The stored documents that match, newest first; ``async for`` takes them one by one.
 
@@ -250,7 +260,10 @@ class Client:
         if not 0 <= limit < 2**32:
             raise ValueError(f"a limit is a number of documents, 0 for all, not {limit}")
         if isinstance(since, int):
-            raise TypeError("since is a time (datetime) or how long ago (timedelta), not a number")
+            raise TypeError(
+                "since is a time (datetime), how long ago (timedelta), or either as a text (2h), "
+                "not a number"
+            )
         _check_since(since)
         bindings = NO_BINDINGS.beside(
             namespaces, variables=variables, relative_to=relative_to, version=version
@@ -258,7 +271,7 @@ class Client:
         question = messages.AskRequest(
             expression=_as_messages({"": expression}, bindings)[""],
             limit=limit,
-            since=0 if since is None else to_milliseconds(since),
+            since=0 if since is None else from_when(since),
         )
         return Asked(self._connection, question)
 
@@ -357,10 +370,10 @@ def _options(
 
 def _check_since(since: object) -> None:
     """Refuse what is neither a sequence nor a time."""
-    if not isinstance(since, int | datetime | timedelta | None) or isinstance(since, bool):
+    if not isinstance(since, int | Moment | None) or isinstance(since, bool):
         raise TypeError(
-            "since is a sequence number (int), a time (datetime), or how long ago (timedelta), "
-            f"not {since!r}"
+            "since is a sequence number (int), a time (datetime), how long ago (timedelta), or a "
+            f"time as a text (2h), not {since!r}"
         )
 
 

@@ -3,7 +3,7 @@
     speakers ──frames()──► sender ──► stream ──► broker
     (requests, subscriptions, publisher)           │
         ▲                                          │
-        └──on_answer, on_deliveries ◄── reader ◄───┘
+        └──on_answer, on_documents ◄─── reader ◄───┘
 
 A *speaker* has things to say.  The sender asks each in turn for frames until none has any, then
 sleeps until :meth:`Connection.wake`.  When a stream is lost every speaker hears ``on_lost``, and
@@ -66,7 +66,7 @@ class Connection:
         self.endpoint = endpoint
         self.timeout = timeout
         self.welcome: messages.Welcome | None = None
-        self.on_deliveries: Callable[[messages.Deliveries], None] = _ignore
+        self.on_documents: Callable[[messages.Documents], None] = _ignore
         self.on_ended: Callable[[messages.Ended], None] = _ignore
         self.address = endpoint.addresses[0]
         """Where the broker is, or was last."""
@@ -262,8 +262,8 @@ class Connection:
 
     def _hear(self, frame: messages.BrokerFrame) -> None:
         kind = frame.WhichOneof("frame")
-        if kind == "deliveries":
-            self.on_deliveries(frame.deliveries)
+        if kind == "documents":
+            self.on_documents(frame.documents)
         elif kind == "answer":
             on_answer = self._answers.pop(frame.answer.request, None)
             if on_answer is None:

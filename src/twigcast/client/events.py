@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from twigcast.times import read_time, to_datetime, to_milliseconds
 from twigcast.wire import messages
 
 if TYPE_CHECKING:
     from twigcast.client.subscribing import Subscription
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_DELAY: Final = 7 * 86_400
 """Seconds after which a document that was given back comes again, at most."""
-_MILLISECOND: Final = timedelta(milliseconds=1)
+Moment: TypeAlias = datetime | timedelta | str
+"""A time, how long before or after now, or either as a text: 2026-01-31T14:30, 2h."""
 
 
 class Document:
@@ -22,10 +23,11 @@ class Document:
 
     ``id`` is the same wherever the document is delivered; ``keys`` are those of the expressions
     that it matches; ``sequence`` is its number in the queue of a durable subscription, from 1,
-    and 0 where there is no such queue; ``headers`` are what the publisher says beside it.
+    and 0 where there is no such queue; ``headers`` are what the publisher says beside it, by names
+    in small letters.
     """
 
-    __slots__ = ("_milliseconds", "content", "headers", "id", "keys", "sequence")
+    __slots__ = ("_expires", "_milliseconds", "content", "headers", "id", "keys", "sequence")
 
     def __init__(self, delivery: messages.Delivery) -> None:
         self.id = delivery.id
@@ -34,11 +36,17 @@ class Document:
         self.sequence = delivery.sequence
         self.headers = dict(delivery.headers)
         self._milliseconds = delivery.published
+        self._expires = delivery.expires
 
     @property
     def published(self) -> datetime:
         """When the first broker had it, in UTC."""
-        return from_milliseconds(self._milliseconds)
+        return to_datetime(self._milliseconds)
+
+    @property
+    def expires(self) -> datetime | None:
+        """From when on nobody wants it any more, in UTC; None for never."""
+        return to_datetime(self._expires) if self._expires else None
 
     def __repr__(self) -> str:
         sequence = f" #{self.sequence}" if self.sequence else ""
@@ -55,10 +63,22 @@ class Event(Document):
     __slots__ = ("_lineage", "_subscription", "attempts")
 
     def __init__(
-        self, delivery: messages.Delivery, subscription: Subscription, lineage: int
+        self,
+        shared: Document,
+        keys: tuple[str, ...],
+        sequence: int,
+        attempts: int,
+        subscription: Subscription,
+        lineage: int,
     ) -> None:
-        super().__init__(delivery)
-        self.attempts = delivery.attempts
+        self.id = shared.id
+        self.content = shared.content
+        self.keys = keys
+        self.sequence = sequence
+        self.headers = shared.headers.copy() if shared.headers else {}
+        self._milliseconds = shared._milliseconds
+        self._expires = shared._expires
+        self.attempts = attempts
         self._subscription: Subscription | None = subscription
         self._lineage = lineage
 
@@ -114,16 +134,23 @@ def queue_state(queue: messages.QueueState) -> QueueState:
     return QueueState(queue.last, queue.acknowledged, queue.first)
 
 
-def from_milliseconds(milliseconds: int) -> datetime:
-    """A time of the wire, in UTC."""
-    return _EPOCH + timedelta(milliseconds=milliseconds)
+def from_when(moment: Moment) -> int:
+    """A time on the wire: a datetime (local if it names no zone), how long ago, or a text."""
+    if isinstance(moment, str):
+        return read_time(moment)
+    return to_milliseconds(datetime.now(UTC) - moment if isinstance(moment, timedelta) else moment)
 
 
-def to_milliseconds(moment: datetime | timedelta) -> int:
-    """A time on the wire: a datetime (local if it names no zone), or how long ago."""
-    if isinstance(moment, timedelta):
-        moment = datetime.now(UTC) - moment
-    return max(0, (moment.astimezone(UTC) - _EPOCH) // _MILLISECOND)
+def until_when(moment: Moment) -> int:
+    """A time on the wire: a datetime (local if it names no zone), how long from now, or a text."""
+    if isinstance(moment, str):
+        return read_time(moment, ahead=True)
+    if not isinstance(moment, datetime | timedelta):
+        raise TypeError(
+            "expires is a time (datetime), how long from now (timedelta), or either as a text "
+            f"(2h), not {moment!r}"
+        )
+    return to_milliseconds(datetime.now(UTC) + moment if isinstance(moment, timedelta) else moment)
 
 
 def to_seconds(delay: float | timedelta) -> float:

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from twigcast.client import asking
 from twigcast.client.connection import Connection
-from twigcast.client.events import Document, from_milliseconds
+from twigcast.client.events import Document
+from twigcast.times import to_datetime
 from twigcast.wire import messages
 
 
@@ -80,7 +81,7 @@ def _letter(message: messages.Letter, document: Document | None = None) -> Lette
         tuple(message.keys),
         message.home,
         message.reason,
-        from_milliseconds(message.at),
+        to_datetime(message.at),
         message.size,
         document,
     )

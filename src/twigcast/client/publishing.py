@@ -18,16 +18,19 @@ import asyncio
 import re
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from twigcast.client.connection import Connection, Speaker
+from twigcast.client.events import Moment, until_when
 from twigcast.client.failures import BrokenStreamError, fresh, refused
 from twigcast.documents import Source
 from twigcast.errors import DocumentError, RefusedError, TwigcastError
 from twigcast.wire import messages
+
+Headers: TypeAlias = Mapping[str, str] | None
 
 MOST_DOCUMENTS: Final = 1024
 MOST_BYTES: Final = 16 * 2**20
@@ -41,6 +44,18 @@ _DECLARED_ENCODING: Final = re.compile(
 )
 
 
+class Outgoing(NamedTuple):
+    """A document to publish with what is said beside it, for ``publish_all``.
+
+    ``id``, ``headers`` and ``expires`` are those of ``Client.publish``.
+    """
+
+    document: Source
+    id: str = ""
+    headers: Headers = None
+    expires: Moment | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class PublishResult:
     """What became of a document: its event ``id``, or the ``error`` with which it was refused."""
@@ -52,12 +67,16 @@ class PublishResult:
 class Publication:
     """A document that is not answered yet."""
 
-    __slots__ = ("again", "content", "id", "is_sent", "result", "size")
+    __slots__ = ("again", "content", "expires", "headers", "id", "is_sent", "result", "size")
 
-    def __init__(self, content: bytes, identity: str, again: bool) -> None:
+    def __init__(
+        self, content: bytes, identity: str, again: bool, headers: Mapping[str, str], expires: int
+    ) -> None:
         self.content = content
-        self.size = len(content)
+        self.size = _size(content, headers)
         self.id = identity
+        self.headers = headers
+        self.expires = expires
         self.is_sent = False
         self.again = again
         """Whether a broker may have it already."""
@@ -79,9 +98,11 @@ class Publisher(Speaker):
         self._largest = 0
         self._batch_bytes = 0
 
-    async def publish(self, document: Source, identity: str = "") -> str:
+    async def publish(
+        self, document: Source, identity: str, headers: Headers, expires: Moment | None
+    ) -> str:
         """Publish one document and wait for its event id."""
-        publication = await self.submit(document, identity)
+        publication = await self.submit(Outgoing(document, identity, headers, expires))
         try:
             result = await publication.result
         except asyncio.CancelledError:
@@ -91,18 +112,24 @@ class Publisher(Speaker):
             raise fresh(result.error)
         return result.id
 
-    async def submit(self, document: Source, identity: str = "") -> Publication:
+    async def submit(self, document: Source | Outgoing) -> Publication:
         """Queue a document for sending, when there is room."""
+        document, identity, said, expires = (
+            document if isinstance(document, Outgoing) else Outgoing(document)
+        )
         content = to_bytes(document)
+        headers = _checked(said)
+        _require_characters("id", identity)
+        until = 0 if expires is None else until_when(expires)
         if len(identity) > _LONGEST_ID:
             raise ValueError(f"the id of a publication has at most {_LONGEST_ID} characters")
         self._connection.require()
-        await self._reserve(len(content))
+        await self._reserve(_size(content, headers))
         again = bool(identity)  # the caller may have published it before
         if not identity:
             self._count += 1
             identity = f"{self._prefix}-{self._count}"
-        publication = Publication(content, identity, again)
+        publication = Publication(content, identity, again, headers, until)
         self._waiting.append(publication)
         self._connection.wake()
         return publication
@@ -116,11 +143,17 @@ class Publisher(Speaker):
         frame.publish.request = request = self._connection.number(
             lambda answer: self._on_answer(request, answer)
         )
+        self._sent[request] = batch
         add = frame.publish.publications.add
         for publication in batch:
             publication.is_sent = True
-            add(content=publication.content, id=publication.id, again=publication.again)
-        self._sent[request] = batch
+            add(
+                content=publication.content,
+                id=publication.id,
+                again=publication.again,
+                headers=publication.headers,
+                expires=publication.expires,
+            )
         yield frame
 
     def on_connected(self, welcome: messages.Welcome) -> None:
@@ -159,7 +192,7 @@ class Publisher(Speaker):
         while waiting and len(batch) < _BATCH:
             publication = waiting[0]
             if not publication.result.done():
-                if publication.size > self._largest:
+                if len(publication.content) > self._largest:
                     self._refuse_large(publication)
                 elif batch and size + publication.size > self._batch_bytes:
                     break
@@ -170,8 +203,9 @@ class Publisher(Speaker):
         return batch
 
     def _refuse_large(self, publication: Publication) -> None:
+        size = len(publication.content)
         reason = (
-            f"the document has {publication.size:,} bytes; the broker takes {self._largest:,} "
+            f"the document has {size:,} bytes; the broker takes {self._largest:,} "
             "(document_bytes and message_bytes of its limits)"
         )
         _settle(publication, PublishResult(error=RefusedError(reason, "too-large")))
@@ -256,6 +290,33 @@ def to_bytes(document: Source) -> bytes:
         return document.encode("utf-8")
     except UnicodeEncodeError as error:
         raise DocumentError(f"the document has a lone surrogate at {error.start}") from None
+
+
+def _size(content: bytes, headers: Mapping[str, str]) -> int:
+    """What a publication takes in a message, about."""
+    return len(content) + sum(len(name) + len(value) for name, value in headers.items())
+
+
+def _checked(headers: Headers) -> Mapping[str, str]:
+    """A copy of headers; TypeError for what are none.  Which names there may be the broker says."""
+    if not headers:
+        return {}
+    if not isinstance(headers, Mapping):
+        raise TypeError(f"headers are a mapping from names to texts, not {headers!r}")
+    for name, value in headers.items():
+        if not all(isinstance(each, str) for each in (name, value)):
+            raise TypeError(f"a header is a name and a text, not {name!r}: {value!r}")
+        _require_characters("name of a header", name)
+        _require_characters(f"header {name}", value)
+    return dict(headers)
+
+
+def _require_characters(what: str, text: str) -> None:
+    """ValueError for half a character, which cannot be sent."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the {what} has a lone surrogate at {error.start}") from None
 
 
 def _settle(publication: Publication, result: PublishResult) -> None:

@@ -9,11 +9,17 @@ from time import monotonic
 from typing import Any, Final, TypeAlias
 
 from twigcast.client.failures import fresh
-from twigcast.client.publishing import MOST_DOCUMENTS, Publication, Publisher, PublishResult
+from twigcast.client.publishing import (
+    MOST_DOCUMENTS,
+    Outgoing,
+    Publication,
+    Publisher,
+    PublishResult,
+)
 from twigcast.documents import Source
 from twigcast.errors import RefusedError
 
-Documents: TypeAlias = Iterable[Source] | AsyncIterable[Source]
+Documents: TypeAlias = Iterable[Source | Outgoing] | AsyncIterable[Source | Outgoing]
 
 _LONGEST_TURN: Final = 0.002
 """Seconds that a source that is no asynchronous one may keep the event loop."""
@@ -81,7 +87,7 @@ class PublishAll:
             self._publisher.withdraw(publication)
 
 
-async def _steadily(documents: Documents) -> AsyncGenerator[Source, None]:
+async def _steadily(documents: Documents) -> AsyncGenerator[Source | Outgoing, None]:
     """The documents of a source of either kind; others get their turns in between."""
     if isinstance(documents, AsyncIterable):
         async for document in documents:

@@ -114,7 +114,7 @@ class Requests(Speaker):
             if not request.lasting:
                 request.end(None)
             elif isinstance(request.question, messages.Unsubscribe):
-                request.question.subscription = ""  # a name on the stream that is gone
+                request.question.subscription = 0  # one of the stream that is gone
 
     def on_failed(self, error: TwigcastError) -> None:
         """Nothing will be answered any more."""

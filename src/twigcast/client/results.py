@@ -7,6 +7,7 @@ from html import escape
 from typing import Any, Final
 
 from twigcast.client.events import Document
+from twigcast.times import show_time
 
 _SHOWN: Final = 100
 """Rows of a table; what is beyond them is counted."""
@@ -21,7 +22,7 @@ class Documents(list[Document]):
         rows = [
             (
                 each.id,
-                f"{each.published:%Y-%m-%d %H:%M:%S}",
+                show_time(each.published),
                 each.sequence or "",
                 ", ".join(each.keys),
                 f"{len(each.content):,}",

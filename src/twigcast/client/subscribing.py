@@ -1,8 +1,8 @@
 """Subscriptions: documents that the broker delivers, in a queue that the application empties.
 
-    broker ──Deliveries──► waiting ──take──► application ──ack──► acknowledgements
+    broker ──Documents───► waiting ──take──► application ──ack──► acknowledgements
       ▲                                │                               │
-      └──────────── Consumed ──────────┴─── Acknowledge, GiveBack ◄────┘
+      └──────────── Consumed ──────────┴── Acknowledged, GiveBack ◄────┘
 
 The broker sends at most ``window`` documents that were not taken, so a queue that nobody empties
 stops its own subscription and nothing else.  Whenever half a window has been taken the broker
@@ -21,11 +21,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from twigcast.client.acknowledging import Acknowledgements, SingleAcknowledgements
-from twigcast.client.events import Event, to_milliseconds
+from twigcast.client.events import Document, Event, Moment, from_when
 from twigcast.client.failures import BrokenStreamError, closed, fresh, refused
 from twigcast.client.requests import Result
 from twigcast.client.runs import Runs
@@ -45,24 +44,25 @@ class Subscription:
     def __init__(
         self,
         registry: Subscriptions,
-        name: str,
+        number: int,
         expressions: dict[str, messages.Expression],
         *,
         durable: str,
-        since: int | datetime | timedelta | None,
+        since: int | Moment | None,
         confirmed: bool,
         window: int,
         options: messages.DurableOptions,
     ) -> None:
-        self.name = name
+        self.number = number
         self.durable = durable
         self.window = window
         self._asked = options
         self._options = messages.DurableOptions()  # those that are kept
         self._registry = registry
         self._expressions = expressions
+        self._sole = tuple(expressions) if len(expressions) == 1 else None
         self._since_sequence = since if isinstance(since, int) else None
-        self._since_time = None if isinstance(since, int | None) else to_milliseconds(since)
+        self._since_time = None if isinstance(since, int | None) else from_when(since)
         self._confirmed = confirmed and bool(durable)
         self._unreached: tuple[str, ...] = ()
         self._missed = 0
@@ -224,7 +224,7 @@ class Subscription:
     def _question(self, broker: str) -> messages.Subscribe:
         """The request with which it begins at a broker, or goes on there."""
         question = messages.Subscribe(
-            subscription=self.name,
+            subscription=self.number,
             durable=self.durable,
             window=self.window,
             confirmed=self._confirmed,
@@ -259,53 +259,60 @@ class Subscription:
             self._registry.wake(self)
             self._change.set()
 
-    def _receive(self, deliveries: messages.Deliveries) -> None:
-        """Documents have come."""
+    def _receive(
+        self, shared: Document, keys: tuple[str, ...] | None, sequence: int, attempts: int
+    ) -> None:
+        """A document has come; with no keys, it matches the only expression."""
         if self._is_closed:
             return
-        self._missed += deliveries.missed
-        lineage = self._lineage
-        put = self._waiting.append
+        if keys is None:
+            keys = self._sole
+            if keys is None:
+                raise BrokenStreamError("the broker does not say which expressions match")
+        waiting = self._waiting
         if self.durable:
-            seen = self._seen
-            for delivery in deliveries.deliveries:
-                if delivery.sequence not in seen:
-                    seen.add(delivery.sequence)
-                    put(Event(delivery, self, lineage))
-                else:
-                    self._unreported += 1
-            self._report_taken()
-        else:
-            for delivery in deliveries.deliveries:
-                put(Event(delivery, self, lineage))
-        if len(self._waiting) - self._kept > self.window:
+            if sequence in self._seen:
+                self._unreported += 1
+                self._report_taken()
+                return
+            self._seen.add(sequence)
+        waiting.append(Event(shared, keys, sequence, attempts, self, self._lineage))
+        if len(waiting) - self._kept > self.window:
             raise BrokenStreamError("the broker sends more documents than the window allows")
         self._change.set()
 
-    def _frames(self) -> Iterator[messages.ClientFrame]:
-        """What the broker is to hear of what was taken and acknowledged."""
-        if not self._is_live:
-            return
+    def _miss(self, count: int) -> None:
+        """Documents were dropped."""
+        if not self._is_closed:
+            self._missed += count
+
+    def _acknowledged(self) -> Iterator[messages.Acknowledge]:
+        """What the broker is to hear of what is done with."""
         acknowledgements = self._acknowledgements
-        if acknowledgements is not None:
+        if acknowledgements is not None and self._is_live:
             while acknowledgements.waiting:
                 upto, sequences = acknowledgements.take()
-                yield messages.ClientFrame(
-                    acknowledge=messages.Acknowledge(
-                        subscription=self.name, upto=upto, sequences=sequences
-                    )
-                )
-        for delay, returned in self._returned.items():
-            yield messages.ClientFrame(
-                give_back=messages.GiveBack(subscription=self.name, sequences=returned, delay=delay)
-            )
-        self._returned.clear()
-        self._settled.set()
-        if 2 * self._unreported >= self.window:
-            count, self._unreported = self._unreported, 0
-            yield messages.ClientFrame(
-                consumed=messages.Consumed(subscription=self.name, count=count)
-            )
+                yield messages.Acknowledge(subscription=self.number, upto=upto, sequences=sequences)
+
+    def _given_back(self) -> Iterator[messages.GiveBack]:
+        """What the broker is to hear of what could not be used."""
+        if self._is_live:
+            returned, self._returned = self._returned, {}
+            for delay, sequences in returned.items():
+                yield messages.GiveBack(subscription=self.number, sequences=sequences, delay=delay)
+
+    def _consumed(self) -> int:
+        """How many documents were taken, if it is time to say so."""
+        if not self._is_live or 2 * self._unreported < self.window:
+            return 0
+        count, self._unreported = self._unreported, 0
+        return count
+
+    def _sent(self) -> None:
+        """All that was to be said has been sent, unless there is more by now."""
+        acknowledgements = self._acknowledgements
+        if not self._returned and (acknowledgements is None or not acknowledgements.waiting):
+            self._settled.set()
 
     def _interrupt(self) -> None:
         """The stream is lost."""

@@ -1,18 +1,26 @@
-"""All subscriptions of a client, by the names that they have on the stream."""
+"""All subscriptions of a client, by the numbers that they have on the stream.
+
+A document comes once for all subscriptions that get it; they share its content.  What they have to
+say of it goes together, too: one message for all that was taken, and one for all that is done with.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Final
 
 from twigcast.client.connection import Connection, Speaker, log
-from twigcast.client.failures import refused
+from twigcast.client.events import Document, Moment
+from twigcast.client.failures import BrokenStreamError, refused
 from twigcast.client.requests import Request, Requests
 from twigcast.client.subscribing import Subscription
 from twigcast.errors import RefusedError, TwigcastError
 from twigcast.wire import messages
+
+_MOST_SEQUENCES: Final = 10_000
+"""What one message names one by one, at most."""
 
 
 class Subscriptions(Speaker):
@@ -26,20 +34,20 @@ class Subscriptions(Speaker):
         self._connection = connection
         self._requests = requests
         self._count = 0
-        self._by_name: dict[str, Subscription] = {}
+        self._by_number: dict[int, Subscription] = {}
         self._speaking: dict[Subscription, None] = {}
-        connection.on_deliveries = self._on_deliveries
+        connection.on_documents = self._on_documents
         connection.on_ended = self._on_ended
 
     def __str__(self) -> str:
-        return f"{len(self._by_name):,} subscriptions"
+        return f"{len(self._by_number):,} subscriptions"
 
     def add(
         self,
         expressions: dict[str, messages.Expression],
         *,
         durable: str,
-        since: int | datetime | timedelta | None,
+        since: int | Moment | None,
         confirmed: bool,
         window: int,
         options: messages.DurableOptions,
@@ -49,7 +57,7 @@ class Subscriptions(Speaker):
         self._count += 1
         subscription = Subscription(
             self,
-            str(self._count),
+            self._count,
             expressions,
             durable=durable,
             since=since,
@@ -57,7 +65,7 @@ class Subscriptions(Speaker):
             window=window,
             options=options,
         )
-        self._by_name[subscription.name] = subscription
+        self._by_number[subscription.number] = subscription
         if self._connection.welcome is not None:
             self._ask(subscription, self._connection.welcome.broker)
         return subscription
@@ -72,12 +80,12 @@ class Subscriptions(Speaker):
         try:
             if self._connection.welcome is not None:
                 self.wake(subscription)
-                question = messages.Unsubscribe(subscription=subscription.name)
+                question = messages.Unsubscribe(subscription=subscription.number)
                 request = self._requests.ask(Request(question))
                 async with asyncio.timeout(self._connection.timeout):
                     await request.done()
         except (TimeoutError, TwigcastError) as error:
-            log.warning("subscription %s left without an answer: %r", subscription.name, error)
+            log.warning("subscription %s left without an answer: %r", subscription.number, error)
         finally:
             self._drop(subscription)
 
@@ -87,9 +95,9 @@ class Subscriptions(Speaker):
         Otherwise the broker takes what is not acknowledged for the cause of the end.
         """
         if self._connection.welcome is not None:
-            for subscription in self._by_name.values():
+            for subscription in self._by_number.values():
                 if subscription.durable:
-                    question = messages.Unsubscribe(subscription=subscription.name)
+                    question = messages.Unsubscribe(subscription=subscription.number)
                     self._requests.ask(Request(question))
 
     async def acknowledge(self, durable: str, upto: int) -> None:
@@ -103,8 +111,8 @@ class Subscriptions(Speaker):
         self._connection.require()
         question = messages.Unsubscribe(forget=True, durable=durable)
         if subscription is not None:
-            if subscription.name in self._by_name:
-                question.subscription = subscription.name
+            if subscription.number in self._by_number:
+                question.subscription = subscription.number
             self._drop(subscription)
         request = self._requests.ask(Request(question, lasting=True))
         try:
@@ -117,42 +125,91 @@ class Subscriptions(Speaker):
     def frames(self) -> Iterator[messages.ClientFrame]:
         """What the subscriptions have to send."""
         while self._speaking:
-            subscription = next(iter(self._speaking))
-            del self._speaking[subscription]
-            yield from subscription._frames()
+            speaking, self._speaking = list(self._speaking), {}
+            yield from self._acknowledged(speaking)
+            for subscription in speaking:
+                for returned in subscription._given_back():
+                    yield messages.ClientFrame(give_back=returned)
+            for subscription in speaking:
+                subscription._sent()
+            consumed = messages.Consumed()
+            for subscription in speaking:
+                if count := subscription._consumed():
+                    consumed.subscriptions.append(subscription.number)
+                    consumed.counts.append(count)
+            if consumed.counts:
+                yield messages.ClientFrame(consumed=consumed)
+
+    def _acknowledged(self, speaking: list[Subscription]) -> Iterator[messages.ClientFrame]:
+        entries: list[messages.Acknowledge] = []
+        sequences = 0
+        for subscription in speaking:
+            for entry in subscription._acknowledged():
+                sequences += len(entry.sequences)
+                if entries and sequences + len(entries) > _MOST_SEQUENCES:
+                    yield _acknowledged(entries)
+                    entries, sequences = [], len(entry.sequences)
+                entries.append(entry)
+        if entries:
+            yield _acknowledged(entries)
 
     def on_connected(self, welcome: messages.Welcome) -> None:
         """Begin them all, or go on with them."""
-        for subscription in self._by_name.values():
+        for subscription in self._by_number.values():
             self._ask(subscription, welcome.broker)
 
     def on_lost(self) -> None:
         """They wait for the next stream."""
         self._speaking.clear()
-        for subscription in self._by_name.values():
+        for subscription in self._by_number.values():
             subscription._interrupt()
 
     def on_failed(self, error: TwigcastError) -> None:
         """They end: without an error if the client is closed."""
-        for subscription in self._by_name.values():
+        for subscription in self._by_number.values():
             subscription._end(None if self._connection.is_closing else error)
-        self._by_name.clear()
+        self._by_number.clear()
 
     def _ask(self, subscription: Subscription, broker: str) -> None:
         hear = partial(subscription._hear, broker=broker)
         self._requests.ask(Request(subscription._question(broker), hear))
 
     def _drop(self, subscription: Subscription) -> None:
-        self._by_name.pop(subscription.name, None)
+        self._by_number.pop(subscription.number, None)
         self._speaking.pop(subscription, None)
         subscription._end(None)
 
-    def _on_deliveries(self, deliveries: messages.Deliveries) -> None:
-        subscription = self._by_name.get(deliveries.subscription)
-        if subscription is not None:  # otherwise it has just been left
-            subscription._receive(deliveries)
+    def _on_documents(self, said: messages.Documents) -> None:
+        find = self._by_number.get
+        for missed in said.missed:
+            subscription = find(missed.subscription)
+            if subscription is not None:
+                subscription._miss(missed.count)
+        sets = [None, *(tuple(each.keys) for each in said.keys)]
+        for each in said.documents:
+            shared = Document(each.document)
+            for number, index, sequence, attempts in _deliveries(each):
+                subscription = find(number)
+                if subscription is not None:  # otherwise it has just been left
+                    if index >= len(sets):
+                        raise BrokenStreamError("the broker means keys that it has not named")
+                    subscription._receive(shared, sets[index], sequence, attempts)
 
     def _on_ended(self, ended: messages.Ended) -> None:
-        subscription = self._by_name.pop(ended.subscription, None)
+        subscription = self._by_number.pop(ended.subscription, None)
         if subscription is not None:
             subscription._end(refused(ended.problem))
+
+
+def _acknowledged(entries: list[messages.Acknowledge]) -> messages.ClientFrame:
+    return messages.ClientFrame(acknowledged=messages.Acknowledged(entries=entries))
+
+
+def _deliveries(shared: messages.Shared) -> Iterator[tuple[int, int, int, int]]:
+    """Subscription, set of keys, sequence and attempts of each; raises BrokenStreamError."""
+    numbers = list(shared.subscriptions)
+    lists: list[Sequence[int]] = [shared.keys, shared.sequences, shared.attempts]
+    if any(each and len(each) != len(numbers) for each in lists):
+        raise BrokenStreamError("the broker does not say as much of each delivery")
+    zeros = [0] * len(numbers)
+    return zip(numbers, *(list(each) or zeros for each in lists), strict=True)

@@ -16,7 +16,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial, wraps
 from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
@@ -26,10 +26,10 @@ from twigcast.client.asking import Asked
 from twigcast.client.client import DEFAULT_WINDOW, Client, Expressions
 from twigcast.client.connection import log
 from twigcast.client.endpoints import Endpoint
-from twigcast.client.events import Document, Event, to_seconds
+from twigcast.client.events import Document, Event, Moment, to_seconds
 from twigcast.client.failures import closed
 from twigcast.client.loop_thread import Handover, LoopThread
-from twigcast.client.publishing import MOST_BYTES, MOST_DOCUMENTS, PublishResult
+from twigcast.client.publishing import MOST_BYTES, MOST_DOCUMENTS, Outgoing, PublishResult
 from twigcast.client.results import Documents
 from twigcast.client.subscribing import Subscription
 from twigcast.documents import Source
@@ -116,6 +116,7 @@ class SyncEvent(Document):
         self.headers = event.headers
         self.attempts = event.attempts
         self._milliseconds = event._milliseconds
+        self._expires = event._expires
         self._event = event
         self._subscription = subscription
 
@@ -259,6 +260,10 @@ class SyncAsked(_Sync[Asked]):
         """How many documents the broker looked at; known at the end."""
         return self._inner.examined
 
+    def count(self) -> int:
+        """How many documents match; none of them is sent."""
+        return self._thread.run(self._inner.count())
+
     def all(self) -> Documents:
         """All documents, as a list that notebooks show as a table."""
         return Documents(self)
@@ -322,9 +327,9 @@ class SyncClient(_Sync[Client], _Closing):
         """The name of the broker; None while there is no connection."""
         return self._inner.broker
 
-    def publish_all(self, documents: Iterable[Source]) -> list[PublishResult]:
+    def publish_all(self, documents: Iterable[Source | Outgoing]) -> list[PublishResult]:
         """Publish documents as fast as the broker takes them; the results, in their order."""
-        handover: Handover[Source] = Handover(self._thread)
+        handover: Handover[Source | Outgoing] = Handover(self._thread)
         answers: SimpleQueue[PublishResult | BaseException | None] = SimpleQueue()
         cancel = self._thread.start(_publish_all(self._inner, handover, answers))
         results: list[PublishResult] = []
@@ -355,7 +360,7 @@ class SyncClient(_Sync[Client], _Closing):
         relative_to: RelativeTo = "anywhere",
         version: Version = "1.0",
         durable: str | None = None,
-        since: int | datetime | timedelta | None = None,
+        since: int | Moment | None = None,
         shared: bool | None = None,
         ordered_by: str | None = None,
         deliveries: int | None = None,
@@ -400,7 +405,7 @@ class SyncClient(_Sync[Client], _Closing):
         relative_to: RelativeTo = "anywhere",
         version: Version = "1.0",
         limit: int = 0,
-        since: datetime | timedelta | None = None,
+        since: Moment | None = None,
     ) -> SyncAsked:
         """The stored documents that match, newest first; see :meth:`Client.ask`."""
         asked = self._inner.ask(
@@ -421,6 +426,8 @@ class SyncClient(_Sync[Client], _Closing):
 
 def _size(document: object) -> int:
     """How large a document is; the publisher refuses what is none."""
+    if isinstance(document, Outgoing):
+        document = document.document
     return len(document) if isinstance(document, str | bytes | bytearray | memoryview) else 0
 
 
@@ -434,7 +441,7 @@ async def _take_all(subscription: Subscription, timeout: float | None) -> list[E
 
 async def _publish_all(
     client: Client,
-    documents: Handover[Source],
+    documents: Handover[Source | Outgoing],
     answers: SimpleQueue[PublishResult | BaseException | None],
 ) -> None:
     """Put all results into a queue, and what ends them: None, or an error."""

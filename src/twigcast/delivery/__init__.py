@@ -31,10 +31,12 @@ from __future__ import annotations
 
 from twigcast.delivery import writes
 from twigcast.delivery.custody import Debt
+from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.events import (
     Acknowledged,
     Addressed,
     Addressee,
+    Again,
     Answer,
     Asked,
     AskKnown,
@@ -52,6 +54,7 @@ from twigcast.delivery.events import (
     HomeKnown,
     HomeVersions,
     Instruction,
+    Leased,
     LinkMessage,
     Load,
     Loaded,
@@ -59,6 +62,7 @@ from twigcast.delivery.events import (
     Moment,
     NeighbourUp,
     Offer,
+    Outdated,
     Published,
     Queue,
     Receipt,
@@ -77,9 +81,9 @@ from twigcast.delivery.homes import HomeState
 from twigcast.delivery.machine import Delivery
 from twigcast.delivery.publications import digest_of
 from twigcast.delivery.publishing import OTHER_CONTENT
-from twigcast.delivery.queues import DurableQueue
 from twigcast.delivery.room import FullError, Limits
 from twigcast.delivery.writes import (
+    NOTHING,
     Acknowledge,
     Confirm,
     DropDurable,
@@ -112,11 +116,13 @@ from twigcast.delivery.writes import (
 )
 
 __all__ = [
+    "NOTHING",
     "OTHER_CONTENT",
     "Acknowledge",
     "Acknowledged",
     "Addressed",
     "Addressee",
+    "Again",
     "Answer",
     "AskKnown",
     "Asked",
@@ -150,6 +156,7 @@ __all__ = [
     "Instruction",
     "KeepDocument",
     "Kept",
+    "Leased",
     "Limits",
     "Line",
     "LinkMessage",
@@ -162,6 +169,7 @@ __all__ = [
     "NoteMissed",
     "NoteReceived",
     "Offer",
+    "Outdated",
     "Parcel",
     "Published",
     "PutDurable",

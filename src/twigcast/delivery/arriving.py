@@ -6,6 +6,9 @@
 
 A document is passed on at once: its origin answers for it.  It is confirmed when it is safe here,
 refused if it can never be taken, and left unanswered while it cannot be stored: it comes again.
+
+A document that has expired goes no further, and is confirmed without being stored.  Where others
+are owed it, too, its origin notices that by itself.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from twigcast.delivery.events import (
     Instruction,
     Moment,
     Offer,
+    Outdated,
     Queue,
     Receipt,
     Repeat,
@@ -98,15 +102,19 @@ class Arriving:
                 instructions += self._refuse(parcel.id, str(error))
             return None, instructions
         entries, others = self._queues.split(deliveries)
-        if routed is not None:
+        if routed is None:
+            instructions.append(Repeat(str(parcel.id)))
+        elif parcel.is_outdated(moment.time):
+            instructions.append(Outdated(parcel.id))
+        else:
             if routed.neighbours:
                 instructions.append(Send(tuple(routed.neighbours), said))
             if others and self._offered.is_first(parcel):
                 instructions.append(Offer(parcel, others))
-        else:
-            instructions.append(Repeat(str(parcel.id)))
         if settled is not None and not is_new:
             return None, instructions + self._confirm_again(parcel.id)
+        if parcel.is_outdated(moment.time):
+            entries = ()
         arrival, more = self._keep(parcel, entries, settled, ticket, moment)
         return arrival, instructions + more
 
@@ -120,6 +128,9 @@ class Arriving:
             return None, []
         if not self._receipts.begin(parcel.id, settled):
             return None, [Repeat(str(parcel.id)), *self._confirm_again(parcel.id)]
+        if parcel.is_outdated(moment.time):
+            arrival, instructions = self._keep(parcel, (), settled, ticket, moment)
+            return arrival, [Outdated(parcel.id), *instructions]
         try:
             deliveries = self._documents.deliveries(parcel.content)
         except DocumentError as error:

@@ -90,7 +90,7 @@ class Moment(NamedTuple):
     now: float
     """Seconds that never go back, from anywhere."""
     time: int
-    """Milliseconds since 1970, as far as the clock knows: for people, and for retention."""
+    """Milliseconds since 1970, as far as the clock knows: for people, retention and expiry."""
 
 
 class Published(NamedTuple):
@@ -191,6 +191,14 @@ class GivenBack(NamedTuple):
     delay: float = 0.0
 
 
+class Leased(NamedTuple):
+    """A consumer takes no more, and has for some seconds what it has; then that comes again."""
+
+    durable: str
+    consumer: str
+    seconds: float
+
+
 class ConsumerLeft(NamedTuple):
     """A consumer takes no more; some of what it has it had taken up already."""
 
@@ -254,6 +262,7 @@ Event: TypeAlias = (
     | DurableDropped
     | Acknowledged
     | GivenBack
+    | Leased
     | ConsumerLeft
     | MissedReported
     | Asked
@@ -300,6 +309,12 @@ class Queue(NamedTuple):
     entries: list[tuple[str, int, tuple[str, ...]]]
 
 
+class Again(NamedTuple):
+    """Something in the queue of a durable subscription is to be given out again."""
+
+    durable: str
+
+
 class Answer(NamedTuple):
     """Tell whoever waits under a ticket: a document's id, or what is wrong."""
 
@@ -333,10 +348,18 @@ class Repeat(NamedTuple):
     id: str
 
 
+class Outdated(NamedTuple):
+    """A document has expired, and goes no further: count it."""
+
+    id: DocumentId
+
+
 class Wake(NamedTuple):
     """Say Tick after some seconds."""
 
     after: float
 
 
-Instruction: TypeAlias = Store | Send | Route | Offer | Queue | Answer | Load | Drop | Repeat | Wake
+Instruction: TypeAlias = (
+    Store | Send | Route | Offer | Queue | Again | Answer | Load | Drop | Repeat | Outdated | Wake
+)

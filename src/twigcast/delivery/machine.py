@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from twigcast.delivery.announcing import Announcing
 from twigcast.delivery.arriving import Arrival, Arriving
+from twigcast.delivery.consuming import Acknowledging, Consuming
 from twigcast.delivery.custody import Custody, Receipts
+from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.events import (
     Acknowledged,
     Addressed,
@@ -31,6 +33,7 @@ from twigcast.delivery.events import (
     HomeForgotten,
     HomeVersions,
     Instruction,
+    Leased,
     Loaded,
     MissedReported,
     Moment,
@@ -50,20 +53,16 @@ from twigcast.delivery.homes import HomeState
 from twigcast.delivery.owing import Owing
 from twigcast.delivery.publications import RecentPublications
 from twigcast.delivery.publishing import Held, Publishing
-from twigcast.delivery.queues import DurableQueue, Passed, Queues, Returned
+from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Limits, Room
 from twigcast.delivery.writes import (
-    Acknowledge,
     DropDurable,
     DropHome,
     Durable,
     Kept,
-    NoteAttempts,
-    NoteMissed,
     PutDurable,
     PutHome,
     Replayed,
-    SetAside,
     StoreState,
 )
 from twigcast.language import Pattern, parse
@@ -91,11 +90,15 @@ class _Dropping(NamedTuple):
     wanted: dict[str, Pattern]
 
 
+_Waiting: TypeAlias = Held | Arrival | PutHome | _Asking | Acknowledging | _Putting | _Dropping
+
+
 class Delivery:
     """What one broker does about documents; ``state`` is what its store has, None without one.
 
     ``router`` is asked where documents go, and told of durable subscriptions.  Whoever drives this
-    tells the router of other clients and of links.
+    tells the router of other clients and of links.  It ``is_guarded`` if another process may open
+    the store, unnoticed for a while.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class Delivery:
         limits: Limits = Limits(),  # noqa: B008 - it is immutable
         keep_all: bool = False,
         keep_unrouted: bool = False,
+        is_guarded: bool = False,
     ) -> None:
         self._name = router.name
         self._has_store = state is not None
@@ -130,6 +134,7 @@ class Delivery:
             has_store=self._has_store,
             keep_all=keep_all,
             keep_unrouted=keep_unrouted,
+            is_guarded=is_guarded,
         )
         self._owing = Owing(
             self._name,
@@ -149,7 +154,8 @@ class Delivery:
         )
         self.announcing = Announcing(router, self._state, has_store=self._has_store)
         self._tickets = count(1)
-        self._writing: dict[int, Held | Arrival | PutHome | _Asking | _Putting | _Dropping] = {}
+        self._writing: dict[int, _Waiting] = {}
+        self._consuming = Consuming(self.queues, self._wait)
         self._handlers: dict[type[Any], Callable[[Any, Moment], list[Instruction]]] = {
             Published: self._on_published,
             Stored: self._on_stored,
@@ -161,10 +167,11 @@ class Delivery:
             DurablePut: self._on_durable_put,
             DurableWants: self._on_durable_wants,
             DurableDropped: self._on_durable_dropped,
-            Acknowledged: self._on_acknowledged,
-            GivenBack: self._on_given_back,
-            ConsumerLeft: self._on_consumer_left,
-            MissedReported: self._on_missed_reported,
+            Acknowledged: self._consuming.acknowledge,
+            GivenBack: self._consuming.give_back,
+            Leased: self._consuming.lease,
+            ConsumerLeft: self._consuming.leave,
+            MissedReported: self._consuming.report_missed,
             Asked: self._on_asked,
             HomeForgotten: self._on_home_forgotten,
             AskKnown: self._on_ask_known,
@@ -268,13 +275,18 @@ class Delivery:
 
     # --- writes -----------------------------------------------------------------------------------
 
+    def _wait(self, waiting: _Waiting) -> int:
+        """The ticket under which something waits for a write."""
+        ticket = next(self._tickets)
+        self._writing[ticket] = waiting
+        return ticket
+
     def _on_stored(self, event: Stored, moment: Moment) -> list[Instruction]:
         waiting = self._writing.pop(event.ticket, None)
+        kept = event.result if isinstance(event.result, Kept) else None
         if isinstance(waiting, Held):
-            assert isinstance(event.result, Kept), "a document gives this"
-            return self._publishing.stored(waiting, event.result, moment)
+            return self._publishing.stored(waiting, kept, moment)
         if isinstance(waiting, Arrival):
-            kept = event.result if isinstance(event.result, Kept) else None
             return self._arriving.stored(waiting, kept, moment)
         if isinstance(waiting, _Putting):
             return [*self._put(waiting.write), Answer(waiting.ticket)]
@@ -296,6 +308,8 @@ class Delivery:
         waiting = self._writing.pop(event.ticket, None)
         if isinstance(waiting, Held):
             return self._publishing.failed(waiting, event.reason, moment)
+        if isinstance(waiting, Acknowledging):
+            self._consuming.failed(waiting)
         if isinstance(waiting, Arrival):
             self._arriving.failed(waiting)
             return []
@@ -315,16 +329,12 @@ class Delivery:
         return [*instructions, answer] if waiting.ticket else instructions
 
     def _on_asked(self, event: Asked, moment: Moment) -> list[Instruction]:
-        ticket = next(self._tickets)
-        self._writing[ticket] = _Asking(event.ticket)
-        return [Store(ticket, event.write)]
+        return [Store(self._wait(_Asking(event.ticket)), event.write)]
 
     # --- durable subscriptions --------------------------------------------------------------------
 
     def _on_durable_put(self, event: DurablePut, moment: Moment) -> list[Instruction]:
-        ticket = next(self._tickets)
-        self._writing[ticket] = _Putting(event.ticket, event.write)
-        return [Store(ticket, event.write)]
+        return [Store(self._wait(_Putting(event.ticket, event.write)), event.write)]
 
     def _put(self, write: PutDurable) -> list[Instruction]:
         self._kept[write.name] = dict(write.expressions)
@@ -367,8 +377,7 @@ class Delivery:
         queue = self.queues.close(event.durable)
         wanted = self._wanted.pop(event.durable)
         sends = self._router.begin(LinkDown(), self.queues.link(event.durable))
-        ticket = next(self._tickets)
-        self._writing[ticket] = _Dropping(event.ticket, queue, wanted)
+        ticket = self._wait(_Dropping(event.ticket, queue, wanted))
         return [
             Route(sends),
             *self.announcing.change_own(event.durable, {}, tuple(wanted)),
@@ -379,57 +388,10 @@ class Delivery:
         """What a durable subscription wants, by key."""
         return self._wanted[durable]
 
-    def _on_acknowledged(self, event: Acknowledged, moment: Moment) -> list[Instruction]:
-        queue = self.queues.get(event.durable)
-        passed = None if queue is None else queue.acknowledge(event.upto, event.sequences)
-        if passed is None and queue is not None and event.ticket:
-            # What was said before is safe when this is.
-            passed = Passed(queue.acknowledged, ())
-        if passed is None:
-            return [Answer(event.ticket)] if event.ticket else []
-        ticket = 0
-        if event.ticket:
-            ticket = next(self._tickets)
-            self._writing[ticket] = _Asking(event.ticket)
-        return [Store(ticket, Acknowledge(event.durable, *passed, moment.time))]
-
-    def _on_given_back(self, event: GivenBack, moment: Moment) -> list[Instruction]:
-        queue = self.queues.get(event.durable)
-        if queue is None:
-            return []
-        due = moment.now + event.delay
-        return self._come_back(queue, queue.give_back(event.consumer, event.sequences, due), moment)
-
-    def _on_consumer_left(self, event: ConsumerLeft, moment: Moment) -> list[Instruction]:
-        queue = self.queues.get(event.durable)
-        if queue is None:
-            return []
-        return self._come_back(queue, queue.detach(event.consumer, event.taken), moment)
-
-    def _on_missed_reported(self, event: MissedReported, moment: Moment) -> list[Instruction]:
-        queue = self.queues.get(event.durable)
-        if queue is None:
-            return []
-        return [Store(0, NoteMissed(queue.name, queue.missed_reported))]
-
-    def _come_back(
-        self, queue: DurableQueue, returned: Returned, moment: Moment
-    ) -> list[Instruction]:
-        instructions: list[Instruction] = []
-        if returned.attempts and queue.options.most_attempts:
-            instructions.append(Store(0, NoteAttempts(queue.name, returned.attempts)))
-        if returned.too_often:
-            times = queue.options.most_attempts
-            reason = f"given out {times} times in vain" if times > 1 else "given out in vain"
-            aside = SetAside(queue.name, returned.too_often, reason, moment.time)
-            queue.acknowledge(0, returned.too_often)
-            instructions.append(Store(0, aside))
-        return instructions
-
     # --- what is owed -----------------------------------------------------------------------------
 
     def _on_loaded(self, event: Loaded, moment: Moment) -> list[Instruction]:
-        return self._owing.on_loaded(event)
+        return self._owing.on_loaded(event, moment)
 
     def _on_expired(self, event: Expired, moment: Moment) -> list[Instruction]:
         self._room.dropped(event.bytes, event.publishers)
@@ -441,6 +403,7 @@ class Delivery:
 
     def _on_tick(self, event: Tick, moment: Moment) -> list[Instruction]:
         instructions = self._arriving.send_receipts() + self._owing.look(moment)
+        instructions += self._consuming.look(moment)
         return instructions + self.announcing.go_on_asking(moment.now)
 
     # --- homes ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Receipt ──► confirmed: owed no more
 ──► refused: a letter, and whoever runs the broker hears of it
-Tick ──► due ──► Load ──► Loaded ──► sent to the home by itself
+Tick ──► due ──► Load ──► Loaded ──► sent to the home by itself, unless it has expired
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from twigcast.delivery.events import (
     Load,
     Loaded,
     Moment,
+    Outdated,
     Receipt,
     Routed,
     Send,
@@ -64,11 +65,11 @@ class Owing:
                     instructions += self._publishing.refused(home, document, reason)
         return instructions + self._send_due(home, moment) if settled else instructions
 
-    def on_loaded(self, event: Loaded) -> list[Instruction]:
+    def on_loaded(self, event: Loaded, moment: Moment) -> list[Instruction]:
         """Send what was loaded."""
         self._custody.confirm(event.home, event.gone)  # retention has taken them
         self._custody.unsent(event.home, event.unread)
-        return self._send_again(event.home, event.parcels)
+        return self._send_again(event.home, event.parcels, moment)
 
     def on_expired(self, owed: Mapping[str, tuple[DocumentId, ...]]) -> list[Instruction]:
         """Give up what retention has dropped."""
@@ -98,15 +99,29 @@ class Owing:
             return []
         if self._has_store:
             return [Load(home, tuple(documents))]
-        return self._send_again(home, self._publishing.parcels(documents))
+        return self._send_again(home, self._publishing.parcels(documents), moment)
 
-    def _send_again(self, home: str, parcels: Iterable[Parcel]) -> list[Instruction]:
+    def _send_again(
+        self, home: str, parcels: Iterable[Parcel], moment: Moment
+    ) -> list[Instruction]:
         hop = self._documents.next_hop(home)
         instructions: list[Instruction] = []
         if hop is None:
             return instructions
         for parcel in parcels:
-            if self._custody.is_owed(home, parcel.id):
-                said = Routed(parcel, "", (self._custody.debt(home, parcel.id),))
-                instructions.append(Send((hop,), Addressed(home, self._broker, said)))
+            if not self._custody.is_owed(home, parcel.id):
+                continue
+            if parcel.is_outdated(moment.time):
+                instructions += self._give_up(home, parcel.id, moment)
+                continue
+            said = Routed(parcel, "", (self._custody.debt(home, parcel.id),))
+            instructions.append(Send((hop,), Addressed(home, self._broker, said)))
         return instructions
+
+    def _give_up(self, home: str, document: DocumentId, moment: Moment) -> list[Instruction]:
+        """Owe a document no more that has expired."""
+        self._custody.confirm(home, (document,))
+        if self._has_store:
+            confirm = Confirm(home, (document,), moment.time)
+            return [Outdated(document), Store(0, confirm)]
+        return [Outdated(document), *self._publishing.refused(home, document, "it has expired")]

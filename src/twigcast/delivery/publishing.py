@@ -8,6 +8,9 @@ A document leaves for others when it is safe, in the order in which its publishe
 safe on the disk of this broker; where this broker has none, on those of all homes that want it.
 So a broker without a store refuses a document while a home that wants it cannot be reached, and
 answers only when all have confirmed it.
+
+Where another process may open the store, this one may not know yet that it has, nor what is wanted
+there since.  So a *guarded* broker answers only after a write, also what it need not store.
 """
 
 from __future__ import annotations
@@ -30,10 +33,10 @@ from twigcast.delivery.events import (
     Send,
     Store,
 )
-from twigcast.delivery.publications import Publication, RecentPublications, digest_of
+from twigcast.delivery.publications import Publication, RecentPublications
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
-from twigcast.delivery.writes import Entry, KeepDocument, Kept, Parcel, is_of
+from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
 from twigcast.routing import Deliveries, DocumentId, DocumentRouter
 from twigcast.routing import Routed as RoutedDocument
@@ -93,6 +96,7 @@ class Publishing:
         has_store: bool,
         keep_all: bool,
         keep_unrouted: bool,
+        is_guarded: bool,
     ) -> None:
         self._broker = broker
         self._documents = documents
@@ -104,6 +108,7 @@ class Publishing:
         self._has_store = has_store
         self._keep_all = keep_all
         self._keep_unrouted = keep_unrouted
+        self._is_guarded = is_guarded
         self._unreleased: dict[str, deque[Held]] = {}
         """By publisher: what is not safe yet, and what must not overtake it."""
         self._unanswered: dict[str, Held] = {}
@@ -119,10 +124,11 @@ class Publishing:
         Raises DocumentError for what is none, NetworkError where the client must advertise before,
         and RefusedError where it cannot be taken.
         """
-        digest = digest_of(event.content) if event.publication else b""
         known = self._publications.find(event.publication) if event.publication else None
         if known is not None:
-            return None, self._again(event, known, digest)
+            return None, self._again(event, known)
+        if 0 < event.expires <= moment.time:
+            raise RefusedError(EXPIRED, "invalid")
         routed = self._documents.publish(event.content, event.link)
         parcel = Parcel(
             routed.document.id,
@@ -143,10 +149,11 @@ class Publishing:
         else:
             instructions = self._publish_unstored(held, routed.homes, moment)
         if event.publication:
-            self._publications.add(event.publication, Publication(str(parcel.id), digest))
+            here = Publication(str(parcel.id), hash(event.content))
+            self._publications.add(event.publication, here)
             if held.tickets:
                 self._unanswered[event.publication] = held
-        return held if held.keep is not None else None, instructions
+        return held if self._has_store and held.tickets else None, instructions
 
     def _what_to_keep(
         self, routed: RoutedDocument, parcel: Parcel, entries: tuple[Entry, ...], moment: Moment
@@ -158,8 +165,8 @@ class Publishing:
         self._room.require(parcel, entries, self._queues)
         return KeepDocument(parcel, moment.time, entries, tuple(routed.homes), aside=aside)
 
-    def _again(self, event: Published, known: Publication, digest: bytes) -> list[Instruction]:
-        if known.digest != digest:
+    def _again(self, event: Published, known: Publication) -> list[Instruction]:
+        if known.fingerprint != hash(event.content):
             raise RefusedError(OTHER_CONTENT, "invalid")
         held = self._unanswered.get(event.publication)
         if held is not None:
@@ -177,14 +184,21 @@ class Publishing:
             waiting.append(held)
             return [Store(ticket, held.keep)]
         # Nothing of it is stored, so it is answered though it may be sent only in its turn.
-        instructions = self._answer(held)
+        instructions: list[Instruction] = [Store(ticket, NOTHING)]
+        if not self._is_guarded:
+            instructions = self._answer(held)
         if waiting is None:
             return self._release(held, moment) + instructions
         waiting.append(held)
         return instructions
 
-    def stored(self, held: Held, kept: Kept, moment: Moment) -> list[Instruction]:
-        """Note that a document is safe, and release what has waited for it."""
+    def stored(self, held: Held, kept: Kept | None, moment: Moment) -> list[Instruction]:
+        """Note that a document is safe, and release what has waited for it.
+
+        None is kept of one that only waited to be answered.
+        """
+        if kept is None:
+            return self._answer(held)
         held.kept = kept
         if held.is_ours and held.keep is not None:
             if held.keep.homes or not kept.known:
@@ -196,7 +210,7 @@ class Publishing:
     def failed(self, held: Held, reason: str, moment: Moment) -> list[Instruction]:
         """Note that a document could not be stored; its publisher hears of it."""
         held.failure = reason
-        return self._release_in_turn(held, moment)
+        return self._answer(held) if held.keep is None else self._release_in_turn(held, moment)
 
     def _release_in_turn(self, held: Held, moment: Moment) -> list[Instruction]:
         instructions = self._answer(held)
@@ -318,6 +332,7 @@ class Publishing:
         return [self._unconfirmed[each].parcel for each in documents if each in self._unconfirmed]
 
 
+EXPIRED: Final = "the document has expired already: publish it with a later time, or without one"
 OTHER_CONTENT: Final = (
     "another document was published under this id: give each document an id of its own"
 )

@@ -10,13 +10,14 @@ queue at most once.  *Homes* are other brokers to which documents are owed until
 *Received* is what other brokers owed to this one, so that nothing of it is taken twice.  *Letters*
 are documents that were set aside, with the reason.
 
-Times are milliseconds since 1970.  They decide how long something is kept, and nothing else.
+Times are milliseconds since 1970.  They decide how long something is kept or wanted, and nothing
+else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from twigcast.routing import DocumentId
 
@@ -41,6 +42,10 @@ class Parcel(NamedTuple):
     """From when on nobody wants it any more; 0 for never."""
     publisher: str = ""
     """On whose account it is kept where it was published; empty elsewhere."""
+
+    def is_outdated(self, time: int) -> bool:
+        """Whether nobody wants it any more at a time."""
+        return 0 < self.expires <= time
 
 
 class Entry(NamedTuple):
@@ -157,6 +162,10 @@ class DropLetters(NamedTuple):
 
     letters: tuple[int, ...]
     now: int
+
+
+NOTHING: Final = DropLetters((), 0)
+"""Changes nothing; it is safe only while nobody else has opened the store."""
 
 
 class DurableOptions(NamedTuple):

@@ -17,6 +17,7 @@ _TYPES: Final = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "array<smallint>": pa.list_(pa.int16()),
     "array<string>": pa.list_(pa.field("element", pa.string())),
+    "map<string,string>": pa.map_(pa.string(), pa.string()),
 }
 
 

@@ -31,6 +31,7 @@ def channel_options(message_bytes: int) -> list[tuple[str, int]]:
         ("grpc.max_send_message_length", largest),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.http2.ping_timeout_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
         ("grpc.enable_http_proxy", 0),

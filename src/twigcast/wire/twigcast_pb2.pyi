@@ -7,7 +7,7 @@ from typing import Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ClientFrame(_message.Message):
-    __slots__ = ("hello", "publish", "subscribe", "unsubscribe", "advertise", "unadvertise", "acknowledge", "consumed", "give_back")
+    __slots__ = ("hello", "publish", "subscribe", "unsubscribe", "advertise", "unadvertise", "acknowledge", "consumed", "give_back", "acknowledged")
     hello: Hello
     publish: Publish
     subscribe: Subscribe
@@ -17,7 +17,8 @@ class ClientFrame(_message.Message):
     acknowledge: Acknowledge
     consumed: Consumed
     give_back: GiveBack
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., subscribe: _Optional[_Union[Subscribe, _Mapping]] = ..., unsubscribe: _Optional[_Union[Unsubscribe, _Mapping]] = ..., advertise: _Optional[_Union[Advertise, _Mapping]] = ..., unadvertise: _Optional[_Union[Unadvertise, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., consumed: _Optional[_Union[Consumed, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ...) -> None: ...
+    acknowledged: Acknowledged
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., subscribe: _Optional[_Union[Subscribe, _Mapping]] = ..., unsubscribe: _Optional[_Union[Unsubscribe, _Mapping]] = ..., advertise: _Optional[_Union[Advertise, _Mapping]] = ..., unadvertise: _Optional[_Union[Unadvertise, _Mapping]] = ..., acknowledge: _Optional[_Union[Acknowledge, _Mapping]] = ..., consumed: _Optional[_Union[Consumed, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., acknowledged: _Optional[_Union[Acknowledged, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("protocol", "client")
@@ -53,7 +54,7 @@ class Subscribe(_message.Message):
         value: Expression
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Expression, _Mapping]] = ...) -> None: ...
     request: int
-    subscription: str
+    subscription: int
     expressions: _containers.MessageMap[str, Expression]
     durable: str
     window: int
@@ -61,7 +62,7 @@ class Subscribe(_message.Message):
     since_time: int
     confirmed: bool
     options: DurableOptions
-    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ..., confirmed: _Optional[bool] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ...) -> None: ...
+    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[int] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ..., confirmed: _Optional[bool] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ...) -> None: ...
 
 class DurableOptions(_message.Message):
     __slots__ = ("shared", "ordered_by", "deliveries")
@@ -92,10 +93,10 @@ class Expression(_message.Message):
 class Unsubscribe(_message.Message):
     __slots__ = ("request", "subscription", "forget", "durable")
     request: int
-    subscription: str
+    subscription: int
     forget: bool
     durable: str
-    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., forget: _Optional[bool] = ..., durable: _Optional[str] = ...) -> None: ...
+    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[int] = ..., forget: _Optional[bool] = ..., durable: _Optional[str] = ...) -> None: ...
 
 class Advertise(_message.Message):
     __slots__ = ("request", "advertisement", "anything", "dtd", "path", "schema")
@@ -122,32 +123,37 @@ class Unadvertise(_message.Message):
 class Acknowledge(_message.Message):
     __slots__ = ("request", "subscription", "durable", "upto", "sequences")
     request: int
-    subscription: str
+    subscription: int
     durable: str
     upto: int
     sequences: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[str] = ..., durable: _Optional[str] = ..., upto: _Optional[int] = ..., sequences: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[int] = ..., durable: _Optional[str] = ..., upto: _Optional[int] = ..., sequences: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Acknowledged(_message.Message):
+    __slots__ = ("entries",)
+    entries: _containers.RepeatedCompositeFieldContainer[Acknowledge]
+    def __init__(self, entries: _Optional[_Iterable[_Union[Acknowledge, _Mapping]]] = ...) -> None: ...
 
 class GiveBack(_message.Message):
     __slots__ = ("subscription", "sequences", "delay")
-    subscription: str
+    subscription: int
     sequences: _containers.RepeatedScalarFieldContainer[int]
     delay: int
-    def __init__(self, subscription: _Optional[str] = ..., sequences: _Optional[_Iterable[int]] = ..., delay: _Optional[int] = ...) -> None: ...
+    def __init__(self, subscription: _Optional[int] = ..., sequences: _Optional[_Iterable[int]] = ..., delay: _Optional[int] = ...) -> None: ...
 
 class Consumed(_message.Message):
-    __slots__ = ("subscription", "count")
-    subscription: str
-    count: int
-    def __init__(self, subscription: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+    __slots__ = ("subscriptions", "counts")
+    subscriptions: _containers.RepeatedScalarFieldContainer[int]
+    counts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, subscriptions: _Optional[_Iterable[int]] = ..., counts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class BrokerFrame(_message.Message):
-    __slots__ = ("welcome", "answer", "deliveries", "ended")
+    __slots__ = ("welcome", "answer", "documents", "ended")
     welcome: Welcome
     answer: Answer
-    deliveries: Deliveries
+    documents: Documents
     ended: Ended
-    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., deliveries: _Optional[_Union[Deliveries, _Mapping]] = ..., ended: _Optional[_Union[Ended, _Mapping]] = ...) -> None: ...
+    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., answer: _Optional[_Union[Answer, _Mapping]] = ..., documents: _Optional[_Union[Documents, _Mapping]] = ..., ended: _Optional[_Union[Ended, _Mapping]] = ...) -> None: ...
 
 class Welcome(_message.Message):
     __slots__ = ("broker", "protocol", "version", "document_bytes", "message_bytes")
@@ -182,15 +188,40 @@ class QueueState(_message.Message):
     first: int
     def __init__(self, last: _Optional[int] = ..., acknowledged: _Optional[int] = ..., first: _Optional[int] = ...) -> None: ...
 
+class Documents(_message.Message):
+    __slots__ = ("documents", "keys", "missed")
+    documents: _containers.RepeatedCompositeFieldContainer[Shared]
+    keys: _containers.RepeatedCompositeFieldContainer[Keys]
+    missed: _containers.RepeatedCompositeFieldContainer[Missed]
+    def __init__(self, documents: _Optional[_Iterable[_Union[Shared, _Mapping]]] = ..., keys: _Optional[_Iterable[_Union[Keys, _Mapping]]] = ..., missed: _Optional[_Iterable[_Union[Missed, _Mapping]]] = ...) -> None: ...
+
+class Shared(_message.Message):
+    __slots__ = ("document", "subscriptions", "keys", "sequences", "attempts")
+    document: Delivery
+    subscriptions: _containers.RepeatedScalarFieldContainer[int]
+    keys: _containers.RepeatedScalarFieldContainer[int]
+    sequences: _containers.RepeatedScalarFieldContainer[int]
+    attempts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, document: _Optional[_Union[Delivery, _Mapping]] = ..., subscriptions: _Optional[_Iterable[int]] = ..., keys: _Optional[_Iterable[int]] = ..., sequences: _Optional[_Iterable[int]] = ..., attempts: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Keys(_message.Message):
+    __slots__ = ("keys",)
+    keys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, keys: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Missed(_message.Message):
+    __slots__ = ("subscription", "count")
+    subscription: int
+    count: int
+    def __init__(self, subscription: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
+
 class Deliveries(_message.Message):
-    __slots__ = ("subscription", "deliveries", "missed")
-    subscription: str
+    __slots__ = ("deliveries",)
     deliveries: _containers.RepeatedCompositeFieldContainer[Delivery]
-    missed: int
-    def __init__(self, subscription: _Optional[str] = ..., deliveries: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ..., missed: _Optional[int] = ...) -> None: ...
+    def __init__(self, deliveries: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ...) -> None: ...
 
 class Delivery(_message.Message):
-    __slots__ = ("id", "content", "keys", "sequence", "published", "headers", "attempts")
+    __slots__ = ("id", "content", "keys", "sequence", "published", "headers", "attempts", "expires")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -203,26 +234,29 @@ class Delivery(_message.Message):
     published: int
     headers: _containers.ScalarMap[str, str]
     attempts: int
-    def __init__(self, id: _Optional[str] = ..., content: _Optional[bytes] = ..., keys: _Optional[_Iterable[str]] = ..., sequence: _Optional[int] = ..., published: _Optional[int] = ..., headers: _Optional[_Mapping[str, str]] = ..., attempts: _Optional[int] = ...) -> None: ...
+    expires: int
+    def __init__(self, id: _Optional[str] = ..., content: _Optional[bytes] = ..., keys: _Optional[_Iterable[str]] = ..., sequence: _Optional[int] = ..., published: _Optional[int] = ..., headers: _Optional[_Mapping[str, str]] = ..., attempts: _Optional[int] = ..., expires: _Optional[int] = ...) -> None: ...
 
 class Ended(_message.Message):
     __slots__ = ("subscription", "problem")
-    subscription: str
+    subscription: int
     problem: Problem
-    def __init__(self, subscription: _Optional[str] = ..., problem: _Optional[_Union[Problem, _Mapping]] = ...) -> None: ...
+    def __init__(self, subscription: _Optional[int] = ..., problem: _Optional[_Union[Problem, _Mapping]] = ...) -> None: ...
 
 class AskRequest(_message.Message):
-    __slots__ = ("expression", "limit", "since")
+    __slots__ = ("expression", "limit", "since", "count")
     expression: Expression
     limit: int
     since: int
-    def __init__(self, expression: _Optional[_Union[Expression, _Mapping]] = ..., limit: _Optional[int] = ..., since: _Optional[int] = ...) -> None: ...
+    count: bool
+    def __init__(self, expression: _Optional[_Union[Expression, _Mapping]] = ..., limit: _Optional[int] = ..., since: _Optional[int] = ..., count: _Optional[bool] = ...) -> None: ...
 
 class AskAnswer(_message.Message):
-    __slots__ = ("documents", "examined")
+    __slots__ = ("documents", "examined", "matched")
     documents: _containers.RepeatedCompositeFieldContainer[Delivery]
     examined: int
-    def __init__(self, documents: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ..., examined: _Optional[int] = ...) -> None: ...
+    matched: int
+    def __init__(self, documents: _Optional[_Iterable[_Union[Delivery, _Mapping]]] = ..., examined: _Optional[int] = ..., matched: _Optional[int] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
     __slots__ = ("durable", "first", "last")

@@ -144,7 +144,8 @@ def test_a_database_that_has_fallen_back_is_not_written(
     proxy.cut_clients()
     with pytest.raises(UnavailableError, match="has fallen back"):
         opened.write([document(2, "news")])
-    assert "start the broker again" in opened.full
+    assert "start this broker again" in opened.full
+    assert opened.over == opened.full
     with pytest.raises(UnavailableError, match="has fallen back"):
         opened.write([document(2, "news")])
 

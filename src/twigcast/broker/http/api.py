@@ -14,12 +14,21 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 
-from twigcast.broker.client_session import ClientSessions
+from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.credentials import server_context
-from twigcast.broker.http import administering, asking, letters, publishing, status, subscribing
+from twigcast.broker.http import (
+    administering,
+    asking,
+    durables,
+    letters,
+    publishing,
+    status,
+    subscribing,
+)
 from twigcast.broker.http.connections import Connection
 from twigcast.broker.http.context import Api
 from twigcast.broker.http.errors import on_bad_parameters, on_no_endpoint, on_refusal
@@ -31,6 +40,8 @@ from twigcast.errors import TwigcastError
 _GRACE: Final = 3
 """For how many seconds requests may go on when the broker stops."""
 _KEEP_ALIVE: Final = 30
+_PACKED_FROM: Final = 1024
+"""From how many bytes on an answer is packed, for who accepts that."""
 
 
 class HttpServer:
@@ -75,11 +86,12 @@ def make_app(api: Api) -> FastAPI:
     # The pages of FastAPI load programs from elsewhere; ours is below.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.api = api
+    app.add_middleware(GZipMiddleware, minimum_size=_PACKED_FROM)
     app.add_middleware(OnlyKnownHosts, config=api.broker.config, metrics=api.broker.metrics)
     app.add_exception_handler(TwigcastError, on_refusal)
     app.add_exception_handler(RequestValidationError, on_bad_parameters)
     app.add_exception_handler(HTTPException, on_no_endpoint)
-    for module in (publishing, subscribing, letters, asking, status, administering):
+    for module in (publishing, subscribing, durables, letters, asking, status, administering):
         app.include_router(module.router)
     document = describe(app)
     page = index_page(document)

@@ -1,15 +1,16 @@
 """Reading the body of a request, and writing one that goes on: neither is held in memory whole.
 
-A body is read up to a limit.  What comes beyond it is passed over for a while, so that a client
-that does not listen before it has sent everything still hears why it was refused.
+A body is read up to a limit, which counts the bytes that a packed one unpacks to.  What comes
+beyond it is passed over for a while, so that a client that does not listen before it has sent
+everything still hears why it was refused.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from base64 import b64encode
-from collections.abc import AsyncGenerator, Callable
+import zlib
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from fastapi import Request
@@ -26,8 +27,11 @@ PATIENCE: Final = 30.0
 """For how many seconds the rest of a body may fail to come."""
 _PASSED_OVER: Final = 64 * 2**20
 _SMALL: Final = 2**20
+_GZIP: Final = 16 + zlib.MAX_WBITS
+"""What tells zlib that gzip is to come."""
 
 Model = TypeVar("Model", bound=BaseModel)
+Result = TypeVar("Result")
 
 
 async def read_body(request: Request, most: int, limit: str) -> bytes:
@@ -36,9 +40,10 @@ async def read_body(request: Request, most: int, limit: str) -> bytes:
     ``limit`` names the key of the configuration that says so.
     """
     reason = f"more than the {most:,} bytes that this broker takes at once ({limit})"
+    gzip = _gzip(request, most)
     declared = request.headers.get("content-length", "")
-    is_declared = declared.isdecimal() and int(declared) > most
-    if is_declared and "expect" in request.headers:
+    is_too_large = declared.isdecimal() and int(declared) > most
+    if is_too_large and "expect" in request.headers:
         raise RefusedError(
             reason, "too-large"
         )  # the client waits for this before it sends anything
@@ -52,15 +57,57 @@ async def read_body(request: Request, most: int, limit: str) -> bytes:
             raise RefusedError("the rest of the request does not come", "timeout") from None
         if message["type"] == "http.disconnect":
             raise RefusedError("the client has gone in the midst of its request", "invalid")
-        body += message.get("body", b"")
-        if is_declared or passed_over or len(body) > most:
-            passed_over += len(body)
+        part = message.get("body", b"")
+        if not is_too_large:
+            body += part if gzip is None else gzip.unpack(part)
+            is_too_large = len(body) > most
+        if is_too_large:
+            passed_over += len(part)
             body.clear()
         if not message.get("more_body", False) or passed_over > _PASSED_OVER:
             break
-    if is_declared or passed_over:
+    if is_too_large:
         raise RefusedError(reason, "too-large")
+    if gzip is not None:
+        gzip.end()
     return bytes(body)
+
+
+def _gzip(request: Request, most: int) -> _Gzip | None:
+    """What unpacks the body of a request, if it is packed."""
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding == "identity":
+        return None
+    if coding not in ("gzip", "x-gzip"):
+        raise RefusedError(
+            f"the body is packed as {coding[:100]!r}; this broker unpacks gzip only", "invalid"
+        )
+    return _Gzip(most)
+
+
+class _Gzip:
+    """Unpacks a body as it comes: never much more than ``most`` bytes of it at once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._member = zlib.decompressobj(_GZIP)
+
+    def unpack(self, part: bytes) -> bytes:
+        unpacked = bytearray()
+        while part and len(unpacked) <= self._most:
+            if self._member.eof:  # what follows is packed by itself
+                self._member = zlib.decompressobj(_GZIP)
+            try:
+                unpacked += self._member.decompress(part, self._most + 1)
+            except zlib.error as error:
+                raise RefusedError(f"the body is no gzip: {error}", "invalid") from None
+            part = self._member.unused_data
+        return bytes(unpacked)
+
+    def end(self) -> None:
+        """Raise RefusedError where more should have come."""
+        if not self._member.eof:
+            raise RefusedError("the body breaks off: its gzip has no end", "invalid")
 
 
 async def read_model(request: Request, model: type[Model], most: int = _SMALL) -> Model:
@@ -81,14 +128,6 @@ def body_of(model: type[BaseModel], *, required: bool) -> dict[str, Any]:
     """A body that :func:`read_model` reads, as the description of an endpoint has it."""
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"required": required, "content": {"application/json": {"schema": reference}}}
-
-
-def content_of(content: bytes) -> dict[str, str]:
-    """The bytes of a document in JSON: as text where they are UTF-8, which gives them back."""
-    try:
-        return {"content": content.decode("utf-8"), "encoding": "utf-8"}
-    except UnicodeDecodeError:
-        return {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
 
 
 class StreamedResponse(Response):
@@ -151,6 +190,31 @@ class StreamedResponse(Response):
             _log.error("a response breaks off: %s", error)
             return
         await _send(send, b"", more=False)
+
+
+async def unless_gone(
+    request: Request, work: Coroutine[Any, Any, Result], stopping: asyncio.Event
+) -> Result:
+    """What a piece of work gives; it is cancelled if the caller goes, or the broker stops.
+
+    Then RefusedError is raised.  The body of the request is not read any more.
+    """
+    working = asyncio.create_task(work)
+    gone = asyncio.create_task(_until_gone(request.receive))
+    stop = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait((working, gone, stop), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            working.cancel()
+            await asyncio.wait((working,))
+        if working.cancelled():
+            reason = "the broker stops" if stop.done() else "the client has gone"
+            raise RefusedError(reason, "unavailable")
+        return working.result()
+    finally:
+        for task in (working, gone, stop):
+            task.cancel()
+        await asyncio.gather(working, gone, stop, return_exceptions=True)
 
 
 async def _send(send: Send, body: bytes, *, more: bool) -> None:

@@ -19,7 +19,8 @@ from fastapi import Depends, Query, Request
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.client_session import LONGEST_NAME, ClientSession, ClientSessions
+from twigcast.broker.client_session import LONGEST_NAME, ClientSession
+from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.http.gauges import Gauges
 from twigcast.broker.http.pages_elsewhere import refuse_other_origins
 from twigcast.broker.http.publishers import Publishers
@@ -139,6 +140,17 @@ def only(*names: str, repeated: str = "", binding: bool = False) -> Any:
                 )
 
     return Depends(check)
+
+
+async def refuse_body(request: Request) -> None:
+    """Raise RefusedError for a body where there is none to be read."""
+    headers = request.headers
+    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+        raise RefusedError(
+            "this request has no body: put what it says into the address, as in ?xpath=… (with "
+            "curl, -G)",
+            "invalid",
+        )
 
 
 async def bindings_of(

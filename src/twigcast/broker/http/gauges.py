@@ -14,8 +14,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from twigcast.broker import status as report
-from twigcast.broker.client_session import ClientSessions
+from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.metrics import Figure
+from twigcast.broker.outbox import Outbox
+from twigcast.broker.shared_queues import DocumentQueue
 from twigcast.broker.store.records import StoreFigures
 from twigcast.broker.subscriptions import EphemeralSubscription
 
@@ -31,7 +33,7 @@ _TEXTS: Final = {
     "brokers": "Brokers that are known, this one too.",
     "clients": "Connected clients.",
     "client_subscriptions": "Subscriptions that clients hold.",
-    "client_waiting_documents": "Documents in the queues of clients' ephemeral subscriptions.",
+    "client_waiting_documents": "Documents that wait for clients, but for those in stores.",
     "client_waiting_bytes": "Bytes of these documents.",
     "client_waiting_longest": "Documents in the longest of these queues.",
     "durable_waiting_documents": "Documents of a durable subscription that are not acknowledged.",
@@ -49,6 +51,7 @@ _TEXTS: Final = {
     "store_documents": "Documents that are kept.",
     "store_bytes": "Bytes of these documents.",
     "store_letters": "Documents that were set aside.",
+    "doors_standing_by": "Other doors of the group, ready to take over.",
     "store_unwritten_bytes": "Bytes that are still to be written.",
 }
 _PASSED: Final = ("documents_sent", "documents_received", "bytes_sent", "bytes_received")
@@ -86,7 +89,8 @@ class Gauges:
     def _of_broker(self) -> dict[str, float]:
         broker, tables = self._broker, report.tables(self._broker)
         held = [each for session in self._sessions for each in session.subscriptions()]
-        queues = [each.queue for each in held if isinstance(each, EphemeralSubscription)]
+        waiting: list[DocumentQueue | Outbox] = [each.outbox for each in self._sessions]
+        waiting += [each.queue for each in held if isinstance(each, EphemeralSubscription)]
         figures = {
             "start_seconds": broker.started,
             "table_subscriptions": tables["subscriptions"],
@@ -99,9 +103,9 @@ class Gauges:
             "brokers": len(broker.router.overlay),
             "clients": len(self._sessions),
             "client_subscriptions": len(held),
-            "client_waiting_documents": sum(len(queue) for queue in queues),
-            "client_waiting_bytes": sum(queue.waiting_bytes for queue in queues),
-            "client_waiting_longest": max((len(queue) for queue in queues), default=0),
+            "client_waiting_documents": sum(map(len, waiting)),
+            "client_waiting_bytes": sum(each.waiting_bytes for each in waiting),
+            "client_waiting_longest": max(map(len, waiting), default=0),
             "links_up": len(broker.links.up),
             "links_failing": len(broker.links.problems),
         }
@@ -109,6 +113,7 @@ class Gauges:
             figures["store_documents"] = self._stored.documents
             figures["store_bytes"] = self._stored.bytes
             figures["store_letters"] = self._stored.letters
+            figures["doors_standing_by"] = len(self._stored.standing_by)
             figures["store_unwritten_bytes"] = broker.store.waiting_bytes
         return figures
 

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import JSONResponse
 
-from twigcast.broker.http.bodies import body_of, content_of, read_model
+from twigcast.broker.http.bodies import body_of, read_model
 from twigcast.broker.http.context import KnownCaller, only
+from twigcast.broker.http.documents import document_fields
 from twigcast.broker.http.errors import answers
 from twigcast.broker.http.models import LetterBody, LetterChoice, LetterList, LetterNumbers
 from twigcast.broker.http.pages_elsewhere import require_mark
 from twigcast.broker.store import Letter
+from twigcast.times import show_time
 
 router = APIRouter(tags=["letters"])
 
@@ -44,8 +46,7 @@ async def letters(
 async def letter(caller: KnownCaller, number: Number) -> JSONResponse:
     """A letter with its document."""
     letter, document = await caller.broker.letters.read(caller.principal, number)
-    body = {"id": document.id, "published": document.published, **content_of(document.content)}
-    return JSONResponse({**_facts(letter), "document": body})
+    return JSONResponse({**_facts(letter), "document": document_fields(document)})
 
 
 @router.post(
@@ -99,6 +100,6 @@ def _facts(letter: Letter) -> dict[str, Any]:
         "keys": list(letter.keys),
         "home": letter.home or None,
         "reason": letter.reason,
-        "at": letter.at,
+        "at": show_time(letter.at),
         "bytes": letter.size,
     }

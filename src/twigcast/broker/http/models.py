@@ -1,7 +1,7 @@
 """The JSON that the HTTP port takes and gives, as its OpenAPI document describes it.
 
 What is taken is checked by these; what is given is described by them, exactly (a test compares).
-Times are milliseconds since 1970 unless their name ends in ``_seconds``.
+Times are ISO 8601 in UTC, as in ``2026-01-31T14:30:00.000Z``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from twigcast.broker.http.errors import Code
 from twigcast.matching import ReaderName
 
+Time = Annotated[str, Field(pattern=r"^\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 Count = Annotated[int, Field(ge=0)]
 Sequence = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
@@ -24,15 +25,31 @@ class _Exact(BaseModel):
 # --- taken ----------------------------------------------------------------------------------------
 
 
+class PublishedDocument(_Exact):
+    """A document to publish, and what is said beside it."""
+
+    content: str
+    encoding: Literal["utf-8", "base64"] = Field(
+        default="utf-8", description="How content gives the bytes of the document."
+    )
+    id: str = Field(
+        default="",
+        description="An id of the publisher's, so that publishing the document twice does no harm; "
+        "empty for none.",
+    )
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="Carried to subscribers as they are."
+    )
+    expires: str | None = Field(
+        default=None,
+        description="From when on nobody wants it: ISO 8601, or how long from now, as in `2h`.",
+    )
+
+
 class PublishedBatch(_Exact):
     """Documents to publish, in order."""
 
-    documents: list[str] = Field(min_length=1, max_length=10_000)
-    ids: list[str] | None = Field(
-        default=None,
-        description="An id of the publisher's for each, so that publishing it twice does no harm; "
-        "an empty one for none. As many as documents.",
-    )
+    documents: list[str | PublishedDocument] = Field(min_length=1, max_length=10_000)
 
 
 class Acknowledgement(_Exact):
@@ -48,8 +65,8 @@ class Refusal(_Exact):
     """Documents of a durable subscription that could not be used."""
 
     sequences: list[Sequence] = Field(min_length=1, max_length=100_000)
-    delay: float = Field(
-        default=0.0, ge=0, le=604_800, description="After how many seconds they may come again."
+    delay: str = Field(
+        default="0s", description="After how long they may come again, as in `5s`; `7d` at most."
     )
 
 
@@ -105,7 +122,9 @@ class DocumentBody(_Exact):
     """A document."""
 
     id: str = Field(description="The event id.")
-    published: int = Field(description="When the first broker had it.")
+    published: Time = Field(description="When the first broker had it.")
+    expires: Time | None = Field(description="From when on nobody wants it; null for never.")
+    headers: dict[str, str] = Field(description="What its publisher says beside it.")
     content: str
     encoding: Literal["utf-8", "base64"] = Field(
         description="How content gives the bytes of the document; base64 where they are no UTF-8."
@@ -121,6 +140,15 @@ class DeliveredDocument(DocumentBody):
     )
     attempts: Count = Field(
         description="How often a durable subscription gave it out before in vain."
+    )
+
+
+class Pulled(_Exact):
+    """Documents of a durable subscription."""
+
+    documents: list[DeliveredDocument]
+    missed: Count = Field(
+        description="How many retention took since the last answer that nobody had acknowledged."
     )
 
 
@@ -144,6 +172,15 @@ class QueueState(_Exact):
     acknowledged: Count = Field(description="All up to here are acknowledged.")
 
 
+class KeptSubscription(QueueState):
+    """A durable subscription that is kept now."""
+
+    unreached: list[str] = Field(
+        description="The brokers that may not know of it yet; what is published there may be "
+        "missed."
+    )
+
+
 class GivenBack(_Exact):
     """What was given back."""
 
@@ -162,7 +199,7 @@ class LetterFacts(_Exact):
     keys: list[str] = Field(description="The expressions that it matches there.")
     home: str | None = Field(description="The broker to which it was owed.")
     reason: str
-    at: int = Field(description="When it was set aside.")
+    at: Time = Field(description="When it was set aside.")
     bytes: Count
 
 
@@ -182,6 +219,13 @@ class LetterBody(LetterFacts):
     """A letter with its document."""
 
     document: DocumentBody
+
+
+class Counted(_Exact):
+    """How many documents match."""
+
+    matched: Count
+    examined: Count = Field(description="How many were looked at.")
 
 
 class DurableQueue(QueueState):
@@ -262,6 +306,7 @@ class DocumentCounts(_Exact):
     out: Count
     forwarded: Count
     resent: Count
+    expired: Count = Field(description="How many went no further, since their time was over.")
 
 
 class TableSizes(_Exact):
@@ -298,6 +343,7 @@ class Status(_Exact):
     durable: list[DurableQueue]
     owed: dict[str, Count] = Field(description="By home, the documents it has not confirmed.")
     letters: Count = Field(description="Documents that were set aside.")
+    standing_by: list[str] = Field(description="The other doors of the group, by their addresses.")
     homes: dict[str, Count] = Field(description="By home, the patterns that it wants.")
     links: list[LinkFigures]
     problems: dict[str, str] = Field(description="By address, why a link is not up.")

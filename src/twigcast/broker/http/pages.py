@@ -17,11 +17,13 @@ from twigcast.broker.http.errors import Problem
 from twigcast.broker.http.models import (
     Acknowledgement,
     BackupRequest,
+    Counted,
     DeliveredDocument,
     DocumentBody,
     LetterChoice,
     Missed,
     PublishedBatch,
+    Pulled,
     Refusal,
     Unreached,
 )
@@ -32,18 +34,20 @@ OPEN: Final = frozenset({"/health", "/ready"})
 _NAMED: Final[tuple[type[BaseModel], ...]] = (
     Acknowledgement,
     BackupRequest,
+    Counted,
     DeliveredDocument,
     DocumentBody,
     LetterChoice,
     Missed,
     Problem,
     PublishedBatch,
+    Pulled,
     Refusal,
     Unreached,
 )
 """What descriptions refer to by name, and FastAPI does not find by itself."""
 
-_METHODS: Final = ("get", "post", "delete")
+_METHODS: Final = ("get", "put", "post", "delete")
 
 _EXAMPLES: Final = {
     ("get", "/health"): "curl URL/health",
@@ -53,12 +57,18 @@ _EXAMPLES: Final = {
         "curl -N -G URL/v1/subscribe --data-urlencode 'xpath=//Stock[Price>15]'"
     ),
     ("get", "/v1/ask"): "curl -G URL/v1/ask --data-urlencode 'xpath=//Stock' -d limit=10",
+    ("put", "/v1/subscriptions/{name}"): (
+        "curl -X PUT -G URL/v1/subscriptions/desk --data-urlencode 'xpath=//Stock[Price>15]'"
+    ),
+    ("post", "/v1/subscriptions/{name}/pull"): (
+        "curl -X POST -H 'Twigcast-Request: 1' 'URL/v1/subscriptions/desk/pull?limit=10&wait=20s'"
+    ),
     ("post", "/v1/subscriptions/{name}/ack"): (
         """curl -H 'Twigcast-Request: 1' -d '{"upto": 7}' URL/v1/subscriptions/desk/ack"""
     ),
     ("post", "/v1/subscriptions/{name}/nack"): (
         "curl -H 'Twigcast-Request: 1' URL/v1/subscriptions/desk/nack "
-        """-d '{"sequences": [8], "delay": 5}'"""
+        """-d '{"sequences": [8], "delay": "5s"}'"""
     ),
     ("delete", "/v1/subscriptions/{name}"): "curl -X DELETE URL/v1/subscriptions/desk",
     ("get", "/v1/letters/{number}"): "curl URL/v1/letters/3",

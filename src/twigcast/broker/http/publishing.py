@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -12,15 +14,22 @@ from twigcast.broker.access import Permission
 from twigcast.broker.batches import Publication
 from twigcast.broker.http.bodies import parse_model, read_body
 from twigcast.broker.http.context import KnownCaller, only
+from twigcast.broker.http.documents import cloud_event_id, own_headers, read_headers, trace_of
 from twigcast.broker.http.errors import NOT_STORED, answers, problem_response
-from twigcast.broker.http.models import Publications, PublishedBatch
+from twigcast.broker.http.models import Publications, PublishedBatch, PublishedDocument
+from twigcast.broker.http.times import milliseconds
 from twigcast.errors import RefusedError
 
 router = APIRouter(tags=["documents"])
 
+_GZIP: Final = b"\x1f\x8b"
+"""How gzip begins, and no document does."""
 _BODY: Final = {
     "required": True,
-    "description": "One XML document, whatever the content type; or, as JSON, many.",
+    "description": "One XML document, whatever the content type; or, as JSON, many. Beside one "
+    "document, the headers `Content-Type`, `traceparent`, `tracestate`, `baggage`, `ce-…` (a "
+    "CloudEvent in binary mode) and `Twigcast-Header-…` are carried to subscribers. A body may be "
+    "packed as `Content-Encoding: gzip`.",
     "content": {
         "application/xml": {"schema": {"type": "string"}},
         "application/json": {"schema": {"$ref": "#/components/schemas/PublishedBatch"}},
@@ -31,7 +40,7 @@ _BODY: Final = {
 
 @router.post(
     "/v1/publish",
-    dependencies=[only("id")],
+    dependencies=[only("id", "expires")],
     responses=answers(
         "They are safe at this broker. Of many, some may have been refused.",
         *(400, 401, 403, 408, 413, 429, 503, NOT_STORED),
@@ -46,7 +55,15 @@ async def publish(
         str,
         Query(
             description="An id of the publisher's, so that publishing the document again does no "
-            "harm; unique among all publishers. For one document; JSON has its own.",
+            "harm; unique among all publishers. For one document; JSON has its own. A CloudEvent "
+            "has one by its source and id.",
+        ),
+    ] = "",
+    expires: Annotated[
+        str,
+        Query(
+            description="From when on nobody wants the document: ISO 8601, or how long from now, "
+            "as in `2h`. For one document; JSON has its own."
         ),
     ] = "",
 ) -> JSONResponse:
@@ -55,26 +72,36 @@ async def publish(
     limits = caller.broker.config.limits
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
+        headers = read_headers(request.headers)
+        event = cloud_event_id(headers)
+        if event and id:
+            raise RefusedError(
+                "a CloudEvent is known by its ce-source and ce-id: leave out the parameter id",
+                "invalid",
+            )
+        until = _until(expires or None)
         content = await read_body(request, limits.document_bytes, "limits.document_bytes")
-        ids, problems = await caller.api.publishers.publish(caller, [_publication(content, id)])
+        if content.startswith(_GZIP):
+            raise RefusedError(
+                "the body looks like gzip: say so by the header Content-Encoding: gzip", "malformed"
+            )
+        publication = _publication(content, id or event, headers, until)
+        ids, problems = await caller.api.publishers.publish(caller, [publication])
         for problem in problems:
             status = NOT_STORED if problem.code == "unavailable" else None
             return problem_response(problem.code, problem.reason, status)
         return JSONResponse({"ids": ids, "problems": []})
-    body = await read_body(request, limits.message_bytes, "limits.message_bytes")
-    batch = parse_model(body, PublishedBatch)
-    own = batch.ids if batch.ids is not None else [""] * len(batch.documents)
-    if len(own) != len(batch.documents) or id:
+    said = [*(["id"] if id else []), *(["expires"] if expires else [])]
+    if said := said + own_headers(request.headers):
         raise RefusedError(
-            "ids has one for each of the documents, an empty one for none, and there is no "
-            "parameter id beside it",
+            "in JSON each document has its own id, expires and headers: leave out "
+            f"{', '.join(said)} of the request",
             "invalid",
         )
-    publications = [
-        # Half a character is not well-formed, and refused as such.
-        _publication(text.encode("utf-8", "surrogatepass"), each)
-        for text, each in zip(batch.documents, own, strict=True)
-    ]
+    body = await read_body(request, limits.message_bytes, "limits.message_bytes")
+    batch = parse_model(body, PublishedBatch)
+    trace = trace_of(request.headers)
+    publications = [_read(each, trace) for each in batch.documents]
     ids, problems = await caller.api.publishers.publish(caller, publications)
     return JSONResponse(
         {
@@ -84,8 +111,29 @@ async def publish(
     )
 
 
-def _publication(content: bytes, identity: str) -> Publication:
-    if not identity.isprintable():
-        raise RefusedError("the id of a publication has printable characters", "invalid")
+def _read(document: str | PublishedDocument, trace: Mapping[str, str]) -> Publication:
+    """A document of many; one that says nothing of its trace is part of that of the request."""
+    if isinstance(document, str):
+        document = PublishedDocument(content=document)
+    if document.encoding == "base64":
+        try:
+            content = b64decode(document.content, validate=True)
+        except ValueError as error:
+            raise RefusedError(f"the content is no base64: {error}", "invalid") from None
+    else:
+        # Half a character is not well-formed, and refused as such.
+        content = document.content.encode("utf-8", "surrogatepass")
+    has_trace = "traceparent" in document.headers
+    headers = document.headers if has_trace else {**trace, **document.headers}
+    return _publication(content, document.id, headers, _until(document.expires))
+
+
+def _until(expires: str | None) -> int:
+    return 0 if expires is None else milliseconds("expires", expires, ahead=True)
+
+
+def _publication(
+    content: bytes, identity: str, headers: Mapping[str, str], expires: int
+) -> Publication:
     # Whoever gives an id may be repeating a request whose answer got lost.
-    return Publication(content, identity, bool(identity))
+    return Publication(content, identity, bool(identity), tuple(headers.items()), expires)

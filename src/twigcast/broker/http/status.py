@@ -138,7 +138,7 @@ def _clients(caller: Caller) -> list[dict[str, Any]]:
             "connected_seconds": round(time.time() - session.since, 3),
             "subscriptions": [
                 {
-                    "name": each.name,
+                    "name": str(each.number),
                     "durable": each.durable.name if isinstance(each, Attachment) else None,
                     "waiting": (
                         each.durable.queue if isinstance(each, Attachment) else each

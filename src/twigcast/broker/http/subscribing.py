@@ -1,4 +1,4 @@
-"""``GET /v1/subscribe``: documents as they come, as server-sent events; and what belongs to it.
+"""``GET /v1/subscribe``: documents as they come, as server-sent events.
 
     session ──deliveries──► events ──► connection, at the pace of the reader
        ▲                                   │
@@ -12,30 +12,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
-from starlette.responses import JSONResponse, Response
+from fastapi import APIRouter, Header, Query, Request
+from starlette.responses import Response
 
-from twigcast.broker.access import Permission
 from twigcast.broker.broker import Expression
 from twigcast.broker.client_session import ClientSession, Subscription
-from twigcast.broker.durables import AskedOptions
-from twigcast.broker.http.bodies import StreamedResponse, body_of, content_of, read_model
+from twigcast.broker.http.bodies import StreamedResponse
 from twigcast.broker.http.context import (
     KnownCaller,
     RequestBindings,
     binding_parameters,
     only,
 )
+from twigcast.broker.http.durables import OPTIONS, Options, Xpaths, delivery_fields
 from twigcast.broker.http.errors import answers
-from twigcast.broker.http.models import Acknowledgement, GivenBack, QueueState, Refusal
 from twigcast.broker.http.pages_elsewhere import Mark, require_mark
 from twigcast.broker.http.times import milliseconds, whole_number
-from twigcast.documents import parse_value_path
+from twigcast.broker.outbox import Sendable
 from twigcast.errors import RefusedError
-from twigcast.language import Bindings
 from twigcast.wire import messages
 
 router = APIRouter(tags=["subscriptions"])
@@ -61,7 +58,7 @@ _EVENTS: Final = {
     "/v1/subscribe",
     dependencies=[
         only(
-            *("xpath", "durable", "since", "ack", "shared", "ordered-by", "deliveries"),
+            *("xpath", "durable", "since", "ack", *OPTIONS),
             repeated="xpath",
             binding=True,
         )
@@ -81,14 +78,8 @@ async def subscribe(
     request: Request,
     caller: KnownCaller,
     bindings: RequestBindings,
-    xpath: Annotated[
-        list[str],
-        Query(
-            default_factory=list,
-            description="What to subscribe to; several times for several. May be left out to go on "
-            "with a durable subscription as it is.",
-        ),
-    ],
+    xpath: Xpaths,
+    options: Options,
     durable: Annotated[
         str,
         Query(
@@ -99,8 +90,9 @@ async def subscribe(
     since: Annotated[
         str,
         Query(
-            description="For a durable subscription, where to begin: a sequence number, or a time "
-            "in ISO 8601. Otherwise with the first document that is not acknowledged."
+            description="For a durable subscription, where to begin: a sequence number, a time in "
+            "ISO 8601, or how long ago, as in `2h`. Otherwise with the first document that is not "
+            "acknowledged."
         ),
     ] = "",
     ack: Annotated[
@@ -110,30 +102,6 @@ async def subscribe(
             "are written, or by `POST /v1/subscriptions/{name}/ack`."
         ),
     ] = "auto",
-    shared: Annotated[
-        bool | None,
-        Query(
-            description="For a durable subscription: whether several readers share its documents, "
-            "each document for one of them. Kept with the subscription."
-        ),
-    ] = None,
-    ordered_by: Annotated[
-        str | None,
-        Query(
-            alias="ordered-by",
-            description="For a shared one, a path to a value such as `/order/@customer`: documents "
-            "with the same value are given out in order.",
-        ),
-    ] = None,
-    deliveries: Annotated[
-        int | None,
-        Query(
-            ge=0,
-            le=2**31 - 1,
-            description="For a durable subscription: how often a document is given out before it "
-            "is set aside as a letter; 0 for without end.",
-        ),
-    ] = None,
     last_event_id: Annotated[
         str,
         Header(
@@ -149,9 +117,8 @@ async def subscribe(
         await require_mark(request, mark)
     if not durable and (since or ack != "auto"):
         raise RefusedError("since and ack are for durable subscriptions; name one", "invalid")
-    options = AskedOptions(shared, _path_text(ordered_by, bindings), deliveries)
     kept = caller.broker.durables.get(durable)
-    is_shared = shared if kept is None else kept.queue.options.is_shared
+    is_shared = options.is_shared if kept is None else kept.queue.options.is_shared
     sequence = moment = None
     if durable and last_event_id and not is_shared:
         sequence = whole_number(last_event_id)
@@ -167,7 +134,7 @@ async def subscribe(
     session = caller.open_session()
     try:
         subscription = await session.subscribe(
-            "http",
+            1,
             {each: Expression(each, bindings) for each in xpath},
             window=_WINDOW,
             durable=durable,
@@ -176,6 +143,7 @@ async def subscribe(
             options=options,
         )
         unreached = await caller.broker.keeper.confirm() if durable and xpath else ()
+        session.begin(subscription)
     except BaseException:
         session.close()
         raise
@@ -185,14 +153,6 @@ async def subscribe(
         caller.api.stopping,
         on_end=session.close,
     )
-
-
-def _path_text(path: str | None, bindings: Bindings) -> str | None:
-    """A path with its prefixes resolved; raises RefusedError."""
-    try:
-        return str(parse_value_path(path, bindings.namespaces)) if path else path
-    except ValueError as error:
-        raise RefusedError(f"ordered-by: {error}", "bad-expression") from None
 
 
 async def _events(
@@ -208,34 +168,38 @@ async def _events(
     while True:
         try:
             async with asyncio.timeout(KEEP_ALIVE):
-                taken = await session.deliveries(subscription)
+                taken = await session.deliveries()
         except TimeoutError:
             yield b": keep-alive\n\n"
             continue
-        if taken is None:
+        if not isinstance(taken, Sendable):
             if subscription.ended is not None:
                 reason, code = subscription.ended
                 yield _event("ended", {"code": code, "reason": reason})
             return
-        deliveries = [messages.Delivery.FromString(each) for each in taken[0]]
-        if taken[1]:
-            yield _event("missed", {"missed": taken[1]})
+        deliveries = list(_read_deliveries(taken))
+        for missed in taken.missed.values():
+            yield _event("missed", {"missed": missed})
         yield b"".join(_document_event(each) for each in deliveries)
         # Here they are written.
         subscription.consumed(len(deliveries))
         if acknowledges:
-            session.acknowledge(subscription.name, 0, [each.sequence for each in deliveries])
+            session.acknowledge(subscription.number, 0, [each.sequence for each in deliveries])
+
+
+def _read_deliveries(sendable: Sendable) -> Iterator[messages.Delivery]:
+    """The deliveries of the one subscription of a session."""
+    for document, entry in sendable.documents:
+        for _, keys, sequence, attempts in entry.deliveries():
+            delivery = messages.Delivery.FromString(document)
+            delivery.keys.extend(keys or ())
+            delivery.sequence = sequence
+            delivery.attempts = attempts
+            yield delivery
 
 
 def _document_event(delivery: messages.Delivery) -> bytes:
-    data = {
-        "id": delivery.id,
-        "keys": list(delivery.keys),
-        "sequence": delivery.sequence or None,
-        "attempts": delivery.attempts,
-        "published": delivery.published,
-        **content_of(delivery.content),
-    }
+    data = delivery_fields(delivery)
     return _event("document", data, str(delivery.sequence or delivery.id))
 
 
@@ -243,57 +207,3 @@ def _event(name: str, data: dict[str, Any], identity: str = "") -> bytes:
     # JSON as it is written here has no line breaks.
     head = f"id: {identity}\n" if identity else ""
     return f"{head}event: {name}\ndata: {json.dumps(data)}\n\n".encode()
-
-
-Name = Annotated[str, Path(description="The name of a durable subscription.", min_length=1)]
-
-
-@router.post(
-    "/v1/subscriptions/{name:path}/ack",
-    dependencies=[Depends(require_mark)],
-    responses=answers(
-        "Where the queue stands now.", 400, 401, 403, 404, 408, 413, model=QueueState
-    ),
-    openapi_extra={"requestBody": body_of(Acknowledgement, required=True)},
-)
-async def acknowledge(request: Request, caller: KnownCaller, name: Name) -> JSONResponse:
-    """Say that documents of a durable subscription need not come again."""
-    broker = caller.broker
-    broker.keeper.of(caller.principal, name)
-    said = await read_model(request, Acknowledgement)
-    durable = broker.keeper.of(caller.principal, name)  # it may have gone meanwhile
-    await broker.keeper.acknowledge(durable, said.upto, said.sequences)
-    state = durable.state()
-    return JSONResponse(
-        {"first": state.first, "last": state.last, "acknowledged": state.acknowledged}
-    )
-
-
-@router.post(
-    "/v1/subscriptions/{name:path}/nack",
-    dependencies=[Depends(require_mark)],
-    responses=answers("What was given back.", 400, 401, 403, 404, 408, 413, model=GivenBack),
-    openapi_extra={"requestBody": body_of(Refusal, required=True)},
-)
-async def give_back(request: Request, caller: KnownCaller, name: Name) -> JSONResponse:
-    """Say that documents of a durable subscription could not be used: they come again."""
-    keeper = caller.broker.keeper
-    keeper.of(caller.principal, name)
-    said = await read_model(request, Refusal)
-    durable = keeper.of(caller.principal, name)  # it may have gone meanwhile
-    return JSONResponse({"sequences": keeper.give_back_any(durable, said.sequences, said.delay)})
-
-
-@router.delete(
-    "/v1/subscriptions/{name:path}",
-    status_code=204,
-    response_class=Response,
-    responses=answers(
-        "There is no such subscription any more.", 400, 401, 403, 404, 503, status=204
-    ),
-)
-async def forget(caller: KnownCaller, name: Name) -> Response:
-    """End a durable subscription for good, with the documents that it keeps."""
-    caller.require(Permission.SUBSCRIBE)
-    await caller.broker.keeper.forget(caller.broker.keeper.of(caller.principal, name).name)
-    return Response(status_code=204)

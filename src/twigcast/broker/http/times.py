@@ -1,15 +1,16 @@
-"""Times in parameters: ISO 8601, or milliseconds since 1970."""
+"""Times in parameters, in the form that they have everywhere."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from twigcast.errors import RefusedError
+from twigcast.times import read_span, read_time
 
 _WHOLE: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
 
 
 def whole_number(text: str) -> int | None:
@@ -17,22 +18,28 @@ def whole_number(text: str) -> int | None:
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
-def milliseconds(name: str, text: str) -> int:
-    """The time that a parameter says, in UTC where it names no zone; RefusedError if it says none.
+def milliseconds(name: str, text: str, *, ahead: bool = False) -> int:
+    """The moment that a parameter says, as milliseconds since 1970; RefusedError if it says none.
 
     A ``+`` before the zone that was not escaped has become a blank.
     """
-    number = whole_number(text)
-    if number is not None:
-        return number
     try:
-        moment = datetime.fromisoformat(text.strip().replace(" ", "+") if "T" in text else text)
-    except ValueError:
+        return read_time(text.strip().replace(" ", "+") if "T" in text else text, ahead=ahead)
+    except ValueError as error:
+        raise RefusedError(f"{name}: {error}", "invalid") from None
+
+
+def seconds(name: str, text: str, least: str, most: str) -> float:
+    """The span that a parameter says, as ``30s`` or ``2m``; RefusedError if it says none.
+
+    ``least`` and ``most`` are the bounds, as people write them.
+    """
+    span, low, high = read_span(text), read_span(least), read_span(most)
+    assert low is not None, "it is a span"
+    assert high is not None, "it is a span"
+    if span is None or not low <= span <= high:
         raise RefusedError(
-            f"{name}: {text[:100]!r} is no time; write as in 2026-01-31T12:00:00Z, or "
-            "milliseconds since 1970",
+            f"{name}: {text[:100]!r} is no time from {least} to {most}; write it like these",
             "invalid",
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0, (moment - _EPOCH) // timedelta(milliseconds=1))
+        )
+    return span / _SECOND

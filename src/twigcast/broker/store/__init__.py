@@ -16,6 +16,7 @@ the event loop calls waits for the disk.
 
 from __future__ import annotations
 
+from twigcast.broker.store.database import TakenError
 from twigcast.broker.store.opening import open_store
 from twigcast.broker.store.records import (
     Letter,
@@ -35,6 +36,7 @@ __all__ = [
     "Store",
     "StoreFigures",
     "StoredDocument",
+    "TakenError",
     "Trimmed",
     "open_store",
 ]

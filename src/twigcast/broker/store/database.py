@@ -48,6 +48,10 @@ class UnavailableError(StoreError):
     """Nothing can be written now, whatever it is: the disk fails, or the connection is lost."""
 
 
+class TakenError(StoreError):
+    """Another broker has the store open."""
+
+
 class Database(ABC):
     """An open database.  One thread calls ``write`` and ``trim``; ``full`` is read from any."""
 
@@ -60,6 +64,8 @@ class Database(ABC):
 
     It is looked at anew with each ``write`` and ``trim``, so it ends when the trouble does.
     """
+    over: str = ""
+    """Why nothing can be written ever again, unless the store is opened anew; empty if it can."""
 
     @abstractmethod
     def write(self, writes: Sequence[Write]) -> list[Result | StoreError]:

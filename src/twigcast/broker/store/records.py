@@ -75,3 +75,5 @@ class StoreFigures(NamedTuple):
     letters: int
     publishers: Mapping[str, int]
     """By publisher, the bytes of documents that are kept on its account."""
+    standing_by: tuple[str, ...] = ()
+    """The other doors of the group."""

@@ -18,7 +18,7 @@ from twigcast.broker.store.records import (
 )
 from twigcast.broker.store.retention import Retention, Trimmed
 from twigcast.broker.store.writer import Done, StoreWriter
-from twigcast.delivery import KeepDocument, StoreState, Write
+from twigcast.delivery import NOTHING, KeepDocument, StoreState, Write
 from twigcast.errors import StoreError
 from twigcast.routing import DocumentId
 
@@ -60,6 +60,11 @@ class Store:
         """Why documents cannot be kept now, with the remedy; empty if they can."""
         return self._database.full
 
+    @property
+    def over(self) -> str:
+        """Why nothing can be written ever again, unless it is opened anew; empty if it can."""
+        return self._database.over
+
     # ---- writing --------------------------------------------------------------------------------
 
     def submit(self, ticket: int, write: Write) -> None:
@@ -67,6 +72,10 @@ class Store:
         self._writing().submit(ticket, write)
         if isinstance(write, KeepDocument) and write.parcel.publication:
             self._publications[write.parcel.publication] += 1
+
+    def beat(self) -> None:
+        """Write something that changes nothing: whoever looks sees that this broker is at work."""
+        self.submit(0, NOTHING)
 
     async def trim(self, now: int) -> Trimmed:
         """Drop what retention does not keep; other writes have their turn in between."""

@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from twigcast.errors import PipelineError
 from twigcast.pipeline.brokers.options import batch_options, publish_options, stream_options
-from twigcast.pipeline.brokers.sink import BatchPublisher, StreamPublisher, check_column
+from twigcast.pipeline.brokers.sink import BatchPublisher, StreamPublisher, check_columns
 from twigcast.pipeline.brokers.source import COLUMNS, QueueReader, QueueStreamReader
 
 FORMAT = "twigcast"
@@ -48,13 +48,13 @@ class BrokerDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> BatchPublisher:
         _require_append(overwrite, '.mode("append")')
         options = publish_options(self.options)
-        check_column(schema, options.column)
+        check_columns(schema, options.column)
         return BatchPublisher(options, uuid.uuid4().hex)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamPublisher:  # noqa: N802
         _require_append(overwrite, '.outputMode("append")')
         options = publish_options(self.options)
-        check_column(schema, options.column)
+        check_columns(schema, options.column)
         return StreamPublisher(options)
 
 

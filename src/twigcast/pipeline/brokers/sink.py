@@ -2,7 +2,7 @@
 
     rows ──Arrow batches──► id of each ──► publish, many at a time ──► answers, in order ──► count
                              │
-         query, batch, partition, digest of the content, how manyth of its kind
+         query, batch, partition, digest of the row, how manyth of its kind
 
 Every document has a publication id that a second run of its batch gives it again, and the broker
 drops what it has stored under an id.  So durable subscribers get each row once, whatever is killed
@@ -19,13 +19,16 @@ digests of a partition, about a hundred bytes a row.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -47,16 +50,26 @@ _UNANSWERED_BYTES: Final = 16 * 2**20
 _OF_THE_DOCUMENT: Final = frozenset({"malformed", "too-large"})
 """Codes of refusals that only the document is to blame for."""
 
+HEADERS: Final = "headers"
+"""The column with what is said beside each document, where there is one."""
+EXPIRES: Final = "expires"
+"""The column with the time from which on nobody wants a document, where there is one."""
+_SAID: Final = {HEADERS: "map<string,string>", EXPIRES: "timestamp"}
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PartitionPublished(WriterCommitMessage):
-    """The report on a partition: how many were published and refused; one of the reasons."""
+    """The report on a partition: how many were published and refused; one of the reasons.
+
+    ``expired`` had no time left: nobody wants them, and they were passed over.
+    """
 
     published: int
     refused: int
     reason: str
+    expired: int
 
 
 class StreamPublisher(DataSourceStreamArrowWriter):
@@ -96,8 +109,8 @@ class BatchPublisher(DataSourceArrowWriter):
         log_refused("published", messages)
 
 
-def check_column(schema: StructType, column: str) -> None:
-    """Refuse a frame without a column of documents."""
+def check_columns(schema: StructType, column: str) -> None:
+    """Refuse a frame without a column of documents, or one that says something of another type."""
     types = {each.name: each.dataType for each in schema.fields}
     kind = types.get(column)
     if kind is None:
@@ -109,17 +122,27 @@ def check_column(schema: StructType, column: str) -> None:
         raise PipelineError(
             f"the column {column!r} is {kind.simpleString()}; documents are binary or string"
         )
+    for name, expected in _SAID.items():
+        said = types.get(name)
+        if said is not None and said.simpleString() != expected:
+            raise PipelineError(
+                f"the column {name!r} is {said.simpleString()}; {name} is {expected}: rename the "
+                "column, or cast it"
+            )
 
 
 def log_refused(what: str, messages: Sequence[WriterCommitMessage | None]) -> None:
-    """Write one line to the log of the driver, if documents were refused."""
+    """Write a line each to the log of the driver, if documents were refused, or had expired."""
     parts = [each for each in messages if isinstance(each, PartitionPublished)]
-    refused = sum(each.refused for each in parts)
+    refused, expired = sum(each.refused for each in parts), sum(each.expired for each in parts)
+    total = f"{refused + expired + sum(each.published for each in parts):,} documents"
     if refused:
-        total = refused + sum(each.published for each in parts)
         reason = next(each.reason for each in parts if each.refused)
-        counts = f"{refused:,} of {total:,} documents"
-        _log.warning("%s: %s were refused and skipped; one: %s", what, counts, reason)
+        _log.warning(
+            "%s: %s of %s were refused and skipped; one: %s", what, f"{refused:,}", total, reason
+        )
+    if expired:
+        _log.warning("%s: %s of %s had expired, and were skipped", what, f"{expired:,}", total)
 
 
 def publish(
@@ -149,6 +172,7 @@ class _Publishing:
         self._published = 0
         self._refused = 0
         self._reason = ""
+        self._expired = 0
 
     async def run(self, batches: Iterator[pa.RecordBatch]) -> PartitionPublished:
         # A partition without rows needs no connection.
@@ -163,15 +187,17 @@ class _Publishing:
                     await self._settle_all()
                 finally:
                     await self._give_up()
-        return PartitionPublished(self._published, self._refused, self._reason)
+        return PartitionPublished(self._published, self._refused, self._reason, self._expired)
 
     async def _publish_batch(self, client: Client, batch: pa.RecordBatch) -> None:
-        for value in batch.column(batch.schema.get_field_index(self._options.column)):
-            content = value.as_py()
+        for content, headers, expires in _cells(batch, self._options.column):
             row, self._rows = self._rows, self._rows + 1
             if content is None:
                 await self._settle_all()
                 self._refuse(row, "there is no document in the row (null)")
+                continue
+            if expires is not None and expires <= datetime.now(UTC):
+                self._expired += 1  # in time at first, perhaps, and this is another run
                 continue
             # A text is sent as such, since the client knows what to do about its declaration.
             octets = content.encode() if isinstance(content, str) else content
@@ -180,12 +206,22 @@ class _Publishing:
                 len(self._unanswered) >= _UNANSWERED or self._bytes + size > _UNANSWERED_BYTES
             ):
                 await self._settle_oldest()
-            task = asyncio.create_task(client.publish(content, id=self._identity(octets)))
+            task = asyncio.create_task(
+                client.publish(
+                    content,
+                    id=self._identity(octets, headers, expires),
+                    headers=headers,
+                    expires=expires,
+                )
+            )
             self._unanswered.append((row, size, task))
             self._bytes += size
 
-    def _identity(self, content: bytes) -> str:
-        digest = blake2b(content, digest_size=16).digest()
+    def _identity(
+        self, content: bytes, headers: dict[str, str] | None, expires: datetime | None
+    ) -> str:
+        said = [sorted((headers or {}).items()), None if expires is None else expires.timestamp()]
+        digest = blake2b(json.dumps(said).encode() + content, digest_size=16).digest()
         self._seen[digest] += 1
         return f"{self._prefix}-{digest.hex()}-{self._seen[digest]}"
 
@@ -225,6 +261,24 @@ class _Publishing:
         if tasks:
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _cells(
+    batch: pa.RecordBatch, column: str
+) -> Iterator[tuple[bytes | str | None, dict[str, str] | None, datetime | None]]:
+    """The documents of a batch, and what is said beside each; a header without a value is none."""
+    contents, said, expiries = (_values(batch, each) for each in (column, HEADERS, EXPIRES))
+    for content, pairs, expires in zip(contents, said, expiries, strict=True):
+        headers = {name: text for name, text in pairs if text is not None} if pairs else None
+        yield content, headers, expires
+
+
+def _values(batch: pa.RecordBatch, column: str) -> Iterator[Any]:
+    """The values of a column; None for each row where there is no such column."""
+    index = batch.schema.get_field_index(column)
+    if index < 0:
+        return repeat(None, batch.num_rows)
+    return (each.as_py() for each in batch.column(index))
 
 
 async def _connected(options: PublishOptions) -> Client:

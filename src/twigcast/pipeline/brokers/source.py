@@ -4,7 +4,7 @@
                   ▲ queue_state                       │ one a task            ▲
     broker ───────┴──── queue: 1, 2, 3, … ────────────┼───────────────────────┘
                                    read_queue ▼       │
-    executors                       id, content, keys, sequence, published
+    executors                       id, content, keys, sequence, …
 
 Spark keeps the sequence that it has reached in its checkpoint; reading changes nothing at the
 broker, so a batch that is run again has the same rows in the same partitions.  The documents of a
@@ -16,7 +16,8 @@ reader starts, to make the subscription.  Reading and acknowledging go by its na
 nobody.
 
 Invariant: a sequence number in a range is a row, or its document was never stored; one that
-retention has taken fails the query unless ``failOnDataLoss`` is false.
+retention has taken fails the query unless ``failOnDataLoss`` is false.  A document that has expired
+when it is read is no row: a batch that is run again may have fewer of these, and has no others.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
     from twigcast.client import Document, QueueState, SyncClient
 
 _SCHEMA: Final = arrow_schema(
-    "id string, content binary, keys array<string>, sequence bigint, published timestamp"
+    "id string, content binary, keys array<string>, sequence bigint, published timestamp,"
+    " headers map<string,string>, expires timestamp"
 )
 COLUMNS: Final = from_arrow_schema(_SCHEMA)
 PART: Final = 2_000
@@ -295,5 +298,10 @@ def _lost(durable: str, count: int) -> PipelineError:
 
 
 def _to_arrow(rows: Sequence[Document]) -> pa.RecordBatch:
-    cells = [(row.id, row.content, row.keys, row.sequence, row.published) for row in rows]
+    now = datetime.now(UTC)
+    cells = [
+        (row.id, row.content, row.keys, row.sequence, row.published, row.headers, row.expires)
+        for row in rows
+        if row.expires is None or row.expires > now
+    ]
     return batch_of(cells, _SCHEMA)

@@ -1,6 +1,7 @@
 """Consumers of durable subscriptions in a history, and what they must and must not be given.
 
-They attach, alone or together, take documents, acknowledge them, give them back, and leave.  No
+They attach, alone or together, take documents, for a while only or not, acknowledge them, give them
+back, and leave.  No
 document is at two of them at once, and none comes again in one life of its broker after it was
 acknowledged.  In the end all that waits can be taken; what does not was acknowledged, or set aside.
 """
@@ -11,7 +12,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from twigcast.delivery import Acknowledged, Asked, ConsumerLeft, DurableQueue, GivenBack, Replay
+from twigcast.delivery import (
+    Acknowledged,
+    Asked,
+    ConsumerLeft,
+    DurableQueue,
+    GivenBack,
+    Leased,
+    Replay,
+)
 from twigcast.simulation.delivery.errors import HistoryError
 from twigcast.simulation.delivery.world import SimulatedBroker, World
 
@@ -45,7 +54,12 @@ class Consumers:
         assert home.machine is not None, "it runs"
         queue = home.machine.queues[name]
         held = self._life(home, name).held
+        for gone in [each for each in held if each not in queue.consumers]:
+            del held[gone]  # its time was over, or it had nothing any more
         consumer = self._random.choice(_NAMES)
+        if consumer in queue.leased():
+            self._finish(home, queue, consumer)
+            return 0
         if consumer not in queue.consumers:
             for other in queue.attach(consumer):
                 del held[other]
@@ -83,7 +97,10 @@ class Consumers:
                 del life.held[consumer][each]
             delay = self._random.choice((0.0, 0.5, 5.0))
             self._world.happen(home, GivenBack(queue.name, consumer, some, delay))
-        elif act < 0.85:
+        elif act < 0.8:
+            seconds = self._random.choice((0.0, 1.0, 20.0))
+            self._world.happen(home, Leased(queue.name, consumer, seconds))
+        elif act < 0.9:
             del life.held[consumer]
             taken = self._random.randrange(len(held) + 1)
             self._world.happen(home, ConsumerLeft(queue.name, consumer, taken))
@@ -115,6 +132,10 @@ class Consumers:
         assert home.machine is not None, "everything runs in the end"
         assert home.disk is not None, "a home has one"
         queue, kept = home.machine.queues[name], home.disk.queues[name]
+        if again := self._life(home, name).acknowledged & kept.waiting:
+            raise HistoryError(f"{again} of {name} are acknowledged, and wait on the disk")
+        if leased := queue.leased():
+            raise HistoryError(f"{leased} have documents of {name} for ever")
         for consumer in queue.consumers:
             queue.detach(consumer)
         queue.attach("last")

@@ -453,12 +453,12 @@ class History:
                     self._forget(broker)
                 world.start(broker)
         for _ in range(_ROUNDS):
+            world.tick(40.0)
             while world.step():
                 pass
             machines = [each.machine for each in world.brokers.values() if each.machine is not None]
             if not any(count for each in machines for count in each.custody.owed.values()):
                 return
-            world.tick(40.0)
         raise HistoryError("something is owed for ever")
 
     def _look(self) -> None:

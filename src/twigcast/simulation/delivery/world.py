@@ -20,6 +20,7 @@ from random import Random
 from typing import Final, TypeAlias
 
 from twigcast.delivery import (
+    Acknowledge,
     Addressed,
     Answer,
     Came,
@@ -51,7 +52,7 @@ from twigcast.simulation.delivery.model_store import ModelStore
 
 Said: TypeAlias = Update | LinkMessage
 _LIFE_BITS: Final = 16
-_MAY_FAIL: Final = KeepDocument | NoteReceived | PutHome | PutDurable | DropDurable
+_MAY_FAIL: Final = KeepDocument | NoteReceived | Acknowledge | PutHome | PutDurable | DropDurable
 PUBLISHER: Final = "publisher"
 """The client of every broker that publishes."""
 

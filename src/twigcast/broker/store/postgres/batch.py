@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from twigcast.broker.store.postgres.changing import change
 from twigcast.broker.store.postgres.connection import Connection
@@ -34,25 +34,15 @@ from twigcast.delivery import (
 _COMMON: Final = (KeepDocument, NoteReceived, Acknowledge, Confirm, NoteAttempts)
 
 
-class Applied(NamedTuple):
-    """What writes have given."""
-
-    results: list[Result]
-    grown: dict[str, int]
-    """The last sequence of each queue that has new entries."""
-
-
-def apply(connection: Connection, writes: Sequence[Write]) -> Applied:
-    """Apply writes in order within a transaction that is begun."""
-    applied = Applied([], {})
+def apply(connection: Connection, writes: Sequence[Write]) -> list[Result]:
+    """Apply writes in order within a transaction that is begun; what they give."""
+    results: list[Result] = []
     for is_common, run in groupby(writes, lambda write: isinstance(write, _COMMON)):
         if is_common:
-            results, grown = _Run(connection, [*cast("Iterable[CommonWrite]", run)]).apply()
-            applied.results.extend(results)
-            applied.grown.update(grown)
+            results += _Run(connection, [*cast("Iterable[CommonWrite]", run)]).apply()
         else:
-            applied.results.extend(change(write, connection) for write in run)
-    return applied
+            results += [change(write, connection) for write in run]
+    return results
 
 
 class _Run:
@@ -65,10 +55,10 @@ class _Run:
         self._settling = Settling(known)
         self._keeping = Keeping(known)
 
-    def apply(self) -> Applied:
+    def apply(self) -> list[Result]:
         results = [self._decide(write) for write in self._writes]
         self._flush()
-        return Applied(results, self._keeping.grown)
+        return results
 
     def _decide(self, write: CommonWrite) -> Result:
         if isinstance(write, KeepDocument):

@@ -19,6 +19,10 @@ OLDEST: Final = 140000
 """The oldest server that a store is kept on, as PostgreSQL numbers its versions."""
 SCHEMA: Final = "twigcast"
 """The schema in which all tables of a store are."""
+WRITER: Final = "writer"
+"""The role of the connection with which a broker writes."""
+DOOR: Final = "door"
+"""The role of a connection with which a door of a group stands by."""
 
 _CONNECT_SECONDS: Final = 5
 _ALIVE: Final[dict[str, Any]] = {
@@ -37,7 +41,7 @@ _SETTINGS: Final = {
     "tcp_user_timeout": "25000",
     "lock_timeout": "0",
     "statement_timeout": "0",
-    # Whoever stands still within a transaction keeps other brokers of the group from writing.
+    # Whoever stands still within a transaction keeps the server from tidying up.
     "idle_in_transaction_session_timeout": "30000",
     "jit": "off",
     # Tables grow from nothing: a plan that was made for small ones must not be kept.

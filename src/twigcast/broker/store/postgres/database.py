@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -11,9 +11,7 @@ from twigcast.broker.store.database import Database
 from twigcast.broker.store.postgres import opening, trimming
 from twigcast.broker.store.postgres.address import as_store_error, location_of
 from twigcast.broker.store.postgres.batch import apply
-from twigcast.broker.store.postgres.connection import Connection, connect
-from twigcast.broker.store.postgres.group import Group
-from twigcast.broker.store.postgres.news import News, send_news
+from twigcast.broker.store.postgres.connection import WRITER, connect
 from twigcast.broker.store.postgres.reading import PostgresReader
 from twigcast.broker.store.postgres.session import Session
 from twigcast.broker.store.postgres.state import read_state
@@ -23,10 +21,15 @@ from twigcast.errors import StoreError
 
 
 class PostgresDatabase(Database):
-    """A store in PostgreSQL, for one broker, or shared by the brokers of a group."""
+    """A store in PostgreSQL, which one broker at a time has open."""
 
     def __init__(
-        self, url: str, *, broker: str, sync: Literal["full", "normal"], is_shared: bool = False
+        self,
+        url: str,
+        *,
+        broker: str,
+        sync: Literal["full", "normal"],
+        door: Mapping[str, str] | None = None,
     ) -> None:
         """Open the store at an address, or make it.
 
@@ -35,11 +38,11 @@ class PostgresDatabase(Database):
         """
         self.location = location_of(url)
         self._url = url
-        self._is_shared = is_shared
-        self._token = token = secrets.token_hex(8)
+        token = secrets.token_hex(8)
         commit: Literal["on", "off"] = "on" if sync == "full" else "off"
-        connect_writer = partial(connect, url, self.location, "writer", commit)
-        lock = partial(opening.take_open_lock, location=self.location, is_shared=is_shared)
+        connect_writer = partial(connect, url, self.location, WRITER, commit)
+        patience = opening.DOOR_PATIENCE if door else opening.PATIENCE
+        lock = partial(opening.take_open_lock, location=self.location, patience=patience)
         connection = connect_writer()
         try:
             with as_store_error(self.location):
@@ -49,11 +52,14 @@ class PostgresDatabase(Database):
                     self.location,
                     broker,
                     token,
-                    is_shared=is_shared,
+                    door=door or {},
                     is_at_risk=sync == "normal",
                 )
                 self.state = read_state(connection, incarnation)
-                self._session = Session(self.location, token, connection, connect_writer, lock)
+                remedy = {"remedy": ""} if door else {}  # a door stands by, without being told
+                self._session = Session(
+                    self.location, token, connection, connect_writer, lock, **remedy
+                )
         except BaseException:
             connection.close()
             raise
@@ -63,24 +69,19 @@ class PostgresDatabase(Database):
         """Why documents cannot be kept now."""
         return self._session.full
 
-    def write(self, writes: Sequence[Write]) -> list[Result | StoreError]:
-        return [*self._session.run(lambda connection: self._apply(connection, writes))]
+    @property
+    def over(self) -> str:  # type: ignore[override]  # as above
+        """Why nothing can be written ever again."""
+        return self._session.over
 
-    def _apply(self, connection: Connection, writes: Sequence[Write]) -> list[Result]:
-        results, grown = apply(connection, writes)
-        if self._is_shared:
-            send_news(connection, self._token, writes, results, grown)
-        return results
+    def write(self, writes: Sequence[Write]) -> list[Result | StoreError]:
+        return [*self._session.run(lambda connection: apply(connection, writes))]
 
     def trim(self, retention: Retention, now: int) -> Iterator[Trimmed]:
         return trimming.slices(self._session.run, retention, now)
 
     def reader(self) -> PostgresReader:
         return PostgresReader(self.location, partial(connect, self._url, self.location, "reader"))
-
-    def join_group(self, *, on_news: Callable[[News], None], on_lost: Callable[[], None]) -> Group:
-        """Begin to share queues with other brokers; call it in the event loop."""
-        return Group(self._url, self._token, on_news=on_news, on_lost=on_lost)
 
     def hurry(self) -> None:
         self._session.hurry()

@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import chain, repeat
 from typing import Any, Final
 
 from twigcast.broker.store.postgres.connection import Connection
 from twigcast.broker.store.postgres.identity import encode_keys, int_array, pack_entry
 from twigcast.broker.store.postgres.lookup import Known, KnownDocument, KnownQueue, Publication
-from twigcast.delivery import KeepDocument, Kept, Parcel, is_of
+from twigcast.delivery import KeepDocument, Kept, Parcel, digest_of, is_of
 from twigcast.routing import DocumentId
-
-DIGEST_BYTES: Final = 16
 
 _DOCUMENTS: Final = (
     "INSERT INTO documents SELECT * FROM unnest(%s::int8[], %b::text[], %s::int8[], %s::int8[],"
@@ -106,8 +103,6 @@ class Keeping:
     def __init__(self, known: Known) -> None:
         self._known = known
         self._rows = _Rows()
-        self.grown: dict[str, int] = {}
-        """The last sequence of each queue to which entries were added."""
 
     def keep(self, write: KeepDocument) -> Kept:
         """Decide what becomes of a document."""
@@ -228,11 +223,11 @@ class Keeping:
             _flush_received(connection, rows)
 
     def _flush_references(self, connection: Connection, rows: _Rows) -> None:
-        grown = {name: queue for name, queue in self._known.queues.items() if queue.documents}
+        grown = [queue for queue in self._known.queues.values() if queue.documents]
         if grown:
-            _insert_entries(connection, [*grown.values()])
-        for name, queue in grown.items():
-            queue.stored = self.grown[name] = queue.last
+            _insert_entries(connection, grown)
+        for queue in grown:
+            queue.stored = queue.last
             queue.documents, queue.times, queue.keys = [], [], []
         if rows.owed:
             counts = Counter(home for home, _ in rows.owed)
@@ -279,8 +274,3 @@ def _flush_received(connection: Connection, rows: _Rows) -> None:
 
 def _columns(rows: list[Any]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
-
-
-def digest_of(content: bytes) -> bytes:
-    """What tells contents apart."""
-    return blake2b(content, digest_size=DIGEST_BYTES).digest()

@@ -14,34 +14,42 @@ A standby that had everything is taken for one that had not: its queues have a g
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Final
 
-from twigcast.broker.store.postgres.connection import Connection
-from twigcast.broker.store.postgres.schema import LOCK_CLASS, OPEN_LOCK, WRITE_LOCK, prepare
+from twigcast.broker.store.database import TakenError
+from twigcast.broker.store.kept import refuse_moved
+from twigcast.broker.store.postgres.connection import DOOR, Connection
+from twigcast.broker.store.postgres.schema import OPEN_LOCK, prepare
 from twigcast.errors import StoreError
 
 SEQUENCE_LEAP: Final = 1_000_000
 """How many sequences a queue passes over when the store has fallen back: more than it can have
 given since, as far as can be foreseen."""
-_PATIENCE: Final = 5.0
+PATIENCE: Final = 5.0
 """Seconds in which the server notices that a broker has ended that was killed a moment ago."""
+_STANDING_BY: Final = (
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE %s"
+)
+DOOR_PATIENCE: Final = 0.5
+"""The same for a door of a group, which another one is to replace soon."""
 
 
-def take_open_lock(connection: Connection, location: str, *, is_shared: bool) -> None:
-    """Keep others from opening the store, but brokers of the same group."""
-    function = "pg_try_advisory_lock" + ("_shared" if is_shared else "")
-    until = time.monotonic() + _PATIENCE
+def take_open_lock(connection: Connection, location: str, patience: float = PATIENCE) -> None:
+    """Keep others from opening the store while the connection lasts."""
+    until = time.monotonic() + patience
     while True:
-        statement = f"SELECT {function}(%s, %s)".encode()
-        [(is_taken,)] = connection.execute(statement, (LOCK_CLASS, OPEN_LOCK)).fetchall()
+        statement = "SELECT pg_try_advisory_lock(%s, %s)"
+        [(is_taken,)] = connection.execute(statement, OPEN_LOCK).fetchall()
         if is_taken:
             return
         if time.monotonic() > until:
-            raise StoreError(
-                f"{location}: a running broker has this store open: stop that one, or give each "
-                "broker a database of its own"
+            raise TakenError(
+                f"{location}: a running broker has this store open: stop that one, give each "
+                "broker a database of its own, or make both doors of a group (store.door)"
             )
         time.sleep(0.05)
 
@@ -52,24 +60,24 @@ def begin(
     broker: str,
     token: str,
     *,
-    is_shared: bool,
+    door: Mapping[str, str],
     is_at_risk: bool,
 ) -> int:
-    """Make or check the tables, and begin an incarnation, which is returned."""
+    """Make or check the tables, and begin an incarnation, which is returned.
+
+    ``door`` is where other doors of the group find this broker, by what is spoken there.
+    """
     with connection.transaction():
         connection.execute("SET LOCAL synchronous_commit = on")  # or the risk is lost with the rest
-        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCK_CLASS, WRITE_LOCK))
-        [(is_standby,)] = connection.execute("SELECT pg_is_in_recovery()").fetchall()
-        if is_standby:
-            raise StoreError(
-                f"{location}: this server is a standby: name the one that takes writes, or add "
-                "target_session_attrs=read-write"
-            )
+        refuse_standby(connection, location)
         prepare(connection, location)
         facts: dict[str, str] = dict(connection.execute("SELECT name, value FROM facts").fetchall())
+        refuse_moved(location, facts)
+        if not door:
+            _refuse_group(connection, location)
         _check_owner(location, broker, facts.setdefault("broker", broker))
         here, started = _whereabouts(connection)
-        if facts.get("place", here) != here or facts.get("risk", "") not in ("", started):
+        if _has_fallen_back(facts, here, started):
             _leap(connection)
         # With bits by chance, so that a store that was lost while the clock was ahead does not come
         # to the same.
@@ -77,13 +85,13 @@ def begin(
         incarnation = max(int(facts.get("incarnation", "0")) + 1, now)
         risk = started if is_at_risk else ""
         facts |= {"place": here, "risk": risk, "incarnation": str(incarnation)}
+        facts["door"] = json.dumps(dict(door))
         connection.execute(
             "INSERT INTO facts SELECT * FROM unnest(%s::text[], %s::text[])"
             " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             ([*facts], [*facts.values()]),
         )
-        if not is_shared:
-            connection.execute("DELETE FROM writers")  # of brokers that were killed
+        connection.execute("DELETE FROM writers")  # of brokers that were killed, or lost the lock
         connection.execute("INSERT INTO writers (token) VALUES (%s)", (token,))
     return incarnation
 
@@ -100,11 +108,39 @@ def end(connection: Connection, token: str) -> None:
         )
 
 
+def refuse_standby(connection: Connection, location: str) -> None:
+    """Raise StoreError if nothing can be written here."""
+    [(is_standby,)] = connection.execute("SELECT pg_is_in_recovery()").fetchall()
+    if is_standby:
+        raise StoreError(
+            f"{location}: this server is a standby: name the one that takes writes, or add "
+            "target_session_attrs=read-write"
+        )
+
+
+def has_fallen_back(connection: Connection, facts: Mapping[str, str]) -> bool:
+    """Whether sequences may have been given that the store does not know."""
+    return _has_fallen_back(facts, *_whereabouts(connection))
+
+
+def _has_fallen_back(facts: Mapping[str, str], here: str, started: str) -> bool:
+    return facts.get("place", here) != here or facts.get("risk", "") not in ("", started)
+
+
 def _check_owner(location: str, broker: str, owner: str) -> None:
     if owner != broker:
         raise StoreError(
             f"{location}: it belongs to the broker {owner!r}, and this is {broker!r}: give each "
-            "broker a database of its own"
+            f"broker a database of its own, or start this one with --name {owner}"
+        )
+
+
+def _refuse_group(connection: Connection, location: str) -> None:
+    doors = connection.execute(_STANDING_BY, (f"twigcast {DOOR} %",)).fetchall()
+    if doors:
+        raise StoreError(
+            f"{location}: this is the store of a group, whose doors stand by: start this broker "
+            "with store.door (--door), too, or stop them"
         )
 
 

@@ -15,7 +15,7 @@ import psycopg
 
 from twigcast.broker.store.database import Reader
 from twigcast.broker.store.postgres.address import as_store_error
-from twigcast.broker.store.postgres.connection import Connection
+from twigcast.broker.store.postgres.connection import DOOR, Connection
 from twigcast.broker.store.postgres.identity import parse_id
 from twigcast.broker.store.records import (
     Letter,
@@ -93,7 +93,9 @@ SELECT (SELECT coalesce(sum(documents), 0)::int8 FROM accounts),
     ARRAY(SELECT home FROM debts WHERE home IS NOT NULL ORDER BY number),
     ARRAY(SELECT waiting FROM debts WHERE home IS NOT NULL ORDER BY number),
     ARRAY(SELECT publisher FROM accounts ORDER BY publisher),
-    ARRAY(SELECT bytes FROM accounts ORDER BY publisher)
+    ARRAY(SELECT bytes FROM accounts ORDER BY publisher),
+    ARRAY(SELECT application_name FROM pg_stat_activity WHERE datname = current_database()
+        AND starts_with(application_name, %s) ORDER BY application_name)
 """
 _LETTER: Final = """
 letters.number, documents.id, letters.durable_name, letters.home, letters.sequence, letters.keys,
@@ -188,13 +190,15 @@ class PostgresReader(Reader):
         return documents, (documents[-1].stored, rows[-1][-1]) if rows else position
 
     def figures(self) -> StoreFigures:
-        [row] = self._rows(_FIGURES)
-        documents, size, letters, *lists = row
+        door = f"twigcast {DOOR} "
+        [row] = self._rows(_FIGURES, (door,))
+        documents, size, letters, *lists, doors = row
         queued, owed, publishers = (
             dict(zip(lists[each], lists[each + 1], strict=True)) for each in (0, 2, 4)
         )
         accounts = {publisher: kept for publisher, kept in publishers.items() if publisher and kept}
-        return StoreFigures(documents, size, queued, owed, letters, accounts)
+        standing_by = tuple(name.removeprefix(door) for name in doors)
+        return StoreFigures(documents, size, queued, owed, letters, accounts, standing_by)
 
     def letters(self, durable: str, home: str, after: int, limit: int) -> list[Letter]:
         values = {"durable": durable, "home": home, "after": min(after, _LARGEST), "limit": limit}

@@ -13,7 +13,7 @@
     homes ──── home_patterns         what other brokers' durable subscriptions want
     received ──── received_numbers   which documents of other brokers are here already
     accounts                         documents and bytes, by publisher
-    writers                          the last batch of each store that is open
+    writers                          the last batch of the broker that has the store open
     facts                            layout, broker, incarnation, versions
 
 Invariants, true after each transaction:
@@ -29,8 +29,9 @@ Invariants, true after each transaction:
 * A durable subscription or home that was dropped leaves a nameless row until what it refers to is
   cleaned away, little by little.
 
-Who writes holds the advisory lock ``WRITE_LOCK`` until the commit.  So sequences become visible in
-their order, and nobody else adds a document between a look for it and its insertion.
+Who writes holds the advisory lock ``OPEN_LOCK`` for as long as it is connected.  So one broker
+writes at a time: sequences become visible in their order, and nobody else adds a document between a
+look for it and its insertion.
 """
 
 from __future__ import annotations
@@ -40,11 +41,8 @@ from typing import Final
 from twigcast.broker.store.postgres.connection import SCHEMA, Connection
 from twigcast.errors import StoreError
 
-LOCK_CLASS: Final = 0x54776743
-"""The first number of the advisory locks of a store; the second says which one it is."""
-WRITE_LOCK: Final = 0
-OPEN_LOCK: Final = 1
-"""Held by every open store: alone, or shared by the brokers of a group."""
+OPEN_LOCK: Final = (0x54776743, 1)
+"""The two numbers of the advisory lock that the broker holds which has the store open."""
 
 _LAYOUT_1: Final = """
 CREATE TABLE writers (

@@ -13,8 +13,9 @@ transaction was committed:
 The new connection waits for the row until the old transaction has ended.  If the old one had not
 even begun, it finds another generation when it begins, and fails.  So the answer is final.
 
-A row that is behind what was known to be committed shows that the database has fallen back.  The
-broker then must not go on with what it knows: it is told to start again.
+A row that is behind what was known to be committed shows that the database has fallen back; where
+somebody else has the lock, or the row is gone, another broker has opened the store.  The broker
+then must not go on with what it knows: the session is over.
 
 While the connection is lost, a thread of its own tries to make it anew, with growing waits.
 """
@@ -30,10 +31,9 @@ from typing import Any, Final, TypeVar, cast
 
 import psycopg
 
-from twigcast.broker.store.database import UnavailableError
+from twigcast.broker.store.database import TakenError, UnavailableError
 from twigcast.broker.store.postgres.address import store_error
 from twigcast.broker.store.postgres.connection import Connection
-from twigcast.broker.store.postgres.schema import LOCK_CLASS, WRITE_LOCK
 from twigcast.errors import StoreError
 
 _FIRST_WAIT: Final = 0.05
@@ -45,13 +45,17 @@ _MARK: Final = (
     "UPDATE writers SET batch = CASE WHEN generation = %s THEN %s END WHERE token = %s RETURNING 1"
 )
 """A row of another generation gets no batch, which it must have; so the transaction fails."""
-_LOCK: Final = "SELECT pg_advisory_xact_lock(%s, %s)"
 _MYSELF: Final = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END_OLD: Final = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s"
 )
 _NEXT_GENERATION: Final = (
     "UPDATE writers SET generation = generation + 1 WHERE token = %s RETURNING generation, batch"
+)
+
+_TAKEN_OVER: Final = "another broker has opened the store meanwhile, or a backup has replaced it"
+_FALLEN_BACK: Final = (
+    "the database has fallen back behind what was committed, as when a backup was restored"
 )
 
 _UNAVAILABLE: Final = ("08", "53", "57", "58", "25006")
@@ -63,7 +67,7 @@ Answer = TypeVar("Answer")
 
 
 class Session:
-    """Runs transactions in the thread that writes; ``full`` is read from any thread."""
+    """Runs transactions in the thread that writes; what is public is read from any thread."""
 
     def __init__(
         self,
@@ -72,33 +76,39 @@ class Session:
         connection: Connection,
         connect: Callable[[], Connection],
         lock: Callable[[Connection], None],
+        remedy: str = ": start this broker again",
     ) -> None:
         self._location = location
         self._token = token
         self._connection = connection
         self._connect = connect
         self._lock = lock
+        self._remedy = remedy
         self._myself = _myself(connection)
         self._generation = 0
         self._batch = 0  # the number of the last transaction that was begun
         self._committed = 0  # that of the last one that is known to be committed
         self._answer: Any = None  # what that has given, or will if it is committed
         self._is_in_doubt = False
-        self._has_fallen_back = False
         self._is_mended = threading.Event()
         self._is_mended.set()
         self._is_closing = threading.Event()
         self._closing_until = 0.0
         self._mender: threading.Thread | None = None
         self.full = ""
+        """Why documents cannot be kept now."""
+        self.over = ""
+        """Why they cannot be kept in this session ever again."""
 
     def run(self, work: Callable[[Connection], Answer]) -> Answer:
-        """Do some work in one transaction, alone among all who write; return when it is safe.
+        """Do some work in one transaction; return when it is safe.
 
         Raises an UnavailableError if other work would fail, too, and another StoreError if not.
         """
-        if not self._is_mended.is_set() or self._has_fallen_back:
-            raise UnavailableError(self.full)
+        reason = self.full
+        if self.over or (reason and not self._is_mended.is_set()):
+            raise UnavailableError(reason)
+        self._is_mended.wait()  # a connection that was made anew counts as such in a moment
         for is_last in (False, True):
             try:
                 return self._attempt(work)
@@ -106,7 +116,10 @@ class Session:
                 if self._is_in_doubt:
                     return cast("Answer", self._find_out(lost))
                 # Nothing was committed.  A server that was restarted meanwhile is there again.
-                if is_last or self._mend() is not None or self._has_fallen_back:
+                is_mended = not is_last and self._mend() is None
+                if self.over:
+                    raise UnavailableError(self.over) from lost
+                if not is_mended:
                     self._begin_mending(lost)
                     raise UnavailableError(self.full) from lost
         raise AssertionError("the last attempt has an end")
@@ -131,10 +144,9 @@ class Session:
         with connection.pipeline():
             connection.execute("BEGIN")
             mark = connection.execute(_MARK, (self._generation, self._batch, self._token))
-            connection.execute(_LOCK, (LOCK_CLASS, WRITE_LOCK))
             self._answer = answer = work(connection)
             if not mark.fetchall():
-                raise self._fall_back()
+                raise self._end(_TAKEN_OVER)
             self._is_in_doubt = True
             commit = connection.execute("COMMIT")
         if commit.statusmessage != "COMMIT":
@@ -159,13 +171,9 @@ class Session:
             return UnavailableError(self.full)
         return told
 
-    def _fall_back(self) -> UnavailableError:
-        self._has_fallen_back = True
-        self.full = (
-            f"{self._location}: the database has fallen back behind what was committed, as when a "
-            "backup was restored: start the broker again"
-        )
-        return UnavailableError(self.full)
+    def _end(self, reason: str) -> UnavailableError:
+        self.full = self.over = f"{self._location}: {reason}{self._remedy}"
+        return UnavailableError(self.over)
 
     # ---- after a loss ---------------------------------------------------------------------------
 
@@ -179,8 +187,8 @@ class Session:
                 f"{self._location}: the connection was lost during a commit, and the store is "
                 "closed before it is known whether that was done; see it in the queues"
             )
-        if self._has_fallen_back:
-            raise UnavailableError(self.full)
+        if self.over:
+            raise UnavailableError(self.over)
         if self._committed == self._batch:
             return self._answer
         raise UnavailableError(f"{lost}; nothing was committed")
@@ -199,9 +207,9 @@ class Session:
             if self._is_closing.wait(wait) and not self._is_worth_waiting():
                 return
             wait = min(2 * wait, _LONGEST_WAIT)
-        if not self._has_fallen_back:
-            self.full = ""
+        if not self.over:
             _log.warning("%s: the connection is there again", self._location)
+            self.full = ""
         self._is_mended.set()
 
     def _is_worth_waiting(self) -> bool:
@@ -223,13 +231,16 @@ class Session:
         except psycopg.Error as error:
             connection.close()
             return store_error(self._location, error)
-        except StoreError as error:
+        except TakenError:
             connection.close()
-            return error
+            self._end(_TAKEN_OVER)
+            return None
         self._connection.close()
         self._connection, self._myself = connection, myself
-        if row is None or row[1] < self._committed:
-            self._fall_back()
+        if row is None:
+            self._end(_TAKEN_OVER)
+        elif row[1] < self._committed:
+            self._end(_FALLEN_BACK)
         else:
             self._generation, self._committed = row
         return None
@@ -246,7 +257,7 @@ class Session:
         if self._mender is not None:
             self._mender.join()
         with suppress(psycopg.Error):
-            if self._is_mended.is_set() and not self._has_fallen_back:
+            if self._is_mended.is_set() and not self.over:
                 end(self._connection, self._token)
         self._connection.close()
 

@@ -49,7 +49,7 @@ class Disk:
     def watch(self) -> None:
         """Remember which files are open."""
         self._files = {path: _identity(path) for path in (self.path, self.log)}
-        _sync_folder(self.path.parent)
+        sync_folder(self.path.parent)
 
     def check(self) -> None:
         """Raise UnavailableError if what is written goes to files that have no name any more."""
@@ -115,7 +115,7 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """A new file outlives a power loss only if its name does."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

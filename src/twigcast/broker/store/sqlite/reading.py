@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from twigcast.broker.store.records import (
 )
 from twigcast.broker.store.sqlite.errors import as_store_error
 from twigcast.broker.store.sqlite.tables import connect
-from twigcast.broker.store.sqlite.walk import LARGEST, entries, first_from
+from twigcast.broker.store.sqlite.walk import LARGEST, entered, entries, entries_from
 from twigcast.delivery import Headers, Parcel
 from twigcast.routing import DocumentId
 
@@ -78,7 +78,7 @@ class SqliteReader(Reader):
         with self._asking() as connection:
             number, _ = _queue(connection, durable)
             bounds = min(first, LARGEST), min(last, LARGEST)
-            for sequence, document, keys in entries(connection, number, *bounds):
+            for sequence, document, keys, _ in entries(connection, number, *bounds):
                 row = connection.execute(
                     f"SELECT {_DOCUMENT} FROM documents {_CONTENTS} WHERE documents.number = ?",
                     (document,),
@@ -104,8 +104,13 @@ class SqliteReader(Reader):
                 "SELECT min(position) FROM again WHERE stored >= ?", (stored,)
             ).fetchone()
             positions = [*(first_document or ()), *(() if first_again is None else (first_again,))]
-            found = first_from(connection, number, min(positions)) if positions else None
-            return last + 1 if found is None else found
+            if positions:
+                # Entries of a store that was moved here may lie after documents of later times.
+                with closing(entries_from(connection, number, min(positions))) as found:
+                    for entry in found:
+                        if entered(connection, entry) >= stored:
+                            return entry.sequence
+            return last + 1
 
     # ---- homes ----------------------------------------------------------------------------------
 

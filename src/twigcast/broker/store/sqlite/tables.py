@@ -39,9 +39,11 @@ Invariants, true after each transaction:
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from twigcast.broker.store.kept import refuse_moved
 from twigcast.broker.store.sqlite.errors import as_store_error, damaged
 from twigcast.errors import StoreError
 
@@ -218,10 +220,25 @@ def open_file(path: Path, broker: str, sync: Sync) -> sqlite3.Connection:
     with as_store_error(path):
         connection = connect(path, sync)
         try:
-            if _is_empty(connection):
-                _create(connection, broker)
+            if is_empty(connection):
+                create(connection, broker)
             else:
-                _check(connection, path, broker)
+                _check_layout(connection, path)
+                _check_broker(connection, path, broker)
+                _check_whole(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def open_kept(path: Path) -> sqlite3.Connection:
+    """A connection to a store that there is, whosever it is."""
+    with as_store_error(path):
+        connection = connect(path)
+        try:
+            _check_layout(connection, path)
+            _check_whole(connection, path)
         except BaseException:
             connection.close()
             raise
@@ -232,13 +249,17 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether nothing was ever written to the file."""
     (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return not count and not _pragma(connection, "user_version")
 
 
-def _create(connection: sqlite3.Connection, broker: str) -> None:
-    """All of it in one transaction: a store that is killed here is empty, or is whole."""
+def create(connection: sqlite3.Connection, broker: str) -> None:
+    """Make the tables.
+
+    All of it in one transaction: a store that is killed here is empty, or is whole.
+    """
     connection.execute("BEGIN IMMEDIATE")
     for statement in _TABLES.split(";\n"):
         connection.execute(statement)
@@ -249,11 +270,7 @@ def _create(connection: sqlite3.Connection, broker: str) -> None:
     connection.execute("COMMIT")
 
 
-def _check(connection: sqlite3.Connection, path: Path, broker: str) -> None:
-    """Cheap, whatever the size: whose it is, that no end is missing, that small tables are whole.
-
-    Damage elsewhere is reported when it is met.
-    """
+def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
     if _pragma(connection, "application_id") != APPLICATION:
         raise StoreError(f"{path}: this is a database of something else: name another folder")
     version = _pragma(connection, "user_version")
@@ -263,12 +280,24 @@ def _check(connection: sqlite3.Connection, path: Path, broker: str) -> None:
             f"{path}: it was written by {age} Twigcast (its layout is {version}, this one knows "
             f"{VERSION}): install that version again, or name another folder"
         )
+
+
+def _check_broker(connection: sqlite3.Connection, path: Path, broker: str) -> None:
+    facts = dict(connection.execute("SELECT name, value FROM facts"))
+    refuse_moved(str(path), facts)
     owner = fact(connection, "broker")
     if owner != broker:
         raise StoreError(
             f"{path}: it belongs to the broker {owner!r}, and this is {broker!r}: give each broker "
-            "a folder of its own"
+            f"a folder of its own, or start this one with --name {owner}"
         )
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Cheap, whatever the size: that no end is missing, and that small tables are whole.
+
+    Damage elsewhere is reported when it is met.
+    """
     _check_length(connection, path)
     for table in _SMALL_TABLES:
         (problem,) = connection.execute(f"PRAGMA quick_check('{table}')").fetchone()
@@ -302,7 +331,7 @@ def fact(connection: sqlite3.Connection, name: str) -> str | int:
     return value
 
 
-def set_facts(connection: sqlite3.Connection, facts: dict[str, int]) -> None:
+def set_facts(connection: sqlite3.Connection, facts: Mapping[str, str | int]) -> None:
     """Change facts, within the open transaction."""
     rows = [(value, name) for name, value in facts.items()]
     connection.executemany("UPDATE facts SET value = ? WHERE name = ?", rows)

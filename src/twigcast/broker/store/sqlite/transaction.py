@@ -12,15 +12,12 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any, Final, cast
 
 from twigcast.broker.store.sqlite import asides, subscribing, tables
 from twigcast.broker.store.sqlite.books import Books, Debtor, Queue
 from twigcast.broker.store.sqlite.tables import set_facts
-from twigcast.delivery import Entry, Kept, Parcel, Result, Write, is_of, writes
-
-_DIGEST_BYTES: Final = 16
+from twigcast.delivery import Entry, Kept, Parcel, Result, Write, digest_of, is_of, writes
 
 encode_keys: Callable[[tuple[str, ...]], str] = lru_cache(65536)(json.dumps)
 """The text of an entry's keys; many entries have the same."""
@@ -94,7 +91,7 @@ class Transaction:
 
     def _claim(self, parcel: Parcel, stored: int) -> Kept | None:
         """Note the publication of a document; if it is known with another document, say so."""
-        digest = blake2b(parcel.content, digest_size=_DIGEST_BYTES).digest()
+        digest = digest_of(parcel.content)
         id_ = str(parcel.id)
         claimed = self.execute(
             "INSERT INTO publications (key, digest, document, stored) VALUES (?, ?, ?, ?)"

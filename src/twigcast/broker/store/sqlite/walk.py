@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Final, NamedTuple
 
@@ -35,12 +35,12 @@ _FIRST_RUN: Final = """
     CROSS JOIN runs ON runs.segment = segments.number AND runs.durable = ?3 LIMIT 1
 """
 _WALK: Final = """
-    SELECT queue.sequence, documents.number, queue.keys FROM documents
+    SELECT queue.sequence, documents.number, queue.keys, documents.number FROM documents
     CROSS JOIN queue ON queue.position = documents.number AND queue.durable = ?1
     WHERE documents.number BETWEEN ?2 AND ?3 ORDER BY documents.number
 """
 _WALK_AGAIN: Final = """
-    SELECT queue.sequence, again.document, queue.keys FROM again
+    SELECT queue.sequence, again.document, queue.keys, again.position FROM again
     CROSS JOIN queue ON queue.position = again.position AND queue.durable = ?1
     WHERE again.position BETWEEN ?2 AND ?3 ORDER BY again.position
 """
@@ -52,6 +52,7 @@ class Entry(NamedTuple):
     sequence: int
     document: int
     keys: str
+    position: int
 
 
 class _Run(NamedTuple):
@@ -83,15 +84,20 @@ def entries(connection: sqlite3.Connection, durable: int, first: int, last: int)
         run = following
 
 
-def first_from(connection: sqlite3.Connection, durable: int, position: int) -> int | None:
-    """The first sequence of a queue that is kept at or after a position."""
+def entries_from(
+    connection: sqlite3.Connection, durable: int, position: int
+) -> Generator[Entry, None, None]:
+    """The entries of a queue that are kept at or after a position, in order."""
     lowest, highest = _segments(connection)
     run = _first_run(connection, durable, max(position >> tables.SEGMENT_BITS, lowest), highest)
     while run is not None:
-        for entry in _walk(connection, durable, max(position, run.position), run.end):
-            return entry.sequence
+        yield from _walk(connection, durable, max(position, run.position), run.end)
         run = _first_run(connection, durable, run.segment + 1, highest)
-    return None
+
+
+def _first_from(connection: sqlite3.Connection, durable: int, position: int) -> int | None:
+    with closing(entries_from(connection, durable, position)) as found:
+        return next((entry.sequence for entry in found), None)
 
 
 def first_of_each(connection: sqlite3.Connection, durables: Iterable[int]) -> dict[int, int]:
@@ -114,7 +120,7 @@ def first_of_each(connection: sqlite3.Connection, durables: Iterable[int]) -> di
                     break
     if count == _READ_RUNS:  # the others may begin later
         positions = {durable: positions.get(durable, 0) for durable in wanted}
-    found = ((durable, first_from(connection, durable, at)) for durable, at in positions.items())
+    found = ((durable, _first_from(connection, durable, at)) for durable, at in positions.items())
     return {durable: sequence for durable, sequence in found if sequence is not None}
 
 
@@ -150,6 +156,16 @@ def _run_before(
         else:
             found, low = run, run.segment + 1
     return found
+
+
+def entered(connection: sqlite3.Connection, entry: Entry) -> int:
+    """When an entry was stored, which may be later than its document was."""
+    (stored,) = connection.execute(
+        "SELECT coalesce((SELECT stored FROM again WHERE position = ?1),"
+        " (SELECT stored FROM documents WHERE number = ?1))",
+        (entry.position,),
+    ).fetchone()
+    return int(stored)
 
 
 def _walk(connection: sqlite3.Connection, durable: int, low: int, high: int) -> Iterator[Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from twigcast.delivery.queues import DurableQueue, Returned
+from twigcast.delivery.durable_queue import DurableQueue, Returned
 from twigcast.delivery.writes import Durable, DurableOptions
 
 NAMES = ["x", "y", "z"]
@@ -21,6 +21,7 @@ class QueueModel(RuleBasedStateMachine):
         self.waiting: set[int] = set()
         self.out: dict[str, dict[int, None]] = {}
         self.reading: dict[str, list[int]] = {}
+        self.leases: dict[str, float] = {}
         self.asides: set[int] = set()
         self.ever: set[int] = set()
         """What was given to somebody at some time."""
@@ -65,12 +66,20 @@ class QueueModel(RuleBasedStateMachine):
             self.interrupt(consumer)
         else:
             assert set(lost) == set(self.out)
-            self.out, self.reading = {}, {}
+            self.out, self.reading, self.leases = {}, {}, {}
             self.replays = start is not None
+        self.out[consumer] = {}
+
+    @precondition(lambda self: self.out and not self.replays)
+    @rule(consumer=CONSUMERS)
+    def join(self, consumer: str) -> None:
+        assert self.queue.attach(consumer, joins=True) == []
+        self.interrupt(consumer)
         self.out[consumer] = {}
 
     def interrupt(self, consumer: str) -> None:
         """Who leaves while others read: they lose what they read."""
+        self.leases.pop(consumer, None)
         if self.out.pop(consumer, None) is None:
             return
         for name, reading in self.reading.items():
@@ -87,6 +96,8 @@ class QueueModel(RuleBasedStateMachine):
 
     @rule(consumer=CONSUMERS, most=st.integers(1, 5))
     def take(self, consumer: str, most: int) -> None:
+        if consumer in self.leases:
+            return  # it takes nothing more
         had_work = self.queue.has_work(consumer, self.now)
         taken = self.queue.take(consumer, most, self.now)
         assert len(taken) <= most
@@ -104,6 +115,32 @@ class QueueModel(RuleBasedStateMachine):
         """Take some and read them at once."""
         self.take(consumer, most)
         self.assign(consumer, 9)
+
+    @rule(consumer=CONSUMERS, seconds=st.sampled_from([0.0, 2.0]))
+    def lease(self, consumer: str, seconds: float) -> None:
+        if not self.reading.get(consumer):
+            until = self.now + seconds
+            self.queue.lease(consumer, until)
+            if consumer in self.out:
+                self.leases[consumer] = until
+            self.dismiss()
+
+    def dismiss(self) -> None:
+        """Who has a lease and nothing any more is gone, and nobody else."""
+        having = self.queue.who_has(range(self.last + 1))
+        for name in list(self.leases):
+            if name in self.queue.consumers:
+                assert name in having or self.replays
+            else:
+                assert not self.out[name]
+                self.interrupt(name)
+
+    @rule()
+    def end_leases(self) -> None:
+        ended = self.queue.leased(self.now)
+        assert set(ended) == {each for each, until in self.leases.items() if until <= self.now}
+        for each in ended:
+            self.detach(each, len(NAMES) * 99)
 
     @precondition(lambda self: any(self.reading.values()))
     @rule(consumer=CONSUMERS, count=st.integers(0, 9))
@@ -151,6 +188,7 @@ class QueueModel(RuleBasedStateMachine):
         for out in self.out.values():
             for each in sequences:
                 out.pop(each, None)
+        self.dismiss()
 
     @rule(consumer=CONSUMERS, data=st.data(), delay=st.sampled_from([0.0, 2.0]))
     def give_back(self, consumer: str, data: st.DataObject, delay: float) -> None:
@@ -161,8 +199,9 @@ class QueueModel(RuleBasedStateMachine):
             for each in back:
                 del self.out[consumer][each]
             waiting = [each for each in back if each in self.waiting]
-            due = self.now + delay
-            self.returned(self.queue.give_back(consumer, back, due), waiting)
+            returned = self.queue.give_back(consumer, back, self.now + delay)
+            self.dismiss()
+            self.returned(returned, waiting)
 
     def returned(self, returned: Returned, expected: list[int]) -> None:
         assert list(returned.attempts) == expected
@@ -198,9 +237,13 @@ class QueueModel(RuleBasedStateMachine):
         assert self.queue.waiting == len(self.waiting)
         for each in range(1, self.last + 2):
             assert self.queue.is_waiting(each) == (each in self.waiting)
+        having = self.queue.who_has(range(self.last + 2))
+        for name, out in self.out.items():
+            assert {each for each in out if each in self.waiting} <= set(having.get(name, ()))
 
     def teardown(self) -> None:
         """Whoever comes last can take all that waits."""
+        self.leases.clear()
         for name in list(self.out):
             self.returned(self.queue.detach(name), [])
         self.queue.attach("last")

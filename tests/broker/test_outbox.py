@@ -1,0 +1,52 @@
+"""What is on its way to one client, by itself: what it counts, and what it tells of losses."""
+
+from __future__ import annotations
+
+from twigcast.broker.outbox import Outbox
+from twigcast.broker.shared_queues import REFERENCE_BYTES, DocumentQueue, QueueSpace
+from twigcast.broker.subscriptions import EphemeralSubscription
+
+KEYS = ("k",)
+
+
+def subscription(
+    outbox: Outbox, space: QueueSpace, number: int, window: int
+) -> EphemeralSubscription:
+    made = EphemeralSubscription("x", number, window, DocumentQueue(space, 10**7))
+    made.begin(outbox, KEYS, lambda: None)
+    return made
+
+
+def test_what_an_entry_takes_is_counted_once() -> None:
+    space = QueueSpace(memory_bytes=10**8, disk_bytes=10**8)
+    outbox = Outbox(space, 25_000)
+    subscriptions = [subscription(outbox, space, number, 256) for number in range(1, 1001)]
+    for _ in range(5):  # there is room for one
+        document = bytes(20_000)
+        for each in subscriptions:
+            each.offer(document, KEYS)
+    waiting = sum(len(each.queue) for each in subscriptions)
+    assert waiting == 4_000
+    assert space.references < 2 * (waiting + 1) * REFERENCE_BYTES
+    outbox.close()
+    for each in subscriptions:
+        each.close()
+    assert (space.references, space.memory_bytes_used) == (0, 0)
+
+
+def test_what_was_lost_is_told_with_the_next_document() -> None:
+    space = QueueSpace(memory_bytes=4_000, disk_bytes=100)
+    outbox = Outbox(space, 10**6)
+    slow = subscription(outbox, space, 1, 2)
+    for text in (b"1", b"2"):
+        slow.offer(text, KEYS)
+    assert outbox.next() is not None
+    slow.offer(bytes(2_000), KEYS)  # waits: there is no credit
+    slow.consumed(2)
+    DocumentQueue(space, 10**6).put(bytes(3_000), None)  # and is lost, for want of memory
+    assert slow.queue.dropped == 1
+    slow.offer(b"4", KEYS)
+    sent = outbox.next()
+    assert sent is not None
+    assert [document for document, _ in sent.documents] == [b"4"]
+    assert sent.missed == {1: 1}
