@@ -8,12 +8,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from broker_process import free_port
 from live_brokers import QUICK, one_broker, overlay_of, take, until
 
 from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StoreConfig, start_server
 from twigcast.broker.config import LimitsConfig
+from twigcast.broker.links import Links
 from twigcast.client import connect
 from twigcast.errors import RefusedError
 
@@ -35,6 +38,12 @@ async def calling(
         yield running
     finally:
         await running.close()
+
+
+def both_ways(first: str, second: str) -> list[tuple[str, str, str]]:
+    """Two names, each with where it listens and where the other does."""
+    here, there = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    return [(first, here, there), (second, there, here)]
 
 
 def test_a_broker_without_a_store_acknowledges_nothing_that_could_be_lost(tmp_path: Path) -> None:
@@ -129,6 +138,75 @@ def test_who_subscribes_hears_which_brokers_could_not_be_reached(tmp_path: Path)
                 hasty = client.subscribe("/a", durable="e", confirmed=False)
                 await hasty.ready()
                 assert hasty.unreached == ()
+
+    asyncio.run(scenario())
+
+
+def test_who_subscribes_before_the_links_are_up_waits_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = Links._call
+
+    async def call_late(*asked: Any) -> None:
+        await asyncio.sleep(0.3)
+        await call(*asked)
+
+    monkeypatch.setattr(Links, "_call", call_late)
+
+    async def scenario() -> None:
+        kept = BrokerConfig(store=StoreConfig(tmp_path))
+        async with (
+            one_broker() as origin,
+            connect(origin.address) as publisher,
+            calling(origin.address, "home", kept) as home,
+            connect(home.address) as client,
+        ):
+            desk = client.subscribe("/a", durable="d")
+            await desk.ready()
+            assert desk.unreached == ()
+            await publisher.publish(CONTENT)
+            await take(desk, 1)
+
+    asyncio.run(scenario())
+
+
+def test_who_subscribes_hears_of_neighbours_that_were_never_found(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        address = f"127.0.0.1:{free_port()}"
+        kept = BrokerConfig(store=StoreConfig(tmp_path))
+        async with calling(address, "home", kept) as home, connect(home.address) as client:
+            desk = client.subscribe("/a", durable="d")
+            await desk.ready()
+            assert desk.unreached == (address,)
+
+    asyncio.run(scenario())
+
+
+def test_neighbours_that_call_each_other_have_no_problem(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        configs = [
+            BrokerConfig(
+                name=name,
+                listen=listen,
+                heartbeat=QUICK,
+                links=(LinkConfig(other),),
+                store=StoreConfig(tmp_path / name),
+            )
+            for name, listen, other in both_ways("a", "b")
+        ]
+        running = [await start_server(each) for each in configs]
+        try:
+            await until(lambda: all(each.broker.links.up for each in running))
+            for each in running:
+                async with connect(each.address) as client:
+                    desk = client.subscribe("/a", durable="d")
+                    await desk.ready()
+                    assert desk.unreached == ()
+                await until(lambda links=each.broker.links: not links.uncalled)  # type: ignore[misc]
+                await until(lambda links=each.broker.links: not links.problems)  # type: ignore[misc]
+        finally:
+            for each in running:
+                await each.close()
 
     asyncio.run(scenario())
 

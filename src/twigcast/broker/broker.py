@@ -134,7 +134,9 @@ class Broker:
         )
         self.homes = self.flow.machine.announcing
         self._home_parts: dict[str, HomeParts] = {}
-        self.keeper = Durables(self.router, store, self.flow, self.access, config.limits)
+        self.keeper = Durables(
+            self.router, store, self.flow, self.links, self.access, config.limits
+        )
         self.letters = Letters(self)
         self._tasks: list[asyncio.Task[None]] = []
         self._going_on: asyncio.Task[None] | None = None

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import count, islice
 from typing import Final, NamedTuple
 
 from twigcast.broker.access import Access, Permission, Principal
 from twigcast.broker.config import LimitsConfig
 from twigcast.broker.flow import DocumentFlow
+from twigcast.broker.links import Links
 from twigcast.broker.pace import taking_turns
 from twigcast.broker.pulls import Pull
 from twigcast.broker.store import Store
@@ -62,12 +64,14 @@ class Durables:
         router: Router,
         store: Store | None,
         flow: DocumentFlow,
+        links: Links,
         access: Access,
         limits: LimitsConfig,
     ) -> None:
         self._router = router
         self._store = store
         self._flow = flow
+        self._links = links
         self._access = access
         self._limits = limits
         self._changing = asyncio.Lock()
@@ -142,9 +146,14 @@ class Durables:
         self._flow.happen(DurableWants(name, {}, tuple(set(gone) - set(replaced))))
 
     async def confirm(self) -> tuple[str, ...]:
-        """Wait until all brokers know what is wanted here; those that could not be reached."""
+        """Wait until all brokers know what is wanted here; those that could not be reached.
+
+        A neighbour that has not been found since this broker was started is told by its address.
+        """
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._links.called(), CONFIRM_PATIENCE)
         answer = await self._flow.ask(lambda ticket: AskKnown(ticket, CONFIRM_PATIENCE))
-        return answer.unreached or ()
+        return (*(answer.unreached or ()), *self._links.unknown)
 
     def _require_durable_quota(self, owner: str, expressions: int, new: int) -> None:
         limits = self._limits

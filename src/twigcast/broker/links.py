@@ -40,6 +40,12 @@ _log = logging.getLogger(__name__)
 _FIRST_WAIT: Final = 0.05
 _LONGEST_WAIT: Final = 5.0
 _LINK_MEMORY: Final = 4 * 1024 * 1024
+LINKED: Final = grpc.StatusCode.ALREADY_EXISTS
+"""How a broker answers a call of a neighbour that is linked already."""
+
+
+class LinkedError(LinkProtocolError):
+    """The neighbour is linked already, by a call of its own as a rule."""
 
 
 class Links:
@@ -51,6 +57,11 @@ class Links:
         self._tasks: list[asyncio.Task[None]] = []
         self.problems: dict[str, str] = {}
         """Why a neighbour that is to be called is not linked, by address."""
+        self._called: set[str] = set()
+        """The addresses that were called, with or without success."""
+        self._reached: set[str] = set()
+        """Those of them at which there is a broker that this one knows."""
+        self._has_called = asyncio.Event()
 
     def start(self) -> None:
         """Begin to call the neighbours that the configuration names."""
@@ -67,18 +78,48 @@ class Links:
             link.close("the broker stops")
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    @property
+    def uncalled(self) -> list[str]:
+        """The addresses to be called that were not called yet, with or without success."""
+        return [each for each in self._addresses() if each not in self._called]
+
+    @property
+    def unknown(self) -> list[str]:
+        """The addresses to be called at which no broker was found yet."""
+        return [each for each in self._addresses() if each not in self._reached]
+
+    def _addresses(self) -> list[str]:
+        return [each.address for each in self._broker.config.links]
+
+    async def called(self) -> None:
+        """Wait until all addresses were called."""
+        while self.uncalled:
+            self._has_called.clear()
+            await self._has_called.wait()
+
+    def _note_called(self, address: str, *, is_reached: bool) -> None:
+        self._called.add(address)
+        if is_reached:
+            self._reached.add(address)
+            self.problems.pop(address, None)
+        self._has_called.set()
+
     # --- calling ----------------------------------------------------------------------------------
 
     async def _keep_calling(self, target: LinkConfig) -> None:
         wait = _FIRST_WAIT
         for address in cycle(map(str, target.addresses)):
             began = asyncio.get_running_loop().time()
+            is_linked = False
             try:
                 await self._call(target, address)
                 reason = "the neighbour ended the link"
+            except LinkedError as error:
+                is_linked, reason = True, str(error)
             except (LinkProtocolError, SuspectedError, ConfigError) as error:
                 reason = str(error)
             except grpc.aio.AioRpcError as error:
+                is_linked = error.code() is LINKED
                 reason = f"{error.details() or error.code().name}"
             except TimeoutError:
                 reason = "the neighbour does not answer"
@@ -88,9 +129,11 @@ class Links:
                 # Whatever it is, a broker goes on calling its neighbours.
                 _log.exception("link to %s", target.address)
                 reason = "an error of this broker's, which its log has"
-            if self.problems.get(target.address) != reason:
-                _log.warning("link to %s: %s; calling again", target.address, reason)
-            self.problems[target.address] = reason
+            if not is_linked:
+                if self.problems.get(target.address) != reason:
+                    _log.warning("link to %s: %s; calling again", target.address, reason)
+                self.problems[target.address] = reason
+            self._note_called(target.address, is_reached=is_linked)
             if asyncio.get_running_loop().time() - began > 2 * _LONGEST_WAIT:
                 wait = _FIRST_WAIT
             await asyncio.sleep(wait * random.uniform(0.5, 1.0))
@@ -211,7 +254,7 @@ class Links:
 
     def _require_may_begin(self, link: LinkConnection) -> None:
         if not self._may_begin(link):
-            raise LinkProtocolError(f"{link.name!r} is linked to {self._broker.name!r} already")
+            raise LinkedError(f"{link.name!r} is linked to {self._broker.name!r} already")
 
     def _may_begin(self, link: LinkConnection) -> bool:
         """Whether a link may come up beside, or instead of, what is there."""
@@ -228,7 +271,8 @@ class Links:
         if link.name in self.up:
             self._end(self.up[link.name], "the neighbour has called anew")
         self.up[link.name] = link
-        self.problems.pop(address, None)
+        if address:
+            self._note_called(address, is_reached=True)
         link.is_up = True
         reason = ""
         try:
@@ -284,7 +328,8 @@ class CallStream:
         # At the end gRPC gives the reason.
         code = await self._call.code()
         if code is not grpc.StatusCode.OK:
-            raise LinkProtocolError(await self._call.details() or code.name)
+            kind = LinkedError if code is LINKED else LinkProtocolError
+            raise kind(await self._call.details() or code.name)
         return None
 
     async def write(self, data: bytes) -> None:

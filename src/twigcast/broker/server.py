@@ -35,6 +35,7 @@ from twigcast.broker.letter_service import (
 from twigcast.broker.letters import Letters
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
+from twigcast.broker.links import LINKED, LinkedError
 from twigcast.broker.listener import Listener
 from twigcast.broker.log_handler import one_line
 from twigcast.broker.long_lived import look_seldom
@@ -153,6 +154,8 @@ class Service:
             )
         except AccessError as error:
             await self._abort(context, error)
+        except LinkedError as error:
+            await context.abort(LINKED, str(error))
         except (LinkProtocolError, SuspectedError) as error:
             broker.metrics.refused("link")
             _log.warning("link from %s: %s", context.peer(), error)

@@ -175,7 +175,8 @@ class Client:
         number, a time, or so long ago (``timedelta(hours=2)`` or ``"2h"``).  If it is
         ``confirmed``, the broker answers when all brokers of the network know of it, so that
         nothing is missed of what is published from then on, wherever that is;
-        ``subscription.unreached`` names those that did not say so in time.
+        ``subscription.unreached`` names those that did not say so in time, by their addresses if
+        they were never found.
         ``window`` bounds how many documents wait here.
 
         One client at a time has a durable subscription, unless it is ``shared``: then each document

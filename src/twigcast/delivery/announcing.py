@@ -189,7 +189,11 @@ class Announcing:
         """Ask those that have not answered, again perhaps; end the round if none can."""
         if self._round is None:
             return []
-        hops = {each: self._documents.next_hop(each) for each in self._unreached(self._round)}
+        hops = {
+            # Of a link that has just come up, the neighbour has said nothing yet.
+            each: each if each in self._neighbours else self._documents.next_hop(each)
+            for each in self._unreached(self._round)
+        }
         ask = HomeAsk(self._round.version, self._round.number)
         asks: list[Instruction] = [
             Send((hop,), Addressed(broker, self._name, ask))

@@ -138,7 +138,7 @@ class DocumentRouter:
 
     def brokers(self) -> list[str]:
         """The other brokers that are known, whether they can be reached or not."""
-        return sorted(each for each in self._link_states.view.graph if each != self._broker)
+        return [each for each in self._link_states.view.brokers if each != self._broker]
 
     # --- homes ------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
+from itertools import chain
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -77,6 +78,8 @@ class View:
 
     def __init__(self, states: Iterable[LinkState]) -> None:
         said = {state.broker: dict(state.links) for state in states}
+        self.brokers = sorted({*said, *chain.from_iterable(said.values())})
+        """All that are known, also those that only others speak of so far."""
         self.graph: Graph = {
             broker: {
                 # Both ends must come to the same cost.

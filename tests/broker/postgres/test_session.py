@@ -170,6 +170,31 @@ def test_a_server_that_is_away_is_waited_for(postgres: PostgresServer, postgres_
     store.close()
 
 
+def test_who_sees_that_the_connection_is_there_again_may_write(
+    opened: PostgresDatabase, proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mended = opened._session._is_mended
+    begin_to_write = mended.set
+
+    def begin_late() -> None:
+        time.sleep(0.3)
+        begin_to_write()
+
+    def be_away() -> Any:
+        raise StoreError("nobody is there")
+
+    monkeypatch.setattr(mended, "set", begin_late)
+    with monkeypatch.context() as away:
+        away.setattr(opened._session, "_connect", be_away)
+        proxy.cut_clients()
+        with pytest.raises(UnavailableError, match="it is tried again"):
+            opened.write([document(1, "news")])
+    until = time.monotonic() + PATIENCE
+    while opened.full and time.monotonic() < until:
+        time.sleep(0.01)
+    assert opened.write([document(1, "news")]) == [Kept((1,))]
+
+
 def test_a_store_is_closed_while_its_server_is_away(
     postgres: PostgresServer, postgres_url: str
 ) -> None:

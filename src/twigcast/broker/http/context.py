@@ -49,8 +49,6 @@ class Api:
         self.stopping = asyncio.Event()
         self.publishers = Publishers()
         self.gauges = Gauges(sessions)
-        self.tried: set[str] = set()
-        """The addresses of configured links that have been called."""
         self.backups = asyncio.Lock()
 
 

@@ -43,21 +43,11 @@ async def health() -> JSONResponse:
 async def ready(request: Request) -> JSONResponse:
     """Whether the broker serves: its store answers, and every configured link was called."""
     api: Api = request.app.state.api
-    reasons = [*_unlinked(api), *await _store_problems(api)]
+    uncalled = [f"the link to {each} was not called yet" for each in api.broker.links.uncalled]
+    reasons = [*uncalled, *await _store_problems(api)]
     if api.stopping.is_set():
         reasons.append("the broker stops")
     return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200)
-
-
-def _unlinked(api: Api) -> list[str]:
-    links = api.broker.links
-    api.tried.update(links.problems)
-    api.tried.update(link.address for link in links.up.values())
-    return [
-        f"the link to {each.address} was not called yet"
-        for each in api.broker.config.links
-        if each.address not in api.tried
-    ]
 
 
 async def _store_problems(api: Api) -> list[str]:
