@@ -334,6 +334,16 @@ def test_what_is_assigned_and_not_taken_keeps_its_key() -> None:
     assert durable.take("x", 2, 0.0) == [2, 3]
 
 
+def test_what_is_assigned_and_did_not_fit_goes_before_what_follows_of_its_key() -> None:
+    durable = keyed("x", "y")
+    for sequence, consumer in ((1, "x"), (2, "y"), (3, "y")):
+        durable.take(consumer, 1, 0.0)
+        durable.assign(sequence, "k", consumer)
+    assert durable.take("x", 1, 0.0) == [2]
+    durable.untake("x", [2])
+    assert durable.take("x", 2, 0.0) == [2, 3]
+
+
 def test_a_key_is_free_when_all_of_it_is_acknowledged() -> None:
     durable = keyed("x", "y")
     durable.take("x", 1, 0.0)

@@ -110,11 +110,11 @@ class QueueModel(RuleBasedStateMachine):
         if self.is_keyed and taken:
             self.reading.setdefault(consumer, []).extend(taken)
 
-    @rule(consumer=CONSUMERS, most=st.integers(1, 3))
-    def serve(self, consumer: str, most: int) -> None:
-        """Take some and read them at once."""
+    @rule(consumer=CONSUMERS, most=st.integers(1, 3), count=st.sampled_from([9, 9, 1, 0]))
+    def serve(self, consumer: str, most: int, count: int) -> None:
+        """Take some and read them at once, or as many as fit."""
         self.take(consumer, most)
-        self.assign(consumer, 9)
+        self.assign(consumer, count)
 
     @rule(consumer=CONSUMERS, seconds=st.sampled_from([0.0, 2.0]))
     def lease(self, consumer: str, seconds: float) -> None:

@@ -379,10 +379,19 @@ class DurableQueue:
         return due is not None and due <= now
 
     def untake(self, consumer: str, sequences: Iterable[int]) -> None:
-        """Take back what a consumer was not given after all: it comes first the next time."""
+        """Take back what a consumer was not given after all: it comes first the next time.
+
+        What has a key stays with the others of that key.
+        """
         holder = self._consumers.get(consumer)
-        if holder is not None:
-            self._take_back([each for each in sequences if each in holder.out])
+        for each in sequences:
+            if holder is None or each not in holder.out:
+                continue
+            if each in self._keys:
+                del holder.out[each]
+                heappush(holder.assigned, each)
+            else:
+                self._take_back((each,))
 
     def assign(self, sequence: int, key: str, consumer: str) -> bool:
         """Whether a document is for the consumer that took it; or else for another, or later.
