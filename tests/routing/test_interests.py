@@ -24,6 +24,7 @@ def test_matches_are_those_of_what_is_wanted_now(seed: int) -> None:
     interests = Interests()
     wanted: dict[int, Counter[str]] = {}
     clients: set[int] = set()
+    foreseen = dict(zip(DOCUMENTS, interests.foresee(DOCUMENTS), strict=True))
     for _ in range(40):
         action = random.random()
         if action < 0.15 or not wanted:
@@ -50,7 +51,10 @@ def test_matches_are_those_of_what_is_wanted_now(seed: int) -> None:
             clients.discard(source)
         else:
             document = random.choice(DOCUMENTS)
-            found = interests.match(document)
+            # It may have been looked at before others were wanted.
+            found = interests.match(document, random.choice((None, foreseen[document])))
+            if random.random() < 0.5:
+                foreseen = dict(zip(DOCUMENTS, interests.foresee(DOCUMENTS), strict=True))
             expected = {
                 source: {text for text in +texts if parse(text).matches(document)}
                 for source, texts in wanted.items()
@@ -103,3 +107,15 @@ def test_a_pattern_that_takes_too_much_work_does_no_harm(
     wanting = interests.match("<a><b/></a>")
     assert [str(pattern) for pattern in wanting.clients[client]] == ["/a/b"]
     assert "takes too much work" in caplog.text
+
+
+def test_a_bad_document_is_foreseen_as_such_and_harms_no_other() -> None:
+    interests = Interests()
+    source = interests.open(is_client=True)
+    interests.add(source, parse("/a"))
+    good, bad, also_good = interests.foresee(["<a/>", "<a", "<a><b/></a>"])
+    assert interests.match("<a/>", good).clients.keys() == {source}
+    assert interests.match("<a><b/></a>", also_good).clients.keys() == {source}
+    for _ in range(2):
+        with pytest.raises(DocumentError):
+            interests.match("<a", bad)

@@ -135,7 +135,7 @@ class Broker:
         self.homes = self.flow.machine.announcing
         self._home_parts: dict[str, HomeParts] = {}
         self.keeper = Durables(
-            self.router, store, self.flow, self.links, self.access, config.limits
+            self.router, store, self.flow, self.queues, self.links, self.access, config.limits
         )
         self.letters = Letters(self)
         self._tasks: list[asyncio.Task[None]] = []

@@ -21,7 +21,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from twigcast.broker.access import Permission, Principal
@@ -47,7 +47,7 @@ from twigcast.errors import (
     StoreError,
     TwigcastError,
 )
-from twigcast.routing import Promise
+from twigcast.routing import Foreseen, Promise
 
 LONGEST_NAME: Final = 200
 _UNANSWERED: Final = 16
@@ -55,6 +55,9 @@ _UNANSWERED: Final = 16
 _MOST_AT_ONCE: Final = 10_000
 """How many documents, or acknowledgements, one request may have."""
 _LONGEST_ID: Final = 1024
+_TOGETHER: Final = 32
+_TOGETHER_BYTES: Final = 128 * 1024
+"""How many documents are looked at in one go, at most, and of how many bytes, about."""
 _RETRY: Final = 0.5
 _READING: Final = 8
 """For how many durable subscriptions of a client documents are fetched at a time."""
@@ -62,6 +65,20 @@ _READING: Final = 8
 _log = logging.getLogger(__name__)
 
 Subscription: TypeAlias = EphemeralSubscription | Attachment
+
+
+def _together(publications: Iterable[Publication]) -> Iterator[list[Publication]]:
+    """Publications in parts to be looked at in one go."""
+    some: list[Publication] = []
+    size = 0
+    for each in publications:
+        some.append(each)
+        size += len(each.content)
+        if len(some) == _TOGETHER or size >= _TOGETHER_BYTES:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 class SessionError(RefusedError):
@@ -138,8 +155,8 @@ class ClientSession:
                 await self._room.wait()
             await asyncio.sleep(max(0.0, self._publish_at - time.monotonic()))
             batch = Batch()
-            async for publication in taking_turns(publications):
-                await self._publish(publication, batch)
+            for some in _together(publications):
+                await self._publish_some(some, batch)
             self._unanswered += 1
             rate = broker.config.limits.publications_per_second
             pause = self._quota.wait_for(len(publications), rate)
@@ -156,29 +173,46 @@ class ClientSession:
         store = self.broker.store
         return bool(self._unanswered) and store is not None and store.waiting_bytes > WAITING_BYTES
 
-    async def _publish(self, publication: Publication, batch: Batch) -> None:
-        broker = self.broker
+    async def _publish_some(self, publications: Sequence[Publication], batch: Batch) -> None:
+        checked = [self._checked(each) for each in publications]
+        taken = [
+            publication.content
+            for publication, identity in zip(publications, checked, strict=True)
+            if isinstance(identity, str)
+        ]
+        foreseen = iter(self.broker.flow.foresee(taken) if taken else ())
+        async for publication, identity in taking_turns(zip(publications, checked, strict=True)):
+            if isinstance(identity, str):
+                await self._publish(publication, identity, next(foreseen), batch)
+            else:
+                self._refuse(batch, identity)
+
+    async def _publish(
+        self, publication: Publication, identity: str, foreseen: Foreseen, batch: Batch
+    ) -> None:
         ticket = 0
         try:
-            identity = self._check(publication)
             if publication.again and await self._is_known(publication, identity, batch):
                 return
-            ticket = batch.add(broker.flow)
-            await self._publish_when_room(
-                Published(
-                    ticket,
-                    self.link,
-                    publication.content,
-                    identity,
-                    self.principal.name,
-                    publication.headers,
-                    publication.expires,
-                )
+            ticket = batch.add(self.broker.flow)
+            published = Published(
+                ticket,
+                self.link,
+                publication.content,
+                identity,
+                self.principal.name,
+                publication.headers,
+                publication.expires,
+                foreseen,
             )
+            await self._publish_when_room(published)
         except TwigcastError as error:
-            code = code_of(error)
-            broker.metrics.refused(code)
-            batch.refuse(code, str(error), ticket)
+            self._refuse(batch, error, ticket)
+
+    def _refuse(self, batch: Batch, error: TwigcastError, ticket: int = 0) -> None:
+        code = code_of(error)
+        self.broker.metrics.refused(code)
+        batch.refuse(code, str(error), ticket)
 
     async def _publish_when_room(self, published: Published) -> None:
         """Hand a document on; where publishers are held back, not before there is room for it."""
@@ -191,6 +225,13 @@ class ClientSession:
                 if self.broker.config.store.full != "hold":
                     raise
                 await asyncio.sleep(_RETRY)
+
+    def _checked(self, publication: Publication) -> str | TwigcastError:
+        """The publication's id in the whole network, or why it may not be published."""
+        try:
+            return self._check(publication)
+        except TwigcastError as error:
+            return error
 
     def _check(self, publication: Publication) -> str:
         """Refuse what may not be published; the publication's id in the whole network."""

@@ -155,7 +155,11 @@ class ClientStream:
         batch = await self._session.publish(
             [
                 Publication(
-                    each.content, each.id, each.again, tuple(each.headers.items()), each.expires
+                    each.content,
+                    each.id,
+                    each.again,
+                    tuple(each.headers.items()) if each.headers else (),
+                    each.expires,
                 )
                 for each in request.publications
             ]

@@ -19,6 +19,7 @@ from twigcast.broker.flow import DocumentFlow
 from twigcast.broker.links import Links
 from twigcast.broker.pace import taking_turns
 from twigcast.broker.pulls import Pull
+from twigcast.broker.shared_queues import QueueSpace
 from twigcast.broker.store import Store
 from twigcast.broker.subscriptions import Attachment, DurableSubscription
 from twigcast.delivery import (
@@ -64,6 +65,7 @@ class Durables:
         router: Router,
         store: Store | None,
         flow: DocumentFlow,
+        space: QueueSpace,
         links: Links,
         access: Access,
         limits: LimitsConfig,
@@ -71,6 +73,7 @@ class Durables:
         self._router = router
         self._store = store
         self._flow = flow
+        self._space = space
         self._links = links
         self._access = access
         self._limits = limits
@@ -81,7 +84,7 @@ class Durables:
         """Go on with what was kept before a restart."""
         if self._store is not None:
             for queue in self._flow.machine.queues:
-                self._flow.add_durable(DurableSubscription(queue, self._store))
+                self._flow.add_durable(DurableSubscription(queue, self._store, self._space))
 
     @property
     def by_name(self) -> Mapping[str, DurableSubscription]:
@@ -128,7 +131,7 @@ class Durables:
             write = PutDurable(name, owner, texts, options)
             await self._flow.ask(lambda ticket: DurablePut(ticket, write))
             if durable is None:
-                durable = DurableSubscription(self._flow.machine.queues[name], store)
+                durable = DurableSubscription(self._flow.machine.queues[name], store, self._space)
                 self._flow.add_durable(durable)
             await self._want(name, before, patterns)
             return durable

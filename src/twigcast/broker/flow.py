@@ -66,12 +66,14 @@ from twigcast.delivery import (
 )
 from twigcast.delivery import Store as StoreIt
 from twigcast.errors import RefusedError, StoreError
-from twigcast.routing import Router
+from twigcast.routing import Foreseen, Router
 from twigcast.routing import Send as RouterSend
 
 TICK: Final = 0.25
 """How often, in seconds, the machine is told that time passes."""
 _RESEND_BYTES: Final = 4 * 1024 * 1024
+
+_SENT: Final = (Send, Offer)
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +105,9 @@ class DocumentFlow:
         is_guarded: bool,
     ) -> None:
         self._name = router.name
+        self._router = router
+        self._looked = 0.0
+        """Seconds for each of the documents that were looked at together last."""
         self._is_guarded = is_guarded
         self._store = store
         self._metrics = metrics
@@ -224,9 +229,18 @@ class DocumentFlow:
         and RefusedError; then whoever calls answers.
         """
         began = time.perf_counter()
+        if event.foreseen is not None:
+            began -= self._looked
         instructions = self.machine.handle(event, _now())
         self._note_matched(event.content, began, instructions)
         self._do(instructions)
+
+    def foresee(self, contents: Sequence[bytes]) -> list[Foreseen]:
+        """Look at documents together that are published next, which takes less time."""
+        began = time.perf_counter()
+        foreseen = self._router.documents.foresee(contents)
+        self._looked = (time.perf_counter() - began) / len(contents)
+        return foreseen
 
     def came(self, message: LinkMessage, link: LinkConnection) -> None:
         """Take what a neighbour says; raises SubscriptionError."""
@@ -250,8 +264,10 @@ class DocumentFlow:
             if isinstance(each, Repeat):
                 self._metrics.repeated()
                 return
-            is_wanted |= isinstance(each, Send | Offer)
-            is_wanted |= isinstance(each, StoreIt) and each.write is not NOTHING
+            if isinstance(each, StoreIt):
+                is_wanted |= each.write is not NOTHING
+            elif isinstance(each, _SENT):
+                is_wanted = True
         self._metrics.matched(len(content), seconds, is_wanted)
 
     async def tick(self) -> None:

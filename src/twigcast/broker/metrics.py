@@ -7,12 +7,21 @@ links) is looked up when somebody asks, so it costs nothing in between.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Final, NamedTuple
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 _LATENCIES: Final = tuple(
     float(each)
@@ -35,61 +44,75 @@ class Figure(NamedTuple):
     """Whether it only grows, while the thing lives that it belongs to."""
 
 
+_COUNTED: Final = {
+    "documents_in": "Documents from publishers and neighbours.",
+    "document_bytes_in": "Bytes of these documents.",
+    "documents_matched": "Documents that somebody wants, here or beyond.",
+    "documents_filtered": "Documents that nobody wants.",
+    "documents_repeated": "Documents that had come before.",
+    "documents_out": "Documents queued for clients.",
+    "documents_forwarded": "Documents queued for neighbours.",
+    "documents_resent": "Documents sent again to homes.",
+    "wrong_tokens": "Tokens that nobody has.",
+    "documents_lost": "Undelivered documents lost to retention.",
+    "documents_expired": "Documents that went no further, since their time was over.",
+}
+
+
+class _Histogram:
+    """How many values there were up to each bound."""
+
+    def __init__(self, name: str, text: str, bounds: tuple[float, ...]) -> None:
+        self.name = name
+        self.text = text
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def family(self) -> Metric:
+        """As Prometheus has it."""
+        bounds = [*map(floatToGoString, self.bounds), "+Inf"]
+        buckets = list(zip(bounds, accumulate(self.counts), strict=True))
+        return HistogramMetricFamily(f"twigcast_{self.name}", self.text, buckets, self.sum)
+
+
 class Metrics:
-    """The counters of one broker; the names begin with ``twigcast_``."""
+    """The counters of one broker; the names begin with ``twigcast_``.
+
+    They are for one thread, so they need no locks: a count costs much less than one of
+    prometheus_client's.
+    """
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-
-        def counter(name: str, text: str, labels: Iterable[str] = ()) -> Counter:
-            return Counter(f"twigcast_{name}", text, labels, registry=self.registry)
-
-        def histogram(name: str, text: str, buckets: Iterable[float]) -> Histogram:
-            return Histogram(
-                f"twigcast_{name}", text, registry=self.registry, buckets=tuple(buckets)
-            )
-
-        self._in = counter("documents_in", "Documents from publishers and neighbours.")
-        self._in_bytes = counter("document_bytes_in", "Bytes of these documents.")
-        self._matched = counter(
-            "documents_matched", "Documents that somebody wants, here or beyond."
-        )
-        self._filtered = counter("documents_filtered", "Documents that nobody wants.")
-        self._repeated = counter("documents_repeated", "Documents that had come before.")
-        self._out = counter("documents_out", "Documents queued for clients.")
-        self._forwarded = counter("documents_forwarded", "Documents queued for neighbours.")
-        self._resent = counter("documents_resent", "Documents sent again to homes.")
-        self._dropped = counter(
-            "documents_dropped", "Documents for which a queue was full.", ["to"]
-        )
-        self._to_client = self._dropped.labels("client")
-        self._to_neighbour = self._dropped.labels("neighbour")
-        self._refused = counter("refused", "What was refused, by the reason.", ["code"])
-        self._wrong_tokens = counter("wrong_tokens", "Tokens that nobody has.")
-        self._lost = counter("documents_lost", "Undelivered documents lost to retention.")
-        self._outdated = counter(
-            "documents_expired", "Documents that went no further, since their time was over."
-        )
-        self._match_seconds = histogram(
+        self._counts = dict.fromkeys(_COUNTED, 0)
+        self._dropped = Counter(client=0, neighbour=0)
+        self._refused = Counter[str]()
+        self._match_seconds = _Histogram(
             "match_seconds", "From a document's arrival to the decision where it goes.", _MATCHING
         )
-        self._delivery_seconds = histogram(
+        self._delivery_seconds = _Histogram(
             "delivery_seconds", "From the first broker to the queue of a client here.", _LATENCIES
         )
-        self._publish_seconds = histogram(
+        self._publish_seconds = _Histogram(
             "publish_seconds", "From a publication to its acknowledgement.", _LATENCIES
         )
 
     def matched(self, size: int, seconds: float, is_wanted: bool) -> None:
         """Note that a document was matched."""
-        self._in.inc()
-        self._in_bytes.inc(size)
-        (self._matched if is_wanted else self._filtered).inc()
+        counts = self._counts
+        counts["documents_in"] += 1
+        counts["document_bytes_in"] += size
+        counts["documents_matched" if is_wanted else "documents_filtered"] += 1
         self._match_seconds.observe(seconds)
 
     def repeated(self) -> None:
         """Note a document that had come before."""
-        self._repeated.inc()
+        self._counts["documents_repeated"] += 1
 
     def offered(self, queued: int, dropped: int, published: int) -> None:
         """Note a document for so many clients, published at a time in milliseconds.
@@ -97,34 +120,37 @@ class Metrics:
         It is timed once, however many want it: they have it at the same moment.
         """
         if queued:
-            self._out.inc(queued)
+            self._counts["documents_out"] += queued
             self._delivery_seconds.observe(max(0.0, time.time() - published / 1000))
         if dropped:
-            self._to_client.inc(dropped)
+            self._dropped["client"] += dropped
 
     def forwarded(self, was_queued: bool) -> None:
         """Note a document for a neighbour."""
-        (self._forwarded if was_queued else self._to_neighbour).inc()
+        if was_queued:
+            self._counts["documents_forwarded"] += 1
+        else:
+            self._dropped["neighbour"] += 1
 
     def resent(self) -> None:
         """Note a document that is sent again to a home."""
-        self._resent.inc()
+        self._counts["documents_resent"] += 1
 
     def refused(self, code: str) -> None:
         """Note that something was refused."""
-        self._refused.labels(code).inc()
+        self._refused[code] += 1
 
     def wrong_token(self) -> None:
         """Note that somebody showed a token that nobody has."""
-        self._wrong_tokens.inc()
+        self._counts["wrong_tokens"] += 1
 
     def lost(self, count: int) -> None:
         """Note that retention took documents that nobody had acknowledged."""
-        self._lost.inc(count)
+        self._counts["documents_lost"] += count
 
     def outdated(self, count: int) -> None:
         """Note documents that somebody would have got, had they not expired."""
-        self._outdated.inc(count)
+        self._counts["documents_expired"] += count
 
     def acknowledged(self, seconds: float) -> None:
         """Note how long a publisher waited."""
@@ -132,28 +158,42 @@ class Metrics:
 
     def text(self, figures: Iterable[Figure]) -> bytes:
         """Everything, with figures that stand somewhere, as Prometheus reads it."""
-        standing = CollectorRegistry()
-        standing.register(_Standing(figures))
-        return generate_latest(self.registry) + generate_latest(standing)
+        return generate_latest(_registry([*self._families(), *map(_family, figures)]))
 
     def value(self, name: str, labels: dict[str, str] | None = None) -> float:
         """One figure, by its full name; 0 if there is none."""
-        return self.registry.get_sample_value(name, labels or {}) or 0.0
+        return _registry([*self._families()]).get_sample_value(name, labels or {}) or 0.0
+
+    def _families(self) -> Iterator[Metric]:
+        for name, text in _COUNTED.items():
+            yield _family(Figure(name, text, {"": self._counts[name]}, is_counted=True))
+        dropped = "Documents for which a queue was full."
+        yield _family(Figure("documents_dropped", dropped, self._dropped, "to", is_counted=True))
+        refused = "What was refused, by the reason."
+        yield _family(Figure("refused", refused, self._refused, "code", is_counted=True))
+        for histogram in (self._match_seconds, self._delivery_seconds, self._publish_seconds):
+            yield histogram.family()
 
 
-class _Standing(Collector):
-    def __init__(self, figures: Iterable[Figure]) -> None:
-        self._figures = figures
+def _family(figure: Figure) -> Metric:
+    family: GaugeMetricFamily | CounterMetricFamily
+    kind = CounterMetricFamily if figure.is_counted else GaugeMetricFamily
+    labels = [figure.label] if figure.label else []
+    family = kind(f"twigcast_{figure.name}", figure.text, labels=labels)
+    for label, value in figure.values.items():
+        family.add_metric([label] if labels else [], value)
+    return family
 
-    def describe(self) -> Iterable[Metric]:
-        return ()  # so that registering does not ask for them
+
+def _registry(families: list[Metric]) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(_Families(families))
+    return registry
+
+
+class _Families(Collector):
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
 
     def collect(self) -> Iterable[Metric]:
-        for figure in self._figures:
-            family: GaugeMetricFamily | CounterMetricFamily
-            kind = CounterMetricFamily if figure.is_counted else GaugeMetricFamily
-            labels = [figure.label] if figure.label else []
-            family = kind(f"twigcast_{figure.name}", figure.text, labels=labels)
-            for label, value in figure.values.items():
-                family.add_metric([label] if labels else [], value)
-            yield family
+        return self._families

@@ -16,8 +16,8 @@ documents of a subscription are in order.
 
 Bounds: entries are kept in the space of all queues (:mod:`~twigcast.broker.shared_queues`), and may
 be lost there as the oldest; then their subscriptions are told how many they missed.  What comes
-from queues and for durable subscriptions is *pinned*: it is in memory here, and no more is added
-while there is a message full of it.
+from queues and for durable subscriptions is *pinned*: it is in memory here.  While there is a
+message full of it, no more is added, unless all connections together have little of it.
 """
 
 from __future__ import annotations
@@ -161,8 +161,12 @@ class Outbox:
         return entry if kept.waiting and self.last is entry else None
 
     def is_full_for(self, document: bytes) -> bool:
-        """Whether there is a message full of what is pinned, and a document would be one more."""
-        return self._pinned_bytes >= BATCH_BYTES and self.last_document is not document
+        """Whether a document would be one more, and enough is pinned: here, and everywhere."""
+        return (
+            self._pinned_bytes >= BATCH_BYTES
+            and self.last_document is not document
+            and not self._space.may_pin
+        )
 
     def pin(self, document: bytes) -> Outgoing:
         """An entry for a document that cannot be lost, the last if it is the same."""
@@ -174,9 +178,13 @@ class Outbox:
         """An entry of its own that cannot be lost; see :meth:`room`."""
         self._account()
         entry = Outgoing(document)
-        self._pinned_bytes += len(document)
+        self._pin_bytes(len(document))
         self._append(entry, document)
         return entry
+
+    def _pin_bytes(self, size: int) -> None:
+        self._pinned_bytes += size
+        self._space.pinned_bytes += size
 
     def _append(self, entry: Outgoing, document: bytes) -> None:
         self._log.append(entry)
@@ -235,7 +243,7 @@ class Outbox:
         if entry.kept is None:
             assert entry.document is not None, "it is pinned"
             self.waiting_bytes -= len(entry.document)
-            self._pinned_bytes -= len(entry.document)
+            self._pin_bytes(-len(entry.document))
             self._room.set()
         else:
             self.waiting_bytes -= entry.kept.size

@@ -32,6 +32,8 @@ from twigcast.times import now_milliseconds
 
 REFERENCE_BYTES: Final = 128
 """What a reference takes in memory besides its label, about."""
+_PINNED: Final = 4
+"""What is pinned takes this part of the memory besides, about, or its shares."""
 
 
 class Holder(Protocol):
@@ -74,10 +76,17 @@ class QueueSpace:
         self.last_content = b""
         """What it has, perhaps in the file by now; it is offered to many as the same object."""
         self.memory_bytes = memory_bytes
+        self.pinned_bytes = 0
+        """By documents that cannot be lost, since they are kept elsewhere, too."""
         self._disk_bytes = disk_bytes
         self._in_memory: OrderedDict[int, Kept] = OrderedDict()
         self._on_disk: OrderedDict[int, Kept] = OrderedDict()
         self._file = RingFile(disk_bytes, folder)
+
+    @property
+    def may_pin(self) -> bool:
+        """Whether those who have their share of what is pinned may have more."""
+        return self.pinned_bytes < self.memory_bytes // _PINNED
 
     @property
     def disk_bytes_used(self) -> int:

@@ -24,13 +24,14 @@ from typing import Final, NamedTuple
 from twigcast.broker.ordering import Ordering
 from twigcast.broker.outbox import Keys, Outbox, Outgoing
 from twigcast.broker.pace import BATCH, BATCH_BYTES
-from twigcast.broker.shared_queues import DocumentQueue
+from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Queued, Store, StoredDocument
 from twigcast.delivery import DurableQueue, Parcel
 from twigcast.times import now_milliseconds
 from twigcast.wire import messages
 
 _TAIL_BYTES: Final = 1024 * 1024
+"""What a durable subscription has in memory of what was entered last, if others need the space."""
 
 _log = logging.getLogger(__name__)
 
@@ -211,9 +212,10 @@ class DurableSubscription:
     What is in its queue and who has what of it the queue knows; this fetches documents.
     """
 
-    def __init__(self, queue: DurableQueue, store: Store) -> None:
+    def __init__(self, queue: DurableQueue, store: Store, space: QueueSpace) -> None:
         self.queue = queue
         self._store = store
+        self._space = space
         self._attached: dict[str, Attachment] = {}
         self._only: Attachment | None = None
         """The client that takes documents, where no others share them."""
@@ -248,12 +250,15 @@ class DurableSubscription:
             return
         self._tail[sequence] = Given(sequence, document, keys, expires)
         self._tail_bytes += len(document)
-        while self._tail_bytes > _TAIL_BYTES and len(self._tail) > 1:
+        self._space.pinned_bytes += len(document)
+        while self._tail_bytes > _TAIL_BYTES and not self._space.may_pin and len(self._tail) > 1:
             self._forget(next(iter(self._tail)))
         self.wake()
 
     def _forget(self, sequence: int) -> None:
-        self._tail_bytes -= len(self._tail.pop(sequence).document)
+        size = len(self._tail.pop(sequence).document)
+        self._tail_bytes -= size
+        self._space.pinned_bytes -= size
 
     def wake(self) -> None:
         """Let the clients look whether there is something for them."""
@@ -309,6 +314,7 @@ class DurableSubscription:
         if not self._attached:
             self._only = None
             self._tail.clear()
+            self._space.pinned_bytes -= self._tail_bytes
             self._tail_bytes = 0
         return True
 

@@ -23,7 +23,7 @@ from twigcast.delivery.writes import (
     Write,
 )
 from twigcast.language import Pattern
-from twigcast.routing import DocumentId
+from twigcast.routing import DocumentId, Foreseen
 from twigcast.routing import Send as RouterSend
 
 # --- between brokers ------------------------------------------------------------------------------
@@ -103,6 +103,8 @@ class Published(NamedTuple):
     publisher: str = ""
     headers: Headers = ()
     expires: int = 0
+    foreseen: Foreseen | None = None
+    """What a look at the document before has shown, if there was one."""
 
 
 class Stored(NamedTuple):

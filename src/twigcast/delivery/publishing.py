@@ -129,7 +129,7 @@ class Publishing:
             return None, self._again(event, known)
         if 0 < event.expires <= moment.time:
             raise RefusedError(EXPIRED, "invalid")
-        routed = self._documents.publish(event.content, event.link)
+        routed = self._documents.publish(event.content, event.link, event.foreseen)
         parcel = Parcel(
             routed.document.id,
             event.content,

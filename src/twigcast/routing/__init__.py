@@ -44,7 +44,7 @@ from twigcast.routing.aggregates import Counters
 from twigcast.routing.document_router import Deliveries, DocumentRouter, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
-from twigcast.routing.interests import Interests, Wanting
+from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_sessions import Frame, LinkSession
 from twigcast.routing.messages import (
     Advertise,
@@ -101,6 +101,7 @@ __all__ = [
     "DocumentId",
     "DocumentRouter",
     "Envelope",
+    "Foreseen",
     "Frame",
     "FrozenNetwork",
     "InstantTransport",

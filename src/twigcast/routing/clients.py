@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from twigcast.covering import Subscribers
 from twigcast.language import Pattern
@@ -18,6 +18,9 @@ class Client:
         self.subscriptions = Subscribers()
         self.advertised: dict[str, Promise] = {}
 
-    def ids_of(self, patterns: Iterable[Pattern]) -> tuple[str, ...]:
+    def ids_of(self, patterns: Sequence[Pattern]) -> tuple[str, ...]:
         """The ids of the client's subscriptions to these patterns."""
-        return tuple(key for pattern in patterns for key in self.subscriptions.keys_of(pattern))
+        keys_of = self.subscriptions.keys_of
+        if len(patterns) == 1:
+            return tuple(keys_of(patterns[0]))
+        return tuple([key for pattern in patterns for key in keys_of(pattern)])

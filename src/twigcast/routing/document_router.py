@@ -12,7 +12,7 @@ matching of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
@@ -21,7 +21,7 @@ from twigcast.documents import Source
 from twigcast.errors import NetworkError
 from twigcast.language import Pattern
 from twigcast.routing.clients import Client
-from twigcast.routing.interests import Interests, Wanting
+from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import Document, DocumentId
 from twigcast.routing.neighbour import Neighbour
@@ -71,7 +71,11 @@ class DocumentRouter:
         self._recent = RecentDocuments()
         self._published = 0
 
-    def publish(self, content: Source, link: str) -> Routed:
+    def foresee(self, contents: Sequence[Source]) -> list[Foreseen]:
+        """Look at documents together that are published one after the other; changes no answer."""
+        return self._interests.foresee(contents)
+
+    def publish(self, content: Source, link: str, foreseen: Foreseen | None = None) -> Routed:
         """Where a document goes that a client publishes.
 
         Raises DocumentError for what is none, and NetworkError where the client must advertise
@@ -82,7 +86,7 @@ class DocumentRouter:
         identity = DocumentId(self._broker, self._life, self._published)
         self._published += 1
         tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
-        return self._follow(Document(identity, tree, content), link)
+        return self._follow(Document(identity, tree, content), link, foreseen)
 
     def route(self, document: Document, link: str) -> Routed | None:
         """Where a document of another broker's goes that comes on a link; None if it came before.
@@ -94,9 +98,9 @@ class DocumentRouter:
             return None
         return self._follow(document, link)
 
-    def _follow(self, document: Document, link: str) -> Routed:
+    def _follow(self, document: Document, link: str, foreseen: Foreseen | None = None) -> Routed:
         """Where a document goes from here, which must not have been here before."""
-        wanting = self._interests.match(document.content)
+        wanting = self._interests.match(document.content, foreseen)
         neighbours = []
         for name in self._planner.onward(document.tree, link):
             neighbour = self._neighbours.get(name)

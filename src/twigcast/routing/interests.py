@@ -17,17 +17,16 @@ document comes; changes that undo each other in the meantime cost nothing there.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from twigcast.documents import DocumentLimits, Source
-from twigcast.errors import EvaluationBudgetError
+from twigcast.errors import DocumentError, EvaluationBudgetError
 from twigcast.language import Pattern
-from twigcast.matching import ByNumber, Matcher, ReaderName
+from twigcast.matching import BatchMatches, ByNumber, Matcher, ReaderName
 
 _log: Final = logging.getLogger(__name__)
 
@@ -37,6 +36,14 @@ class Wanting(NamedTuple):
 
     channels: frozenset[int]
     clients: Mapping[int, list[Pattern]]
+
+
+class Foreseen(NamedTuple):
+    """Who wants a document, or why it is none, as long as nothing else comes to be wanted."""
+
+    answer: Wanting | DocumentError
+    moment: int
+    """After how many changes of what is wanted."""
 
 
 _NONE: frozenset[int] = frozenset()
@@ -70,6 +77,8 @@ class Interests:
         self._clients: dict[int, None] = {}
         self._sets: dict[frozenset[int], frozenset[int]] = {}
         self._next = 0
+        self._moment = 0
+        """How often what is wanted has changed."""
 
     def open(self, *, is_client: bool) -> int:
         """A new source, which wants nothing yet."""
@@ -97,6 +106,7 @@ class Interests:
         patterns[pattern] = count + 1
         if count:
             return
+        self._moment += 1
         text = str(pattern)
         entry = self._entries.get(text)
         if entry is None:
@@ -115,6 +125,7 @@ class Interests:
             patterns[pattern] = count - 1
             return
         del patterns[pattern]
+        self._moment += 1
         text = str(pattern)
         entry = self._entries[text]
         if source in self._clients:
@@ -153,26 +164,47 @@ class Interests:
         sources = (*entry.clients, *(entry.channels & channels))
         return sum(self._patterns[source][pattern] for source in sources)
 
-    def match(self, document: Source) -> Wanting:
-        """Who wants a document.
+    def match(self, document: Source, foreseen: Foreseen | None = None) -> Wanting:
+        """Who wants a document, which may have been looked at before.
 
         Raises :class:`~twigcast.errors.DocumentError` for what is not a document.  A pattern that
         takes too much work is logged, and does no harm to the others.
         """
+        if foreseen is None or foreseen.moment != self._moment:
+            [foreseen] = self.foresee([document])
+        answer = foreseen.answer
+        if isinstance(answer, DocumentError):
+            raise answer
+        return answer
+
+    def foresee(self, documents: Sequence[Source]) -> list[Foreseen]:
+        """Match documents in one go, which costs less than one by one."""
         self.refresh()
-        matches = self._matcher.match_batch([document])
-        error = matches.errors.get(0)
-        if isinstance(error, EvaluationBudgetError):
-            _log.warning("a document goes on without an answer for some: %s", error)
-        elif error is not None:
-            raise error
+        matches = self._matcher.match_batch(documents)
+        errors = matches.errors
+        answers: list[Foreseen] = []
+        for number in range(len(documents)):
+            error = errors.get(number) if errors else None
+            if isinstance(error, EvaluationBudgetError):
+                _log.warning("a document goes on without an answer for some: %s", error)
+            elif error is not None:
+                answers.append(Foreseen(error, self._moment))
+                continue
+            answers.append(Foreseen(self._wanting(matches, number), self._moment))
+        return answers
+
+    def _wanting(self, matches: BatchMatches, number: int) -> Wanting:
         sets: set[frozenset[int]] = set()
-        clients: dict[int, list[Pattern]] = defaultdict(list)
-        for entry in self._by_number.of(matches):
-            sets.add(entry.channels)
+        clients: dict[int, list[Pattern]] = {}
+        for entry in self._by_number.of(matches, number):
+            if entry.channels:
+                sets.add(entry.channels)
             for client in entry.clients:
-                clients[client].append(entry.pattern)
-        return Wanting(_NONE.union(*sets), clients)
+                if client in clients:
+                    clients[client].append(entry.pattern)
+                else:
+                    clients[client] = [entry.pattern]
+        return Wanting(_NONE.union(*sets) if sets else _NONE, clients)
 
     def refresh(self) -> None:
         """Bring the matcher up to date."""
