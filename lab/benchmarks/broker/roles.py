@@ -130,13 +130,23 @@ async def receive(*, address: str, expression: str, durable: str | None = None) 
             last = time.monotonic()
             acknowledged = 0
             if durable is not None:
-                acknowledged = (await client.queue_state(durable)).acknowledged
+                async with asyncio.timeout(PATIENCE):
+                    acknowledged = await _when_acknowledged(client, durable)
             report(
                 last=last,
                 missed=subscription.missed,
                 acknowledged=acknowledged,
                 latencies=latencies,
             )
+
+
+async def _when_acknowledged(client: Client, durable: str) -> int:
+    """How many documents are acknowledged, when the broker has heard of all that were sent."""
+    while True:
+        state = await client.queue_state(durable)
+        if state.acknowledged == state.last:
+            return state.acknowledged
+        await asyncio.sleep(0.01)
 
 
 async def _take(subscription: Subscription, count: int, is_timed: bool | None) -> list[float]:
