@@ -37,7 +37,7 @@ def test_a_broker_reads_with_the_reader_of_its_configuration(
     reader: ReaderName, readers: list[str]
 ) -> None:
     broker = Broker(BrokerConfig(reader=reader), "rome", None)
-    broker.router.documents.deliveries(b"<a/>")
+    broker.router.documents.recipients(b"<a/>")
     schema = Schema.from_dtd("<!ELEMENT a EMPTY>", root="a")
     assert strange_path(schema, b"<a/>", DocumentLimits(), broker.config.reader) is None
     assert len(readers) >= 3

@@ -24,13 +24,14 @@ def taken(queue: DocumentQueue, most: int = MANY) -> list[bytes]:
     found: list[bytes] = []
     while queue.items and len(found) < most:
         content, label = queue.take()
-        found.append(content + label)
+        found.append(content + (label or b""))
     return found
 
 
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.sets(st.integers(0, 3), min_size=1), st.integers(0, 300)),
+        st.tuples(st.just("put in all"), st.sets(st.integers(0, 3)), st.integers(0, 300)),
         st.tuples(st.just("take"), st.integers(0, 3), st.integers(1, 6)),
         st.tuples(st.just("close"), st.integers(0, 3), st.just(0)),
     ),
@@ -50,6 +51,15 @@ def test_they_are_queues_whatever_the_bounds(
     for number, (what, which, size) in enumerate(steps):
         if isinstance(which, set):
             content = number.to_bytes(2, "big") + bytes(size)
+            if what == "put in all":
+                some = [queues[each] for each in which - closed]
+                dropped = sum(each.dropped for each in some)
+                count = space.put_in_all(some, content, 0)
+                # What is lost to others in the same moment was in the queue before.
+                assert len(some) - count <= sum(each.dropped for each in some) - dropped
+                for each in which - closed:
+                    put[each].append(content)
+                continue
             for each in which - closed:
                 queues[each].put(content, b"for %d" % each)
                 put[each].append(content + b"for %d" % each)

@@ -17,6 +17,7 @@ from twigcast.routing import (
     Overlay,
     Router,
     Subscribe,
+    Unsubscribe,
 )
 
 CHAIN = Overlay(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("c", "d")])
@@ -33,11 +34,27 @@ def test_a_document_is_routed_without_messages() -> None:
     router = alone()
     router.handle(Subscribe({"1": parse("//p"), "2": parse("/x")}), "desk")
     routed = router.documents.publish("<p/>", "feed")
-    assert routed.deliveries == [("desk", ("1",))]
+    assert routed.recipients.deliveries == (("desk", ("1",)),)
     assert routed.neighbours == []
     assert routed.homes == []
-    assert router.documents.deliveries("<x/>") == [("desk", ("2",))]
+    assert router.documents.recipients("<x/>").deliveries == (("desk", ("2",)),)
     assert router.documents.route(routed.document, "feed") is None
+
+
+def test_documents_for_the_same_clients_have_the_same_recipients() -> None:
+    router = alone()
+    router.handle(Subscribe({"1": parse("//p")}), "desk")
+    first, second, other = (
+        router.documents.publish(text, "feed").recipients for text in ("<p/>", "<p>a</p>", "<x/>")
+    )
+    assert first is second
+    assert first is not other
+    router.handle(Subscribe({"again": parse("//p")}), "desk")
+    assert router.documents.recipients("<p/>").deliveries == (("desk", ("1", "again")),)
+    router.handle(Unsubscribe(("1",)), "desk")
+    assert router.documents.recipients("<p/>").deliveries == (("desk", ("again",)),)
+    router.handle(LinkDown(), "desk")
+    assert router.documents.recipients("<p/>").deliveries == ()
 
 
 def test_numbers_grow_with_each_document() -> None:
@@ -63,7 +80,7 @@ def test_a_document_is_owed_to_homes_that_want_it_also_where_no_link_leads() -> 
     ways.set_home("oslo", Change((parse("//p"),)))
     routed = ways.publish("<p/>", "feed")
     assert routed.homes == ["rome", "oslo"]
-    assert (routed.neighbours, routed.deliveries) == ([], [])
+    assert (routed.neighbours, routed.recipients.deliveries) == ([], ())
     ways.set_home("oslo", Change((), (parse("//p"),)))
     assert ways.publish("<p/>", "feed").homes == ["rome"]
     ways.drop_home("rome")

@@ -96,6 +96,34 @@ def test_sets_of_channels_do_not_pile_up() -> None:
     assert len(interests._sets) < 1100
 
 
+def test_the_same_matches_have_the_same_answer_while_nothing_changes() -> None:
+    interests = Interests()
+    source = interests.open(is_client=True)
+    interests.add(source, PATTERNS[0])
+    document = next(each for each in DOCUMENTS if interests.match(each).clients)
+    answer = interests.match(document)
+    assert interests.match(document) is answer
+    interests.add(source, PATTERNS[0])
+    again = interests.match(document)
+    assert again is not answer
+    interests.remove(source, PATTERNS[0])
+    assert interests.match(document) is not again
+    interests.remove(source, PATTERNS[0])
+    assert not interests.match(document).clients
+
+
+def test_answers_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("twigcast.routing.interests._REMEMBERED", 100)
+    interests = Interests()
+    source = interests.open(is_client=True)
+    for number in range(300):
+        interests.add(source, parse(f"//n{number}"))
+    for number in range(300):
+        answer = interests.match(f"<n{number}><m/></n{number}>")
+        assert [str(each) for each in answer.clients[source]] == [f"//n{number}"]
+        assert len(interests._answers) <= 51
+
+
 def test_a_pattern_that_takes_too_much_work_does_no_harm(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

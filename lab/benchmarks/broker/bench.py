@@ -54,6 +54,10 @@ class BrokerSizes:
     durable: int = 10_000
     fanned: int = 390
     """Publications of a round that go to hundreds of subscriptions."""
+    stalled: int = 1_000
+    """Subscriptions that take nothing."""
+    singly: int = 2_000
+    """Publications of a round beside them, one after the other."""
     chained: int = 10_000
     timed: int = 5_000
     """Publications whose latency is taken, at half the rate that the chain sustains."""
@@ -76,6 +80,8 @@ QUICK_BROKER: Final = BrokerSizes(
     ephemeral=4_000,
     durable=2_000,
     fanned=117,
+    stalled=200,
+    singly=400,
     chained=2_000,
     timed=1_000,
     brokers=3,

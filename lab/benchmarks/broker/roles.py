@@ -39,11 +39,20 @@ _SUBSCRIBING: Final = 20.0
 
 
 async def hold(
-    *, address: str, file: str, first: int, clients: int, expressions: int, together: int
+    *,
+    address: str,
+    file: str,
+    first: int,
+    clients: int,
+    expressions: int,
+    together: int,
+    window: int = _WINDOW,
 ) -> None:
     """Clients that subscribe and go on being there; ``together`` expressions a subscription.
 
     Client by client they take their ``expressions`` from the lines of a file, from ``first`` on.
+    They never take a document, so that each subscription has a ``window`` of them in transit, at
+    most.
     """
     lines = Path(file).read_text(encoding="utf-8").splitlines()[first:]
     room = asyncio.Semaphore(_AT_ONCE)
@@ -52,7 +61,9 @@ async def hold(
         async with room:
             await client.open()
             groups = (own[start : start + together] for start in range(0, len(own), together))
-            begun = [client.subscribe({text: text for text in group}) for group in groups]
+            begun = [
+                client.subscribe({text: text for text in group}, window=window) for group in groups
+            ]
             for subscription in begun:
                 await subscription.ready()
 
@@ -77,7 +88,8 @@ async def hold(
 async def publish(*, address: str, folder: str) -> None:
     """Publish ``count`` documents of a folder in turn: as fast as can be, or ``rate`` a second.
 
-    At a rate they carry the time at which they are sent.
+    At a rate they carry the time at which they are sent.  ``singly``, each is published when the
+    one before is answered.
     """
     contents = [path.read_bytes() for path in sorted(Path(folder).iterdir())]
     documents = cycle(contents)
@@ -87,6 +99,11 @@ async def publish(*, address: str, folder: str) -> None:
             chosen = islice(documents, order["count"])
             rate = order.get("rate")
             began = time.monotonic()
+            if order.get("singly"):
+                for document in chosen:
+                    await client.publish(document)
+                report(began=began, ended=time.monotonic())
+                continue
             results = client.publish_all(_paced(chosen, rate) if rate else chosen)
             async for result in results:
                 if result.error is not None:

@@ -125,6 +125,7 @@ class Broker:
             self.metrics,
             self.links.up.get,
             self._send_routed,
+            self.queues,
             limits=Limits(
                 settings.retention_size, settings.publisher_size, settings.queue_documents
             ),

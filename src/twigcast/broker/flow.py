@@ -21,10 +21,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
 
 from twigcast.broker.delivery_codec import encode_message, is_document
 from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.metrics import Metrics
+from twigcast.broker.outbox import Keys
+from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Store
 from twigcast.broker.store.writer import Done
 from twigcast.broker.subscriptions import (
@@ -66,7 +69,7 @@ from twigcast.delivery import (
 )
 from twigcast.delivery import Store as StoreIt
 from twigcast.errors import RefusedError, StoreError
-from twigcast.routing import Foreseen, Router
+from twigcast.routing import Foreseen, Recipients, Router
 from twigcast.routing import Send as RouterSend
 
 TICK: Final = 0.25
@@ -98,6 +101,7 @@ class DocumentFlow:
         metrics: Metrics,
         link: Callable[[str], LinkConnection | None],
         route: Callable[[list[RouterSend]], None],
+        space: QueueSpace,
         *,
         limits: Limits,
         keep_all: bool,
@@ -111,6 +115,7 @@ class DocumentFlow:
         self._is_guarded = is_guarded
         self._store = store
         self._metrics = metrics
+        self._space = space
         self._link = link
         self.machine = Delivery(
             router,
@@ -123,6 +128,8 @@ class DocumentFlow:
         self._tickets = count(1)
         self._waiting: dict[int, Waiting] = {}
         self._ephemeral: dict[str, EphemeralSubscription] = {}
+        self._receivers: WeakKeyDictionary[Recipients, list[tuple[EphemeralSubscription, Keys]]]
+        self._receivers = WeakKeyDictionary()
         self._durable: dict[str, DurableSubscription] = {}
         self._encoded: tuple[Parcel | None, bytes] = (None, b"")
         """The document that was sent last, and what was sent of it."""
@@ -162,11 +169,13 @@ class DocumentFlow:
     def add_ephemeral(self, subscription: EphemeralSubscription) -> None:
         """Give documents to an ephemeral subscription."""
         self._ephemeral[subscription.link] = subscription
+        self._receivers.clear()
         subscription.on_outdated = self._metrics.outdated
 
     def remove_ephemeral(self, subscription: EphemeralSubscription) -> None:
         """Give no more documents to one."""
         del self._ephemeral[subscription.link]
+        self._receivers.clear()
 
     def ephemeral(self) -> Iterable[EphemeralSubscription]:
         """The ephemeral subscriptions."""
@@ -340,15 +349,27 @@ class DocumentFlow:
     def _on_offer(self, instruction: Offer) -> None:
         parcel = instruction.parcel
         common = self._encode(parcel)
-        queued = dropped = 0
-        for name, keys in instruction.deliveries:
-            receiver = self._ephemeral.get(name)  # it may have gone while the document was stored
-            if receiver is not None:
-                if receiver.offer(common, keys, parcel.expires):
-                    queued += 1
-                else:
-                    dropped += 1
-        self._metrics.offered(queued, dropped, parcel.published)
+        receivers = self._receivers_of(instruction.recipients)
+        queued = 0
+        waiting: list[DocumentQueue] = []
+        for receiver, keys in receivers:
+            if not receiver.credit and keys == receiver.sole:
+                waiting.append(receiver.queue)
+            elif receiver.offer(common, keys, parcel.expires):
+                queued += 1
+        if waiting:
+            queued += self._space.put_in_all(waiting, common, parcel.expires)
+        self._metrics.offered(queued, len(receivers) - queued, parcel.published)
+
+    def _receivers_of(self, recipients: Recipients) -> list[tuple[EphemeralSubscription, Keys]]:
+        receivers = self._receivers.get(recipients)
+        if receivers is None:
+            receivers = self._receivers[recipients] = [
+                (self._ephemeral[name], keys)
+                for name, keys in recipients.deliveries
+                if name in self._ephemeral  # it may have gone while the document was stored
+            ]
+        return receivers
 
     def _on_queue(self, instruction: Queue) -> None:
         parcel = instruction.parcel

@@ -223,8 +223,8 @@ class Outbox:
 
     # --- what is lost -----------------------------------------------------------------------------
 
-    def lose(self, kept: Kept) -> None:
-        """Drop a document, the oldest of all that wait."""
+    def lose(self, kept: Kept) -> int:
+        """Drop a document, the oldest of all that wait; nothing is left to be released."""
         for position, entry in enumerate(self._log):
             if entry.kept is None:
                 continue  # what is pinned stays
@@ -235,7 +235,8 @@ class Outbox:
                     waiter = self.by_number.get(number)
                     if waiter is not None:
                         waiter.missed(1)
-            return
+            break
+        return 0
 
     def _released(self, entry: Outgoing) -> None:
         if entry is self.last:

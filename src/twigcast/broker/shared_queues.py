@@ -24,6 +24,7 @@ at most.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -32,6 +33,8 @@ from twigcast.times import now_milliseconds
 
 REFERENCE_BYTES: Final = 128
 """What a reference takes in memory besides its label, about."""
+_SHARED_BYTES: Final = 32
+"""The same for one that many queues have in common."""
 _PINNED: Final = 4
 """What is pinned takes this part of the memory besides, about, or its shares."""
 
@@ -39,8 +42,8 @@ _PINNED: Final = 4
 class Holder(Protocol):
     """Who waits for a document."""
 
-    def lose(self, kept: Kept) -> None:
-        """Drop a document, the oldest of all that wait."""
+    def lose(self, kept: Kept) -> int:
+        """Drop a document, the oldest of all that wait; the bytes of a reference to be released."""
 
 
 class Kept:
@@ -106,6 +109,26 @@ class QueueSpace:
 
     # --- for the queues ---------------------------------------------------------------------------
 
+    def put_in_all(self, queues: Sequence[DocumentQueue], content: bytes, expires: int) -> int:
+        """Add a document to queues, without labels; how many of them it is in."""
+        kept = self.keep(content, expires)
+        item = (kept, None, _SHARED_BYTES)
+        cost = kept.size + REFERENCE_BYTES
+        before = len(kept.holders)
+        for queue in queues:
+            if queue.room < cost:
+                queue.dropped += 1
+            else:
+                queue.room -= cost
+                queue.items.append(item)
+                kept.holders.append(queue)
+        added = len(kept.holders) - before
+        kept.waiting += added
+        if not kept.waiting:
+            self._forget(kept)
+        self.grow(added * _SHARED_BYTES)
+        return added if kept.waiting else 0
+
     def keep(self, content: bytes, expires: int = 0) -> Kept:
         """Keep a document for somebody who refers to it next; 0 stands for no end."""
         if self.last_content is content and self.last.waiting:
@@ -132,9 +155,9 @@ class QueueSpace:
         if self.memory_bytes_used > self.memory_bytes:
             self.make_room()
 
-    def release(self, kept: Kept, size: int) -> None:
-        """Note that somebody has taken a document, or does not want it any more."""
-        kept.waiting -= 1
+    def release(self, kept: Kept, size: int, count: int = 1) -> None:
+        """Note that so many have taken a document, or do not want it any more."""
+        kept.waiting -= count
         self.references -= size
         self.memory_bytes_used -= size
         if not kept.waiting:
@@ -170,8 +193,9 @@ class QueueSpace:
         self._lose(next(iter((self._on_disk or self._in_memory).values())))
 
     def _lose(self, kept: Kept) -> None:
-        for holder in tuple(kept.holders):
-            holder.lose(kept)
+        sizes = [size for holder in kept.holders if (size := holder.lose(kept))]
+        if sizes:
+            self.release(kept, sum(sizes), len(sizes))
 
     def _spill(self, kept: Kept) -> None:
         """Write the oldest document in memory to the file."""
@@ -197,13 +221,12 @@ class DocumentQueue:
     def __init__(self, space: QueueSpace, most_bytes: int) -> None:
         self.dropped = 0
         """How many documents there was no room for, here or in the space."""
-        self.waiting_bytes = 0
-        """Bytes of the documents that wait."""
+        self.room = most_bytes
+        """How many bytes more may wait, with what references take."""
         self.items: deque[tuple[Kept, Any, int]] = deque()
         """The documents with their labels, and the bytes that each reference takes."""
         self._space = space
         self._most_bytes = most_bytes
-        self._is_closed = False
 
     def __len__(self) -> int:
         return len(self.items)
@@ -214,9 +237,8 @@ class DocumentQueue:
         ``size`` is that of the label.  Whoever offers a document to several queues passes the same
         object to each.  From the time ``expires`` on nobody wants it; 0 stands for never.
         """
-        room = self._most_bytes - self.waiting_bytes - REFERENCE_BYTES * len(self.items)
         size += REFERENCE_BYTES
-        if len(content) + size > room or self._is_closed:
+        if len(content) + size > self.room:
             self.dropped += 1
             return False
         space = self._space
@@ -224,16 +246,14 @@ class DocumentQueue:
         if space.last_content is not content or not kept.waiting:
             kept = space.keep(content, expires)
         self.items.append((kept, label, size))
-        self.waiting_bytes += kept.size
-        # What `refer` does, but here, since there may be thousands who wait.
-        kept.holders.append(self)
-        kept.waiting += 1
-        space.references += size
-        space.memory_bytes_used += size
-        if space.memory_bytes_used > space.memory_bytes:
-            space.make_room()
-            return kept.waiting > 0
-        return True
+        self.room -= kept.size + REFERENCE_BYTES
+        space.refer(kept, self, size)
+        return kept.waiting > 0
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of the documents that wait."""
+        return self._most_bytes - self.room - REFERENCE_BYTES * len(self.items)
 
     @property
     def first(self) -> Kept:
@@ -247,19 +267,21 @@ class DocumentQueue:
         self.remove_first()
         return content, label
 
-    def lose(self, kept: Kept) -> None:
+    def lose(self, kept: Kept) -> int:
         """Drop a document, the oldest of all queues, if it still waits here."""
-        if self.items and self.items[0][0] is kept:
-            self.dropped += 1
-            self.remove_first()
+        if not self.items or self.items[0][0] is not kept:
+            return 0
+        self.dropped += 1
+        self.room += kept.size + REFERENCE_BYTES
+        return self.items.popleft()[2]
 
     def remove_first(self) -> None:
         kept, _, size = self.items.popleft()
-        self.waiting_bytes -= kept.size
+        self.room += kept.size + REFERENCE_BYTES
         self._space.release(kept, size)
 
     def close(self) -> None:
-        """Let go of everything that waits."""
-        self._is_closed = True
+        """Let go of everything that waits, and take nothing more."""
         while self.items:
             self.remove_first()
+        self._most_bytes = self.room = 0

@@ -70,7 +70,8 @@ class Consumer:
         self.ended: tuple[str, str] | None = None
         """Why the broker has ended this, and the code for it."""
         self.outbox: Outbox | None = None
-        self._sole: Keys | None = None
+        self.sole: Keys | None = None
+        """The keys of all its documents, where the client knows these."""
         self._on_end: Callable[[], None] = _nothing
 
     def begin(self, outbox: Outbox, sole: Keys | None, on_end: Callable[[], None]) -> None:
@@ -80,7 +81,7 @@ class Consumer:
         """
         self.outbox = outbox
         self.credit = self.window
-        self._sole = sole
+        self.sole = sole
         self._on_end = on_end
         if self.ended is not None:
             on_end()
@@ -143,12 +144,12 @@ class EphemeralSubscription(Consumer):
                 entry = outbox.begin(document, expires)
             if entry is not None:
                 self.credit -= 1
-                if keys == self._sole and entry.keys is None and entry.sequences is None:
+                if keys == self.sole and entry.keys is None and entry.sequences is None:
                     entry.numbers.append(self.number)
                 else:
-                    entry.add(self.number, None if keys == self._sole else keys)
+                    entry.add(self.number, None if keys == self.sole else keys)
                 return True
-        if keys == self._sole:
+        if keys == self.sole:
             is_queued = self.queue.put(document, None, 0, expires)
         else:
             is_queued = self.queue.put(document, keys, sum(map(len, keys)), expires)
@@ -402,7 +403,7 @@ class Attachment(Consumer):
         if outbox.is_full_for(document) or not self.durable.queue.give(self.consumer, sequence):
             return False
         self.credit -= 1
-        outbox.pin(document).add(self.number, None if keys == self._sole else keys, sequence)
+        outbox.pin(document).add(self.number, None if keys == self.sole else keys, sequence)
         return True
 
     def send(self, documents: Sequence[Given]) -> None:
@@ -411,7 +412,7 @@ class Attachment(Consumer):
         assert outbox is not None, "they were taken"
         attempts = self.durable.queue.attempts
         for sequence, document, keys, _ in documents:
-            known = None if keys == self._sole else keys
+            known = None if keys == self.sole else keys
             outbox.pin_more(document).add(self.number, known, sequence, attempts.get(sequence, 0))
 
     def wake(self) -> None:

@@ -37,7 +37,7 @@ from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import FullError, Room
 from twigcast.delivery.writes import Entry, KeepDocument, Kept, NoteReceived, Parcel
 from twigcast.errors import DocumentError
-from twigcast.routing import Document, DocumentId, DocumentRouter
+from twigcast.routing import NOBODY, Document, DocumentId, DocumentRouter
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
@@ -92,16 +92,16 @@ class Arriving:
         try:
             routed = self._documents.route(Document(parcel.id, said.tree, parcel.content), link)
             if routed is not None:
-                deliveries = routed.deliveries
+                recipients = routed.recipients
             else:
-                deliveries = self._documents.deliveries(parcel.content) if is_new else []
+                recipients = self._documents.recipients(parcel.content) if is_new else NOBODY
         except DocumentError as error:  # its origin takes more than this broker
             instructions.append(Drop(parcel.id, str(error)))
             if is_new:
                 self._receipts.failed(parcel.id)
                 instructions += self._refuse(parcel.id, str(error))
             return None, instructions
-        entries, others = self._queues.split(deliveries)
+        entries, others = self._queues.split(recipients)
         if routed is None:
             instructions.append(Repeat(str(parcel.id)))
         elif parcel.is_outdated(moment.time):
@@ -109,7 +109,7 @@ class Arriving:
         else:
             if routed.neighbours:
                 instructions.append(Send(tuple(routed.neighbours), said))
-            if others and self._offered.is_first(parcel):
+            if others.deliveries and self._offered.is_first(parcel):
                 instructions.append(Offer(parcel, others))
         if settled is not None and not is_new:
             return None, instructions + self._confirm_again(parcel.id)
@@ -132,11 +132,11 @@ class Arriving:
             arrival, instructions = self._keep(parcel, (), settled, ticket, moment)
             return arrival, [Outdated(parcel.id), *instructions]
         try:
-            deliveries = self._documents.deliveries(parcel.content)
+            recipients = self._documents.recipients(parcel.content)
         except DocumentError as error:
             self._receipts.failed(parcel.id)
             return None, [Drop(parcel.id, str(error)), *self._refuse(parcel.id, str(error))]
-        return self._keep(parcel, self._queues.split(deliveries)[0], settled, ticket, moment)
+        return self._keep(parcel, self._queues.split(recipients)[0], settled, ticket, moment)
 
     def _settled_for_us(self, said: Routed) -> int | None:
         if self._has_store:

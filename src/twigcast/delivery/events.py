@@ -23,7 +23,7 @@ from twigcast.delivery.writes import (
     Write,
 )
 from twigcast.language import Pattern
-from twigcast.routing import DocumentId, Foreseen
+from twigcast.routing import DocumentId, Foreseen, Recipients
 from twigcast.routing import Send as RouterSend
 
 # --- between brokers ------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class Offer(NamedTuple):
     """Give a document to ephemeral subscriptions: clients of the router's, and the keys."""
 
     parcel: Parcel
-    deliveries: list[tuple[str, tuple[str, ...]]]
+    recipients: Recipients
 
 
 class Queue(NamedTuple):

@@ -38,7 +38,7 @@ from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
 from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
-from twigcast.routing import Deliveries, DocumentId, DocumentRouter
+from twigcast.routing import DocumentId, DocumentRouter, Recipients
 from twigcast.routing import Routed as RoutedDocument
 
 UNCONFIRMED: Final = 30.0
@@ -55,8 +55,8 @@ class Held:
     parcel: Parcel
     tree: str
     neighbours: list[str]
-    deliveries: Deliveries
-    """Of ephemeral subscriptions."""
+    recipients: Recipients
+    """The ephemeral subscriptions that want it."""
     keep: KeepDocument | None = None
     kept: Kept | None = None
     failure: str = ""
@@ -139,9 +139,9 @@ class Publishing:
             event.expires,
             event.publisher,
         )
-        entries, deliveries = self._queues.split(routed.deliveries)
+        entries, recipients = self._queues.split(routed.recipients)
         held = Held(
-            [event.ticket], event.link, parcel, routed.document.tree, routed.neighbours, deliveries
+            [event.ticket], event.link, parcel, routed.document.tree, routed.neighbours, recipients
         )
         if self._has_store:
             held.keep = self._what_to_keep(routed, parcel, entries, moment)
@@ -158,7 +158,7 @@ class Publishing:
     def _what_to_keep(
         self, routed: RoutedDocument, parcel: Parcel, entries: tuple[Entry, ...], moment: Moment
     ) -> KeepDocument | None:
-        is_wanted = routed.homes or routed.deliveries or routed.neighbours
+        is_wanted = routed.homes or routed.recipients.deliveries or routed.neighbours
         aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
         if not (entries or routed.homes or self._keep_all or aside):
             return None
@@ -252,8 +252,8 @@ class Publishing:
 
     def _send(self, held: Held, homes: Iterable[str], moment: Moment) -> list[Instruction]:
         instructions: list[Instruction] = []
-        if held.deliveries and self._offered.is_first(held.parcel):
-            instructions.append(Offer(held.parcel, held.deliveries))
+        if held.recipients.deliveries and self._offered.is_first(held.parcel):
+            instructions.append(Offer(held.parcel, held.recipients))
         document = held.parcel.id
         # Retention may have been quicker.
         owed = [each for each in homes if self._custody.is_owed(each, document)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.writes import Entry
-from twigcast.routing import Deliveries
+from twigcast.routing import Recipients
 
 _LINK: Final = "durable/"
 
@@ -17,6 +18,8 @@ class Queues:
 
     def __init__(self) -> None:
         self._queues: dict[str, DurableQueue] = {}
+        self._split: WeakKeyDictionary[Recipients, tuple[tuple[Entry, ...], Recipients]]
+        self._split = WeakKeyDictionary()
 
     def __iter__(self) -> Iterator[DurableQueue]:
         return iter(self._queues.values())
@@ -41,16 +44,20 @@ class Queues:
     def __getitem__(self, name: str) -> DurableQueue:
         return self._queues[name]
 
-    def split(self, deliveries: Deliveries) -> tuple[tuple[Entry, ...], Deliveries]:
+    def split(self, recipients: Recipients) -> tuple[tuple[Entry, ...], Recipients]:
         """Which deliveries are for durable subscriptions, and which are not."""
-        entries, others = [], []
-        for each in deliveries:
-            name, keys = each
-            if name.startswith(_LINK):
-                entries.append(Entry(name[len(_LINK) :], keys))
-            else:
-                others.append(each)
-        return tuple(entries), others
+        split = self._split.get(recipients)
+        if split is None:
+            entries, others = [], []
+            for each in recipients.deliveries:
+                name, keys = each
+                if name.startswith(_LINK):
+                    entries.append(Entry(name[len(_LINK) :], keys))
+                else:
+                    others.append(each)
+            # What is kept must not refer to what it is kept for, or it would be kept for ever.
+            split = self._split[recipients] = tuple(entries), Recipients(tuple(others))
+        return split
 
     def enter(
         self, entries: Sequence[Entry], sequences: Sequence[int]

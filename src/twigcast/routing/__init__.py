@@ -41,7 +41,7 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.document_router import Deliveries, DocumentRouter, Routed
+from twigcast.routing.document_router import NOBODY, DocumentRouter, Recipients, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
 from twigcast.routing.interests import Foreseen, Interests, Wanting
@@ -83,6 +83,7 @@ from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, To
 
 __all__ = [
     "ANYTHING",
+    "NOBODY",
     "PAPER_STRATEGIES",
     "SHARED_TREE",
     "STRATEGIES",
@@ -95,7 +96,6 @@ __all__ = [
     "Counters",
     "Crossing",
     "Deliver",
-    "Deliveries",
     "Delivery",
     "Document",
     "DocumentId",
@@ -121,6 +121,7 @@ __all__ = [
     "Overlay",
     "Promise",
     "Publish",
+    "Recipients",
     "Refused",
     "Route",
     "Routed",

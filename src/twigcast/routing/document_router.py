@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from twigcast.covering import Change
 from twigcast.documents import Source
@@ -30,8 +32,18 @@ from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.strategy import Towards
 from twigcast.routing.trees import View
 
-Deliveries: TypeAlias = list[tuple[str, tuple[str, ...]]]
-"""Clients, and which of their subscriptions a document matches."""
+
+@dataclass(frozen=True, eq=False)
+class Recipients:
+    """Clients, and which of their subscriptions a document matches.
+
+    Documents for the same clients have the same object, so what is made of it can be kept.
+    """
+
+    deliveries: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+NOBODY: Final = Recipients(())
 
 
 class Routed(NamedTuple):
@@ -39,7 +51,7 @@ class Routed(NamedTuple):
 
     document: Document
     neighbours: list[str]
-    deliveries: Deliveries
+    recipients: Recipients
     homes: list[str]
     """The other brokers that want it for durable subscriptions, wherever they are."""
 
@@ -69,6 +81,7 @@ class DocumentRouter:
         self._news_of_homes: deque[tuple[str, Iterator[Pattern], bool]] = deque()
         """What homes begin to want, or else cease to want, and is not noted yet."""
         self._recent = RecentDocuments()
+        self._recipients: WeakKeyDictionary[Wanting, Recipients] = WeakKeyDictionary()
         self._published = 0
 
     def foresee(self, contents: Sequence[Source]) -> list[Foreseen]:
@@ -109,19 +122,24 @@ class DocumentRouter:
             ):
                 neighbours.append(name)
         homes = [name for name, source in self._homes.items() if source in wanting.channels]
-        return Routed(document, neighbours, self._deliveries(wanting), homes)
+        return Routed(document, neighbours, self._recipients_of(wanting), homes)
 
     def prepare(self) -> None:
         """Take in new interests now, not when the next document comes."""
         self._interests.refresh()
 
-    def deliveries(self, content: Source) -> Deliveries:
+    def recipients(self, content: Source) -> Recipients:
         """The clients of this broker that want a document, over whichever link it has come."""
-        return self._deliveries(self._interests.match(content))
+        return self._recipients_of(self._interests.match(content))
 
-    def _deliveries(self, wanting: Wanting) -> Deliveries:
-        clients = ((self._client_of[source], each) for source, each in wanting.clients.items())
-        return [(client.name, client.ids_of(patterns)) for client, patterns in clients]
+    def _recipients_of(self, wanting: Wanting) -> Recipients:
+        recipients = self._recipients.get(wanting)
+        if recipients is None:
+            clients = ((self._client_of[source], each) for source, each in wanting.clients.items())
+            recipients = self._recipients[wanting] = Recipients(
+                tuple((client.name, client.ids_of(patterns)) for client, patterns in clients)
+            )
+        return recipients
 
     def next_hop(self, broker: str) -> str | None:
         """The neighbour that is next on the path to a broker; None if it cannot be reached."""

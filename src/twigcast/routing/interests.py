@@ -10,8 +10,10 @@ there are::
 A document is matched with all patterns in one go; the sources of those that match are where it may
 have to go.  Of a channel it suffices to know that something matches, and many patterns have the
 same channels: such a set is kept once and met once a document.  The matcher answers with numbers,
-and each number leads to the entry of its pattern.  The matcher is brought up to date when a
-document comes; changes that undo each other in the meantime cost nothing there.
+and each number leads to the entry of its pattern.  Documents that match the same patterns have the
+same answer, the same object: what others make of it need not be made for each.  The matcher is
+brought up to date when a document comes; changes that undo each other in the meantime cost nothing
+there.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from twigcast.matching import BatchMatches, ByNumber, Matcher, ReaderName
 _log: Final = logging.getLogger(__name__)
 
 
-class Wanting(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Wanting:
     """Who wants a document: channels, and clients with the patterns that it matches."""
 
     channels: frozenset[int]
@@ -58,7 +61,9 @@ class _Entry:
     clients: dict[int, None] = field(default_factory=dict)
 
 
-_SPARE_SETS = 1024
+_SPARE_SETS: Final = 1024
+_REMEMBERED: Final = 100_000
+"""How many matches all answers have together that are kept, at most."""
 
 
 class Interests:
@@ -79,6 +84,9 @@ class Interests:
         self._next = 0
         self._moment = 0
         """How often what is wanted has changed."""
+        self._answers: dict[bytes, Wanting] = {}  # by the numbers of the matches
+        self._answered: tuple[int, int] = (0, 0)  # the generation and moment of these answers
+        self._remembered = 0  # matches of these answers
 
     def open(self, *, is_client: bool) -> int:
         """A new source, which wants nothing yet."""
@@ -101,12 +109,12 @@ class Interests:
 
     def add(self, source: int, pattern: Pattern) -> None:
         """Note that a source wants a pattern, once or once more."""
+        self._moment += 1
         patterns = self._patterns[source]
         count = patterns.get(pattern, 0)
         patterns[pattern] = count + 1
         if count:
             return
-        self._moment += 1
         text = str(pattern)
         entry = self._entries.get(text)
         if entry is None:
@@ -119,13 +127,13 @@ class Interests:
 
     def remove(self, source: int, pattern: Pattern) -> None:
         """Note that a source ceases to want a pattern that it wanted, or does so once less."""
+        self._moment += 1
         patterns = self._patterns[source]
         count = patterns[pattern]
         if count > 1:
             patterns[pattern] = count - 1
             return
         del patterns[pattern]
-        self._moment += 1
         text = str(pattern)
         entry = self._entries[text]
         if source in self._clients:
@@ -194,6 +202,19 @@ class Interests:
         return answers
 
     def _wanting(self, matches: BatchMatches, number: int) -> Wanting:
+        """Who wants a document: the same object for the same matches, while nothing changes."""
+        begin, end = matches.offsets[number : number + 2]
+        numbers = matches.ids[begin:end].tobytes()
+        moment = matches.generation, self._moment
+        if moment != self._answered or self._remembered > _REMEMBERED:
+            self._answers, self._answered, self._remembered = {}, moment, 0
+        wanting = self._answers.get(numbers)
+        if wanting is None:
+            wanting = self._answers[numbers] = self._look_up(matches, number)
+            self._remembered += 1 + end - begin
+        return wanting
+
+    def _look_up(self, matches: BatchMatches, number: int) -> Wanting:
         sets: set[frozenset[int]] = set()
         clients: dict[int, list[Pattern]] = {}
         for entry in self._by_number.of(matches, number):

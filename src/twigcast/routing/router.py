@@ -330,7 +330,7 @@ class Router:
     def _send(self, routed: Routed) -> None:
         document = routed.document
         self._sends += [Send(name, document) for name in routed.neighbours]
-        for name, ids in routed.deliveries:
+        for name, ids in routed.recipients.deliveries:
             self._sends.append(Send(name, Deliver(document.id, document.content, ids)))
 
     def _on_update(self, update: Update, link: str) -> None:
