@@ -66,14 +66,17 @@ def read_span(text: str) -> timedelta | None:
 def read_time(text: str, *, ahead: bool = False) -> int:
     """A moment in milliseconds since 1970: of ISO 8601, or a span before now, or after it.
 
-    Raises ValueError, with the forms that there are.
+    One that may be ``ahead`` is not 0, which stands for never.  Raises ValueError, with the forms
+    that there are.
     """
     span = read_span(text)
     if span is not None:
         return max(0, now_milliseconds() + (1 if ahead else -1) * (span // _MILLISECOND))
     try:
         moment = datetime.fromisoformat(text.strip())
-        return to_milliseconds(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return max(int(ahead), to_milliseconds(moment))
     except (ValueError, OverflowError):
         how = "how long from now" if ahead else "how long ago"
         raise ValueError(f"{text[:100]!r} is no time; write {FORMS}, or {how} as {SPANS}") from None

@@ -111,6 +111,9 @@ def test_what_has_expired_is_refused_and_no_answer(tmp_path: Path) -> None:
         async with one_broker(tmp_path, config) as running, connect(running.address) as client:
             with pytest.raises(RefusedError, match="has expired already"):
                 await client.publish("<a/>", expires=datetime.now(UTC) - timedelta(hours=1))
+            for long_ago in ("1970-01-01", datetime(1969, 1, 1, tzinfo=UTC)):
+                with pytest.raises(RefusedError, match="has expired already"):
+                    await client.publish("<a/>", expires=long_ago)
             await client.publish("<a>1</a>", expires="300ms")
             await client.publish("<a>2</a>", expires="1h")
             await asyncio.sleep(0.35)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -240,7 +241,31 @@ def test_a_broker_is_ready_when_links_were_called_and_the_store_answers(
                 monkeypatch.setattr(running.broker.store, "figures", fail)
                 answer = await client.get("/ready")
                 assert answer.json() == {"ready": False, "reasons": ["the store cannot be read"]}
-                refusal(await client.get("/metrics"), 503, "unavailable")
+                assert "\ntwigcast_store_answers 0.0\n" in (await client.get("/metrics")).text
+                status = (await client.get("/v1/status")).json()
+                assert status["problems"]["store"] == f"{tmp_path}: secret"
+                assert (status["letters"], status["standing_by"]) == (None, None)
+
+    run(main)
+
+
+def test_a_store_that_is_taken_away_is_a_problem(tmp_path: Path) -> None:
+    async def main() -> None:
+        folder = tmp_path / "store"
+        async with serving(folder) as (_, client):
+            await client.put("/v1/subscriptions/d", params={"xpath": "//a"})
+            shutil.rmtree(folder)
+            refusal(await client.post("/v1/publish", content="<a/>"), 507, "unavailable")
+            answer = await client.get("/ready")
+            assert answer.json()["ready"] is False
+            assert "the store cannot be" in answer.json()["reasons"][0]
+            problems = (await client.get("/v1/status")).json()["problems"]
+            assert "removed or replaced while the broker ran" in problems["store"]
+            refusal(
+                await client.post("/v1/backup", headers={"Twigcast-Request": "1"}),
+                503,
+                "unavailable",
+            )
 
     run(main)
 

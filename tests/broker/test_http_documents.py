@@ -65,6 +65,9 @@ def test_only_what_is_of_the_document_is_carried() -> None:
         "tracestate": "a=1",
         "Twigcast-Header-Level": "9",
     }
+    raw = [(b"baggage", "a=é".encode()), (b"content-type", "text/xml; a=é".encode())]
+    said = read_headers(Headers(raw=raw))
+    assert said == {"baggage": "a=é", "content-type": "text/xml; a=é"}
     assert read_headers(Headers(headers)) == {
         "traceparent": TRACE,
         "tracestate": "a=1",
@@ -75,6 +78,9 @@ def test_only_what_is_of_the_document_is_carried() -> None:
 def test_a_cloud_event_has_an_id_by_its_source() -> None:
     assert cloud_event_id(EVENT) == "/shop 17"
     assert cloud_event_id({"traceparent": TRACE}) == ""
+    pairs = [("/x", "1 2"), ("/x 1", "2"), ("/x%201", "2")]
+    found = {cloud_event_id(EVENT | {"ce-source": one, "ce-id": two}) for one, two in pairs}
+    assert len(found) == 3
     for name in EVENT:
         with pytest.raises(RefusedError, match=name):
             cloud_event_id({key: value for key, value in EVENT.items() if key != name})
@@ -107,7 +113,7 @@ def test_what_is_said_reaches_every_kind_of_client(tmp_path: Path) -> None:
                 )
                 assert answer.status_code == 200, answer.text
             other_content = await client.post("/v1/publish", content=b"<a>2</a>", headers=said)
-            refusal(other_content, 400, "invalid")
+            refusal(other_content, 409, "taken")
             both = await client.post(
                 "/v1/publish", params={"id": "mine"}, content=b"<a/>", headers=said
             )

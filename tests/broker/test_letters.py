@@ -68,6 +68,10 @@ def test_letters_are_listed_read_replayed_and_dropped(tmp_path: Path) -> None:
                 await client.read_letter(one.number)
             with pytest.raises(ValueError, match="by their numbers"):
                 await client.drop_letters()
+            with pytest.raises(RefusedError, match="no durable subscription 'dusk'"):
+                await client.letters("dusk")
+            with pytest.raises(RefusedError, match="no durable subscription 'dusk'"):
+                await client.replay_letters(durable="dusk")
             assert await client.drop_letters(durable="desk") == [three.number]
             assert running.broker.durables["desk"].queue.waiting == 0
 

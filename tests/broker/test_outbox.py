@@ -19,7 +19,7 @@ def subscription(
 
 def test_what_an_entry_takes_is_counted_once() -> None:
     space = QueueSpace(memory_bytes=10**8, disk_bytes=10**8)
-    outbox = Outbox(space, 25_000)
+    outbox = Outbox(space, 25_000, 10**6)
     subscriptions = [subscription(outbox, space, number, 256) for number in range(1, 1001)]
     for _ in range(5):  # there is room for one
         document = bytes(20_000)
@@ -36,7 +36,7 @@ def test_what_an_entry_takes_is_counted_once() -> None:
 
 def test_what_was_lost_is_told_with_the_next_document() -> None:
     space = QueueSpace(memory_bytes=4_000, disk_bytes=100)
-    outbox = Outbox(space, 10**6)
+    outbox = Outbox(space, 10**6, 10**6)
     slow = subscription(outbox, space, 1, 2)
     for text in (b"1", b"2"):
         slow.offer(text, KEYS)
@@ -50,3 +50,21 @@ def test_what_was_lost_is_told_with_the_next_document() -> None:
     assert sent is not None
     assert [document for document, _ in sent.documents] == [b"4"]
     assert sent.missed == {1: 1}
+
+
+def test_what_expires_while_it_is_pinned_is_passed_over() -> None:
+    space = QueueSpace(memory_bytes=10**6, disk_bytes=10**6)
+    outbox = Outbox(space, 10**6, 10**6)
+    heard: list[int] = []
+    outbox.durable[7] = heard.append
+    also = subscription(outbox, space, 1, 2)
+    document = b"x"
+    outbox.pin(document, 1).add(7, None, 5)
+    also.offer(document, KEYS, 1)
+    outbox.pin_more(b"y", 0).add(7, None, 6)
+    sent = outbox.next()
+    assert sent is not None
+    assert [each for each, _ in sent.documents] == [b"y"]
+    assert heard == [5]
+    assert also.credit == 2
+    assert space.pinned_bytes == 0

@@ -217,6 +217,59 @@ def test_the_first_document_of_a_client_that_is_lost_was_tried(tmp_path: Path) -
     run(story)
 
 
+def test_who_takes_a_document_and_leaves_has_tried_in_vain(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with one_broker(tmp_path) as running:
+            async with connect(running.address) as client:
+                async with client.subscribe("//order", durable="desk", deliveries=3):
+                    await publish_numbers(client, 1, 2)
+                for attempt in range(2):
+                    async with client.subscribe(durable="desk") as desk:
+                        assert (await anext(desk)).attempts == attempt
+                # Likewise with its connection; and what only waited at a client was not tried.
+                desk = client.subscribe(durable="desk")
+                (event,) = await take(desk, 1)
+                assert event.attempts == 2
+            await until(lambda: not running.broker.durables["desk"].attached)
+            assert running.broker.store is not None
+            store = running.broker.store
+            await until(lambda: waiting(running) == 1)
+            (letter,) = await store.letters()
+            assert letter.reason == "given out 3 times in vain"
+
+    run(story)
+
+
+def test_values_are_shared_among_those_who_take_more(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with one_broker(tmp_path) as running, connect(running.address) as client:
+            first = client.subscribe(
+                "//order", durable="desk", shared=True, ordered_by="/order/@customer", window=4
+            )
+            await first.ready()
+            workers = [first, *(client.subscribe(durable="desk", window=4) for _ in range(2))]
+            for each in workers:
+                await each.ready()
+            took = [0, 0, 0]
+
+            async def work(number: int) -> None:
+                async for event in workers[number]:
+                    took[number] += 1
+                    await asyncio.sleep(0.002)
+                    await event.ack()
+
+            tasks = [asyncio.create_task(work(number)) for number in range(3)]
+            for number in range(120):
+                await publish_numbers(client, number, customer=f"c{number % 3}")
+            await until(lambda: sum(took) == 120)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            assert sum(each > 0 for each in took) >= 2
+
+    run(story)
+
+
 def test_without_an_event_loop(tmp_path: Path) -> None:
     async def story() -> None:
         async with one_broker(tmp_path) as running:

@@ -257,7 +257,7 @@ def test_a_store_that_is_taken_away_from_a_running_broker_keeps_nothing(
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("PRAGMA user_version = 4", "newer"),
+        (f"PRAGMA user_version = {sqlite_tables.VERSION + 1}", "newer"),
         ("PRAGMA user_version = 2", "older.*install that version again, or name another folder"),
         ("PRAGMA application_id = 5", "something else"),
         ("DROP TABLE received", "no such table"),

@@ -136,7 +136,7 @@ facts: name value
 documents: number id published stored publication headers expires publisher size
 contents: document content
 again: position document stored
-released: document at
+released: document at publisher
 queue: position durable sequence keys
 runs: segment durable sequence position
 durables: number name owner is_shared key most_attempts missed_reported
@@ -162,7 +162,7 @@ writers: token generation batch
 accounts: publisher documents bytes
 documents: number id published stored headers expires publication publisher size entries needed
 contents: document content
-freed: document at
+freed: document at publisher
 publications: publication id digest stored
 durables: number name owner is_shared key most_attempts last acknowledged waiting missed \
 missed_reported gap_after gap_last

@@ -328,6 +328,7 @@ def test_status_of_much_fits_a_terminal() -> None:
     status |= {"tables": {"patterns": 1_234_567, "sent": 1_234_567}, "homes": {}, "problems": {}}
     status |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
     status |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
+    status |= {"letters": 1_234}
     console = Console(width=80, file=io.StringIO())
     console.print(_shown([status]))
     assert isinstance(console.file, io.StringIO)
@@ -337,7 +338,9 @@ def test_status_of_much_fits_a_terminal() -> None:
         assert text in shown
     below = " ".join(shown.rpartition("┘")[2].split())
     assert "constantinople-1 owes smyrna 1,234,567 documents" in below
-    assert "has 12,345 documents waiting for constantinople-2, and has dropped 54,321" in below
+    assert "12,345 documents for constantinople-2 wait at constantinople-1" in below
+    assert "54,321 documents for constantinople-2 were dropped at constantinople-1" in below
+    assert "constantinople-1 has set 1,234 documents aside: twigcast letters" in below
     assert "desk-of-the-editor at constantinople-1 has missed 12,345 documents" in below
     assert "…" not in shown.replace("… and 6", "")
 

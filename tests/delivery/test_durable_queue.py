@@ -453,3 +453,15 @@ def test_who_takes_over_ends_leases() -> None:
     assert durable.attach("y") == ["x"]
     assert durable.leased() == []
     assert durable.take("y", 9, 0.0) == [1, 2]
+
+
+def test_a_new_key_goes_to_whoever_has_least_and_takes_more() -> None:
+    made = shared("x", "y", "z", options=KEYED)
+    for sequence in range(1, 6):
+        made.enter(sequence)
+    assert made.take("x", 5, 0.0) == [1, 2, 3, 4, 5]
+    assert made.take("y", 2, 0.0) == []
+    given = [made.assign(number, key, "x") for number, key in enumerate("abcda", 1)]
+    assert given == [True, False, True, False, True]
+    assert made.take("y", 2, 0.0) == [2, 4]
+    assert made.take("z", 5, 0.0) == []

@@ -27,7 +27,7 @@ from twigcast.routing.messages import DocumentId
 
 Outcome = TypeVar("Outcome")
 
-RETENTION = Retention(age=100.0, acknowledged_age=20.0, size=60)
+RETENTION = Retention(age=100.0, acknowledged_age=20.0, size=60, publisher_size=25)
 NAMES = ["north", "south", "west"]
 DURABLES = st.sampled_from(NAMES)
 HOMES = st.sampled_from(["far", "near"])

@@ -258,8 +258,24 @@ class StoreModel:
                 surplus.append(id_)
                 excess -= document.size
         parts.append(self._drop(surplus, gone))
+        publishers = {each.write.parcel.publisher for each in self.documents.values()}
+        parts += [self._drop(self._surplus_of(each), gone) for each in publishers]
         first = {name: self.queues[name].first for name in gone}
         return Trimmed.total([*parts, Trimmed(first=first)])
+
+    def _surplus_of(self, publisher: str) -> list[str]:
+        theirs = {
+            id_: each
+            for id_, each in self.documents.items()
+            if publisher and each.write.parcel.publisher == publisher
+        }
+        excess = sum(each.size for each in theirs.values()) - self.retention.publisher_size
+        surplus = []
+        for id_, document in theirs.items():
+            if excess > 0 and document.released is not None:
+                surplus.append(id_)
+                excess -= document.size
+        return surplus
 
     def _drop(self, ids: list[str], gone: Counter[str]) -> Trimmed:
         lost: Counter[str] = Counter()

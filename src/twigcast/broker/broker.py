@@ -24,7 +24,7 @@ from twigcast.broker.delivery_codec import (
     decode_document,
     decode_versions,
 )
-from twigcast.broker.durables import Durables
+from twigcast.broker.durables import CONFIRM_PATIENCE, Durables
 from twigcast.broker.flow import TICK, DocumentFlow
 from twigcast.broker.letters import Letters
 from twigcast.broker.link_codec import (
@@ -73,6 +73,7 @@ from twigcast.wire import messages
 
 _log = logging.getLogger(__name__)
 
+_LEARN_EACH: Final = 0.02
 _TRIM_EACH: Final = 30.0
 _MERGE_EACH: Final = 10.0
 _DISK_EACH: Final = 0.005
@@ -141,6 +142,7 @@ class Broker:
         self.letters = Letters(self)
         self._tasks: list[asyncio.Task[None]] = []
         self._going_on: asyncio.Task[None] | None = None
+        self._informed = asyncio.Event()
         self._taking_home = asyncio.Lock()
         self._long_lived = LongLived()
         self._asking = asyncio.Semaphore(_ASKS)
@@ -162,6 +164,28 @@ class Broker:
         self.links.start()
         jobs = [(TICK, self.flow.tick), (_MERGE_EACH, self._merge), (_TRIM_EACH, self.flow.trim)]
         self._tasks = [asyncio.create_task(_periodically(*job)) for job in jobs]
+        if self.store is None and self.config.links:
+            self._tasks.append(asyncio.create_task(self._learn()))
+        else:
+            self._informed.set()
+
+    async def _learn(self) -> None:
+        """Hear of neighbours what homes want; a broker without a store begins with nothing."""
+        try:
+            async with asyncio.timeout(CONFIRM_PATIENCE):
+                await self.links.called()
+                while not self.homes.is_informed:
+                    await asyncio.sleep(_LEARN_EACH)
+        except TimeoutError:
+            _log.warning(
+                "neighbours have not said yet what durable subscriptions want: documents that are "
+                "published here now may be missed there"
+            )
+        self._informed.set()
+
+    async def informed(self) -> None:
+        """Wait until it is known what durable subscriptions at other brokers want."""
+        await self._informed.wait()
 
     async def close(self) -> None:
         """Say good-bye to neighbours, write what waits, and stop."""
@@ -418,7 +442,7 @@ def _new_incarnation() -> int:
     return time.time_ns() // 1_000_000 << 16 | secrets.randbits(16)
 
 
-async def _periodically(seconds: float, job: Callable[[], Awaitable[None]]) -> None:
+async def _periodically(seconds: float, job: Callable[[], Awaitable[object]]) -> None:
     while True:
         await asyncio.sleep(seconds)
         try:

@@ -58,7 +58,8 @@ _LONGEST_ID: Final = 1024
 _TOGETHER: Final = 32
 _TOGETHER_BYTES: Final = 128 * 1024
 """How many documents are looked at in one go, at most, and of how many bytes, about."""
-_RETRY: Final = 0.5
+RETRY: Final = 0.5
+"""After how many seconds something is tried again."""
 _READING: Final = 8
 """For how many durable subscriptions of a client documents are fetched at a time."""
 
@@ -108,7 +109,8 @@ class ClientSession:
         self._quota = quota
         self._on_close = on_close
         self._is_closed = False
-        self.outbox = Outbox(broker.queues, broker.config.limits.queue_bytes)
+        limits = broker.config.limits
+        self.outbox = Outbox(broker.queues, limits.queue_bytes, limits.message_bytes)
         self._subscriptions: dict[int, Subscription] = {}
         self._counted: dict[int, int] = {}  # expressions
         self._highest = 0  # number of a subscription
@@ -141,10 +143,11 @@ class ClientSession:
 
     # --- publishing -------------------------------------------------------------------------------
 
-    async def publish(self, publications: Sequence[Publication]) -> Batch:
+    async def publish(self, publications: Sequence[Publication], *, may_wait: bool = True) -> Batch:
         """Publish documents, after those of earlier calls; the batch knows when they are safe.
 
-        Call :meth:`answered` once the client has its answer.  Raises SessionError.
+        Where publishers are held back while there is no room, this waits for room if it
+        ``may_wait``.  Call :meth:`answered` once the client has its answer.  Raises SessionError.
         """
         broker = self.broker
         if len(publications) > _MOST_AT_ONCE:
@@ -153,10 +156,11 @@ class ClientSession:
             while self._unanswered > _UNANSWERED or self._is_disk_behind():
                 self._room.clear()
                 await self._room.wait()
+            await broker.informed()
             await asyncio.sleep(max(0.0, self._publish_at - time.monotonic()))
             batch = Batch()
             for some in _together(publications):
-                await self._publish_some(some, batch)
+                await self._publish_some(some, batch, may_wait=may_wait)
             self._unanswered += 1
             rate = broker.config.limits.publications_per_second
             pause = self._quota.wait_for(len(publications), rate)
@@ -173,7 +177,9 @@ class ClientSession:
         store = self.broker.store
         return bool(self._unanswered) and store is not None and store.waiting_bytes > WAITING_BYTES
 
-    async def _publish_some(self, publications: Sequence[Publication], batch: Batch) -> None:
+    async def _publish_some(
+        self, publications: Sequence[Publication], batch: Batch, *, may_wait: bool
+    ) -> None:
         checked = [self._checked(each) for each in publications]
         taken = [
             publication.content
@@ -183,12 +189,18 @@ class ClientSession:
         foreseen = iter(self.broker.flow.foresee(taken) if taken else ())
         async for publication, identity in taking_turns(zip(publications, checked, strict=True)):
             if isinstance(identity, str):
-                await self._publish(publication, identity, next(foreseen), batch)
+                await self._publish(publication, identity, next(foreseen), batch, may_wait=may_wait)
             else:
                 self._refuse(batch, identity)
 
     async def _publish(
-        self, publication: Publication, identity: str, foreseen: Foreseen, batch: Batch
+        self,
+        publication: Publication,
+        identity: str,
+        foreseen: Foreseen,
+        batch: Batch,
+        *,
+        may_wait: bool,
     ) -> None:
         ticket = 0
         try:
@@ -205,7 +217,7 @@ class ClientSession:
                 publication.expires,
                 foreseen,
             )
-            await self._publish_when_room(published)
+            await self._publish_when_room(published, may_wait=may_wait)
         except TwigcastError as error:
             self._refuse(batch, error, ticket)
 
@@ -214,17 +226,19 @@ class ClientSession:
         self.broker.metrics.refused(code)
         batch.refuse(code, str(error), ticket)
 
-    async def _publish_when_room(self, published: Published) -> None:
+    async def _publish_when_room(self, published: Published, *, may_wait: bool) -> None:
         """Hand a document on; where publishers are held back, not before there is room for it."""
         flow = self.broker.flow
         while True:
             try:
                 return flow.publish(published)
-            except FullError:
-                flow.trim_soon()
-                if self.broker.config.store.full != "hold":
+            except FullError as error:
+                if await flow.make_room(error):
+                    continue
+                if not may_wait or not self.broker.config.store.is_held_back:
                     raise
-                await asyncio.sleep(_RETRY)
+                with flow.holding():
+                    await asyncio.sleep(RETRY)
 
     def _checked(self, publication: Publication) -> str | TwigcastError:
         """The publication's id in the whole network, or why it may not be published."""
@@ -267,7 +281,7 @@ class ClientSession:
         if known is None:
             return False
         if known[1] != digest_of(publication.content):
-            raise RefusedError(OTHER_CONTENT, "invalid")
+            raise RefusedError(OTHER_CONTENT, "taken")
         ticket = batch.add(self.broker.flow)
         self.broker.flow.answer(Answer(ticket, known[0]))
         return True
@@ -348,12 +362,13 @@ class ClientSession:
         """Deliver nothing more; a durable subscription is kept."""
         if self._subscriptions.pop(subscription.number, None) is None:
             return
-        subscription.finish()
         self._quota.remove(self._counted.pop(subscription.number))
         if isinstance(subscription, Attachment):
+            # Its credit says what it had taken up, and is none when it has finished.
             self.broker.keeper.detach(subscription, is_lost=is_lost)
         else:
             self.broker.unsubscribe(subscription)
+        subscription.finish()
 
     def begin(self, subscription: Subscription, sole: str | None = None) -> None:
         """Let documents come; the client knows the keys where it is ``sole`` that matches."""
@@ -407,7 +422,7 @@ class ClientSession:
                         if not await self._take_some(attachment):
                             return
                 except StoreError:
-                    await asyncio.sleep(_RETRY)  # it is in the log of the store
+                    await asyncio.sleep(RETRY)  # it is in the log of the store
         finally:
             attachment.is_taking = False
 

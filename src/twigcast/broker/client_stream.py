@@ -1,7 +1,7 @@
 """A client that is connected by gRPC: its frames become calls of its session, and are answered.
 
-    frames ──► publish ──► session ──► in order, once safe: answered
-           ──► subscribe, advertise, ... ──► session ──► answered
+    frames ──► publish, advertise ──► in turn ──► session ──► in order, once safe: answered
+           ──► subscribe, unsubscribe ──► session ──► answered
            ──► consumed, acknowledged ──► credit, cursor
 
     outbox of the session ──► one task ──► documents, each once for all subscriptions that get it
@@ -32,6 +32,7 @@ from twigcast.broker.client_session import (
     code_of,
 )
 from twigcast.broker.durables import AskedOptions
+from twigcast.broker.in_turn import InTurn
 from twigcast.broker.link_codec import decode_promise
 from twigcast.broker.log_handler import one_line
 from twigcast.broker.outbox import Sendable, encode_documents
@@ -58,6 +59,7 @@ class ClientStream:
         self._confirming: dict[int, asyncio.Task[tuple[str, ...]]] = {}
         self._batches: deque[tuple[int, Batch]] = deque()
         """With the number of their request, those that are not answered."""
+        self._in_turn = InTurn(self._handle_in_turn)
         self._answering: asyncio.Task[None] | None = None
 
     async def run(self, frames: AsyncIterator[bytes]) -> None:
@@ -88,8 +90,8 @@ class ClientStream:
             async for data in frames:
                 frame = _decode(data)
                 kind = frame.WhichOneof("frame")
-                if kind == "publish":
-                    await self._on_publish(frame.publish)
+                if kind in _IN_TURN:
+                    await self._in_turn.put(frame, len(data))
                 elif kind == "consumed":
                     self._on_consumed(frame.consumed)
                 elif kind == "acknowledged":
@@ -101,12 +103,14 @@ class ClientStream:
                     await self._answer(getattr(frame, kind), getattr(self, f"_on_{kind}"))
                 else:
                     raise SessionError(f"a client does not say this here: {kind}")
+            await self._in_turn.finish()
         finally:
             await self._close()
 
     async def _close(self) -> None:
         # The session first: gRPC cancels a call more than once, and may not wait for the tasks.
         self._session.close(is_lost=not self._broker.is_stopping)
+        await self._in_turn.close()
         tasks = [
             *self._serving.values(),
             *self._confirming.values(),
@@ -150,6 +154,15 @@ class ClientStream:
         await self._write(messages.BrokerFrame(answer=answer))
 
     # --- publishing -------------------------------------------------------------------------------
+
+    async def _handle_in_turn(self, frame: messages.ClientFrame) -> None:
+        kind = frame.WhichOneof("frame")
+        if kind == "publish":
+            await self._on_publish(frame.publish)
+        elif kind == "advertise":
+            await self._answer(frame.advertise, self._on_advertise)
+        else:
+            await self._answer(frame.unadvertise, self._on_unadvertise)
 
     async def _on_publish(self, request: messages.Publish) -> None:
         batch = await self._session.publish(
@@ -217,7 +230,7 @@ class ClientStream:
 
     async def _serve(self, request: messages.Subscribe, subscription: Subscription) -> None:
         """Answer when a subscription is confirmed, if it is to be, and then deliver."""
-        answer = messages.Answer(request=request.request)
+        answer = messages.Answer(request=request.request, window=subscription.window)
         if isinstance(subscription, Attachment):
             if request.confirmed and request.expressions:
                 answer.unreached.extend(await self._confirm(subscription))
@@ -297,7 +310,8 @@ class ClientStream:
         self._session.unadvertise(request.advertisement)
 
 
-_ANSWERED: Final = ("subscribe", "unsubscribe", "acknowledge", "advertise", "unadvertise")
+_IN_TURN: Final = ("publish", "advertise", "unadvertise")
+_ANSWERED: Final = ("subscribe", "unsubscribe", "acknowledge")
 
 
 def read_expression(broker: Broker, message: messages.Expression) -> Expression:

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from asyncio import Future
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import Any, Final, Protocol
@@ -46,6 +48,7 @@ from twigcast.delivery import (
     Drop,
     Event,
     Expired,
+    FullError,
     Instruction,
     Limits,
     LinkMessage,
@@ -75,6 +78,10 @@ from twigcast.routing import Send as RouterSend
 TICK: Final = 0.25
 """How often, in seconds, the machine is told that time passes."""
 _RESEND_BYTES: Final = 4 * 1024 * 1024
+FULL_FOR: Final = 10.0
+"""For how many seconds it is reported that there was no room."""
+_TRIM_AGAIN: Final = 1.0
+"""How many seconds after it was of no use."""
 
 _SENT: Final = (Send, Offer)
 
@@ -134,7 +141,13 @@ class DocumentFlow:
         self._encoded: tuple[Parcel | None, bytes] = (None, b"")
         """The document that was sent last, and what was sent of it."""
         self._loading: set[asyncio.Task[None]] = set()
-        self._trimming: asyncio.Task[None] | None = None
+        self._trimming: asyncio.Task[bool] | None = None
+        self._trimmed_in_vain = -math.inf
+        self.held = 0
+        """How many publishers are held back now."""
+        self._refused = ""
+        self._refused_at = -math.inf
+        """When there was no room for a document."""
         self._carry_out: dict[type[Any], Callable[[Any], None]] = {
             StoreIt: self._on_store,
             Send: self._on_send,
@@ -283,20 +296,50 @@ class DocumentFlow:
         """Let the machine know that time passes; to be done now and then."""
         self.happen(Tick())
 
-    def trim_soon(self) -> None:
-        """Drop at once what retention does not keep, because there is no room."""
+    async def make_room(self, error: FullError) -> bool:
+        """Drop at once what nobody needs; False if that is of no use, or was of none just now."""
+        now = time.monotonic()
+        if now - self._refused_at > FULL_FOR:
+            _log.warning("publishers are refused or held back: %s", error)
+        self._refused, self._refused_at = str(error), now
+        if not error.may_help:
+            return False
         if self._trimming is None or self._trimming.done():
+            if now - self._trimmed_in_vain < _TRIM_AGAIN:
+                return False
             self._trimming = asyncio.create_task(self.trim(), name="trim")
+        try:
+            has_dropped = await asyncio.shield(self._trimming)
+        except StoreError:
+            return False
+        if not has_dropped:
+            self._trimmed_in_vain = time.monotonic()
+        return has_dropped
 
-    async def trim(self) -> None:
-        """Drop what retention does not keep; to be done now and then."""
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Count a publisher that is held back."""
+        self.held += 1
+        try:
+            yield
+        finally:
+            self.held -= 1
+
+    @property
+    def full(self) -> str:
+        """Why publishers were refused or held back a moment ago; empty if none was."""
+        return self._refused if time.monotonic() - self._refused_at <= FULL_FOR else ""
+
+    async def trim(self) -> bool:
+        """Drop what retention does not keep, if there is anything; to be done now and then."""
         if self._store is None:
-            return
+            return False
         trimmed = await self._store.trim(_now().time)
         self._metrics.lost(sum(trimmed.lost.values()))
         self.happen(
             Expired(trimmed.bytes, trimmed.publishers, trimmed.owed, trimmed.first, trimmed.lost)
         )
+        return trimmed.documents > 0
 
     def _on_done(self, done: Done) -> None:
         """What the store has written, or could not."""

@@ -48,6 +48,8 @@ class Letters:
             letters.append(each)
             if limit and len(letters) >= limit:
                 break
+        if durable and not letters and not after:
+            self._broker.keeper.of(principal, durable)  # or else its name is mistyped
         return letters
 
     async def _all(self, principal: Principal, durable: str, after: int) -> AsyncIterator[Letter]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FIRST_WAIT: Final = 0.05
+_STOPS: Final = "the broker stops"
 _LONGEST_WAIT: Final = 5.0
 _LINK_MEMORY: Final = 4 * 1024 * 1024
 LINKED: Final = grpc.StatusCode.ALREADY_EXISTS
@@ -75,7 +76,7 @@ class Links:
         for task in self._tasks:
             task.cancel()
         for link in list(self.up.values()):
-            link.close("the broker stops")
+            link.close(_STOPS)
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
@@ -302,7 +303,8 @@ class Links:
             return ""
         return (
             f"{link.name} takes documents of up to {link.largest:,} bytes, this broker of up to "
-            f"{ours:,}: larger ones cannot cross the link; set limits.message_bytes alike at both"
+            f"{ours:,}: what is larger may not cross the link; set limits.message_bytes alike at "
+            "both"
         )
 
     def _end(self, link: LinkConnection, reason: str) -> None:
@@ -311,7 +313,8 @@ class Links:
             del self.up[link.name]
             link.close(reason)
             self._broker.link_down(link)
-            _log.info("link to %s is down: %s", link.name, reason)
+            level = logging.INFO if reason == _STOPS else logging.WARNING
+            _log.log(level, "the link to %s is down: %s", link.name, reason)
 
 
 class CallStream:

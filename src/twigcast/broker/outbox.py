@@ -30,6 +30,7 @@ from typing import Final, NamedTuple, Protocol
 
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.shared_queues import REFERENCE_BYTES, DocumentQueue, Kept, QueueSpace
+from twigcast.times import now_milliseconds
 from twigcast.wire import messages, raw
 
 Keys = tuple[str, ...]
@@ -38,6 +39,9 @@ _DELIVERY_BYTES: Final = 16
 """What a delivery takes in memory, about, if its keys are known otherwise."""
 _MOST_DELIVERIES: Final = 16_384
 """How many deliveries one message has, at most."""
+DELIVERY_ROOM: Final = 8
+"""What a delivery takes in a message, about, if its keys are known otherwise."""
+_SEQUENCE_ROOM: Final = 16
 
 
 class Waiter(Protocol):
@@ -54,7 +58,7 @@ class Waiter(Protocol):
     def missed(self, count: int) -> None:
         """Note that documents were lost that were on their way; others may come instead."""
 
-    def outdated(self) -> None:
+    def outdated(self, sequence: int = 0) -> None:
         """Note that a document expired that was on its way; another may come instead."""
 
     def unreadable(self, error: OSError) -> None:
@@ -68,12 +72,28 @@ class Outgoing:
     subscription needs them.
     """
 
-    __slots__ = ("attempts", "cost", "document", "kept", "keys", "numbers", "rank", "sequences")
+    __slots__ = (
+        "attempts",
+        "cost",
+        "document",
+        "expires",
+        "kept",
+        "keys",
+        "numbers",
+        "rank",
+        "room",
+        "sequences",
+    )
 
-    def __init__(self, document: bytes | None, kept: Kept | None = None) -> None:
+    def __init__(
+        self, document: bytes | None, kept: Kept | None = None, *, expires: int = 0
+    ) -> None:
         self.document = document
         """The document if it is pinned, else None."""
         self.kept = kept
+        self.expires = expires
+        self.room = BATCH_BYTES
+        """How many bytes its deliveries may still take in a message; then there is another."""
         self.cost = 0
         """Bytes that the reference takes in the space."""
         self.rank = 0
@@ -87,6 +107,9 @@ class Outgoing:
         """Add a delivery; ``keys`` is None where the client knows them."""
         before = len(self.numbers)
         self.numbers.append(number)
+        self.room -= DELIVERY_ROOM + (_SEQUENCE_ROOM if sequence else 0)
+        if keys is not None:
+            self.room -= sum(map(len, keys))
         if self.keys is not None or keys is not None:
             if self.keys is None:
                 self.keys = [None] * before
@@ -99,6 +122,19 @@ class Outgoing:
             if self.attempts is None:
                 self.attempts = [0] * before
             self.attempts.append(attempts)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the document has expired."""
+        return 0 < self.expires <= now_milliseconds()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the document."""
+        if self.document is not None:
+            return len(self.document)
+        assert self.kept is not None, "it is pinned or kept"
+        return self.kept.size
 
     def deliveries(self) -> Iterator[tuple[int, Keys | None, int, int]]:
         """Number, keys, sequence and attempts of each delivery."""
@@ -122,9 +158,11 @@ class Sendable(NamedTuple):
 class Outbox:
     """The log of one client; whoever serves the client calls :meth:`next`."""
 
-    def __init__(self, space: QueueSpace, most_bytes: int) -> None:
+    def __init__(self, space: QueueSpace, most_bytes: int, message_bytes: int) -> None:
         self.by_number: dict[int, Waiter] = {}
         """The ephemeral subscriptions."""
+        self.durable: dict[int, Callable[[int], None]] = {}
+        """By the number of a durable one, who hears that a sequence expired on its way."""
         self.ready = asyncio.Event()
         """Set when there may be something to send."""
         self.waiting_bytes = 0
@@ -134,6 +172,7 @@ class Outbox:
         """Its document, while further subscriptions may get it."""
         self._space = space
         self._most_bytes = most_bytes
+        self._message_bytes = min(BATCH_BYTES, message_bytes)
         self._log: deque[Outgoing] = deque()
         self._pinned_bytes = 0
         self._due: list[tuple[int, int, Waiter]] = []
@@ -147,14 +186,12 @@ class Outbox:
     # --- what comes in ----------------------------------------------------------------------------
 
     def begin(self, document: bytes, expires: int) -> Outgoing | None:
-        """An entry for a document that is offered, the last if it is the same; None if full."""
-        if self.last_document is document:
-            return self.last
+        """An entry for a document that is offered; None if the log is full."""
         self._account()
         if self.waiting_bytes + len(document) + REFERENCE_BYTES > self._most_bytes:
             return None
         kept = self._space.keep(document, expires)
-        entry = Outgoing(None, kept)
+        entry = Outgoing(None, kept, expires=expires)
         entry.cost = REFERENCE_BYTES
         self._append(entry, document)
         self._space.refer(kept, self, REFERENCE_BYTES)
@@ -168,16 +205,17 @@ class Outbox:
             and not self._space.may_pin
         )
 
-    def pin(self, document: bytes) -> Outgoing:
+    def pin(self, document: bytes, expires: int) -> Outgoing:
         """An entry for a document that cannot be lost, the last if it is the same."""
-        if self.last_document is document and self.last.document is not None:
-            return self.last
-        return self.pin_more(document)
+        last = self.last
+        if self.last_document is document and last.document is not None and last.room > 0:
+            return last
+        return self.pin_more(document, expires)
 
-    def pin_more(self, document: bytes) -> Outgoing:
+    def pin_more(self, document: bytes, expires: int) -> Outgoing:
         """An entry of its own that cannot be lost; see :meth:`room`."""
         self._account()
-        entry = Outgoing(document)
+        entry = Outgoing(document, expires=expires)
         self._pin_bytes(len(document))
         self._append(entry, document)
         return entry
@@ -268,20 +306,20 @@ class Outbox:
         self._refill()
         documents: list[tuple[bytes, Outgoing]] = []
         size = deliveries = 0
-        while self._log and len(documents) < BATCH and size < BATCH_BYTES:
+        while self._log and len(documents) < BATCH:
             entry = self._log[0]
-            if entry.kept is not None and entry.kept.is_outdated:
+            if entry.is_outdated:
                 self._pass_over(self._log.popleft())
                 continue
             deliveries += len(entry.numbers)
-            if documents and deliveries > _MOST_DELIVERIES:
+            size += entry.size + BATCH_BYTES - entry.room
+            if documents and (deliveries > _MOST_DELIVERIES or size > self._message_bytes):
                 break
             document = entry.document
             if document is None:
                 document = self._read(entry)
             self._log.popleft()
             self._released(entry)
-            size += len(document)
             documents.append((document, entry))
         if not documents:
             return None
@@ -290,9 +328,11 @@ class Outbox:
     def _pass_over(self, entry: Outgoing) -> None:
         """Let go of a document that has expired."""
         self._released(entry)
-        for number in entry.numbers:
+        for number, _, sequence, _ in entry.deliveries():
             waiter = self.by_number.get(number)
-            if waiter is not None:
+            if sequence and number in self.durable:
+                self.durable[number](sequence)
+            elif waiter is not None:
                 waiter.outdated()
 
     def _read(self, entry: Outgoing) -> bytes:
@@ -323,20 +363,21 @@ class Outbox:
                     waiter.queue.remove_first()
                     waiter.on_outdated(1)
                 elif waiter.queue.first.number == rank:  # or else that one was lost meanwhile
+                    expires = waiter.queue.first.expires
                     try:
                         document, keys = waiter.queue.take()
                     except OSError as error:
                         waiter.unreadable(error)
                         continue
-                    self._pin_again(document, rank).add(waiter.number, keys)
+                    self._pin_again(document, rank, expires).add(waiter.number, keys)
                     waiter.credit -= 1
                 self.due(waiter)
 
-    def _pin_again(self, document: bytes, rank: int) -> Outgoing:
+    def _pin_again(self, document: bytes, rank: int, expires: int) -> Outgoing:
         """The pinned entry of a document that waited for several."""
-        if self.last_document is not None and self.last.rank == rank:
+        if self.last_document is not None and self.last.rank == rank and self.last.room > 0:
             return self.last
-        entry = self.pin_more(document)
+        entry = self.pin_more(document, expires)
         entry.rank = rank
         return entry
 

@@ -28,7 +28,7 @@ class Pull(Attachment):
         self.credit = most
         self._news = asyncio.Event()
 
-    def give(self, sequence: int, document: bytes, keys: Keys) -> bool:
+    def give(self, sequence: int, document: bytes, keys: Keys, expires: int) -> bool:
         """Give nothing at once: it takes."""
         return False
 

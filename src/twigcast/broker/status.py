@@ -9,6 +9,7 @@ import twigcast
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
+from twigcast.errors import StoreError
 
 _COUNTED: Final = (
     *("in", "matched", "filtered", "repeated", "out", "forwarded", "resent", "expired"),
@@ -16,10 +17,15 @@ _COUNTED: Final = (
 
 
 async def status(sessions: ClientSessions, principal: Principal) -> dict[str, Any]:
-    """Everything at a glance, for somebody; raises StoreError."""
+    """Everything at a glance, for somebody; without figures of a store that does not answer."""
     broker = sessions.broker
     metrics = broker.metrics
-    figures = None if broker.store is None else await broker.store.figures()
+    figures = None
+    unread = ""
+    try:
+        figures = None if broker.store is None else await broker.store.figures()
+    except StoreError as error:
+        unread = str(error)
     return {
         "broker": broker.name,
         "version": twigcast.__version__,
@@ -34,11 +40,11 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         "clients": len(sessions),
         "durable": durable_queues(broker, principal),
         "owed": broker.owed,
-        "letters": 0 if figures is None else figures.letters,
-        "standing_by": [] if figures is None else list(figures.standing_by),
+        "letters": figures.letters if figures else None if unread else 0,
+        "standing_by": list(figures.standing_by) if figures else None if unread else [],
         "homes": broker.homes.patterns,
         "links": links(broker),
-        "problems": problems(broker),
+        "problems": ({"store": unread} if unread else {}) | problems(broker),
         "topology": topology(broker),
     }
 
@@ -100,9 +106,17 @@ def links(broker: Broker) -> list[dict[str, Any]]:
 
 
 def problems(broker: Broker) -> dict[str, str]:
-    """By address, why a link is not up, or which documents cannot cross it."""
-    small = {each.address: broker.links.size_problem(each) for each in broker.links.up.values()}
-    return broker.links.problems | {address: reason for address, reason in small.items() if reason}
+    """What is not as it should be, by what it is about: a link, the store, publishers."""
+    failing = broker.links.problems.items()
+    reasons = {address: f"there is no link to {address}: {why}" for address, why in failing}
+    for each in broker.links.up.values():
+        reasons[each.name] = broker.links.size_problem(each)
+    reasons["store"] = "" if broker.store is None else broker.store.full
+    if broker.flow.full:
+        held = broker.flow.held
+        now = f"are held back ({held:,})" if held else "were just refused"
+        reasons["publishers"] = f"publishers {now}: {broker.flow.full}"
+    return {what: reason for what, reason in reasons.items() if reason}
 
 
 def topology(broker: Broker) -> dict[str, dict[str, float]]:

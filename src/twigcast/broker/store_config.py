@@ -64,6 +64,11 @@ class StoreConfig:
         """Whether anything is kept."""
         return self.folder is not None or bool(self.url)
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether publishers wait while there is no room, instead of being refused."""
+        return self.full == "hold"
+
     def _check_url(self) -> None:  # no message shows it, for there may be a password in it
         if self.url and self.folder is not None:
             refuse("store.url", "a store is in a folder or at an address; keep one of both")

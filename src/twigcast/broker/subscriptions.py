@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from twigcast.broker.ordering import Ordering
-from twigcast.broker.outbox import Keys, Outbox, Outgoing
+from twigcast.broker.outbox import DELIVERY_ROOM, Keys, Outbox, Outgoing
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Queued, Store, StoredDocument
@@ -140,12 +140,13 @@ class EphemeralSubscription(Consumer):
             if self.queue.dropped != self._missed_reported:
                 self._note_dropped(outbox)
             entry: Outgoing | None = outbox.last
-            if outbox.last_document is not document:
+            if outbox.last_document is not document or outbox.last.room <= 0:
                 entry = outbox.begin(document, expires)
             if entry is not None:
                 self.credit -= 1
                 if keys == self.sole and entry.keys is None and entry.sequences is None:
                     entry.numbers.append(self.number)
+                    entry.room -= DELIVERY_ROOM
                 else:
                     entry.add(self.number, None if keys == self.sole else keys)
                 return True
@@ -175,7 +176,7 @@ class EphemeralSubscription(Consumer):
         self.credit = min(self.credit + count, self.window)
         self.wake()
 
-    def outdated(self) -> None:
+    def outdated(self, sequence: int = 0) -> None:
         """Note that a document expired that was on its way; another may come instead."""
         self.on_outdated(1)
         self.credit = min(self.credit + 1, self.window)
@@ -245,7 +246,7 @@ class DurableSubscription:
 
     def entered(self, sequence: int, document: bytes, keys: Keys, expires: int = 0) -> None:
         """Note that a document is safe under a sequence; the client has it if it keeps up."""
-        if self._only is not None and self._only.give(sequence, document, keys):
+        if self._only is not None and self._only.give(sequence, document, keys, expires):
             return
         if not self._attached:
             return
@@ -305,7 +306,7 @@ class DurableSubscription:
     def _take_from(self, consumer: str) -> None:
         attached = self._attached.pop(consumer, None)
         if attached is not None:
-            attached.end("another client has attached to it", "taken")
+            attached.end(f"another client has taken over {self.name!r}", "taken")
 
     def detach(self, attachment: Attachment) -> bool:
         """Serve a client no more; whether it was served until now."""
@@ -388,13 +389,25 @@ class Attachment(Consumer):
         self.is_taking = False
         self._waking: asyncio.TimerHandle | None = None
 
+    def begin(self, outbox: Outbox, sole: Keys | None, on_end: Callable[[], None]) -> None:
+        """Let documents go to a client."""
+        super().begin(outbox, sole, on_end)
+        outbox.durable[self.number] = self._outdated
+
     def finish(self) -> None:
         """Take nothing more."""
         super().finish()
+        if self.outbox is not None:
+            self.outbox.durable.pop(self.number, None)
         if self._waking is not None:
             self._waking.cancel()
 
-    def give(self, sequence: int, document: bytes, keys: Keys) -> bool:
+    def _outdated(self, sequence: int) -> None:
+        """Take a document as done with that expired on its way; another may come instead."""
+        self.durable.on_outdated([sequence])
+        self.consumed(1)
+
+    def give(self, sequence: int, document: bytes, keys: Keys, expires: int) -> bool:
         """Send a document that was just entered, if it is the next one and there is credit."""
         if self.credit <= 0 or self.is_taking:
             return False
@@ -403,7 +416,8 @@ class Attachment(Consumer):
         if outbox.is_full_for(document) or not self.durable.queue.give(self.consumer, sequence):
             return False
         self.credit -= 1
-        outbox.pin(document).add(self.number, None if keys == self.sole else keys, sequence)
+        known = None if keys == self.sole else keys
+        outbox.pin(document, expires).add(self.number, known, sequence)
         return True
 
     def send(self, documents: Sequence[Given]) -> None:
@@ -411,9 +425,10 @@ class Attachment(Consumer):
         outbox = self.outbox
         assert outbox is not None, "they were taken"
         attempts = self.durable.queue.attempts
-        for sequence, document, keys, _ in documents:
+        for sequence, document, keys, expires in documents:
             known = None if keys == self.sole else keys
-            outbox.pin_more(document).add(self.number, known, sequence, attempts.get(sequence, 0))
+            entry = outbox.pin_more(document, expires)
+            entry.add(self.number, known, sequence, attempts.get(sequence, 0))
 
     def wake(self) -> None:
         """Let the client have what waits, as far as there is credit."""

@@ -8,7 +8,7 @@ import typer
 
 from twigcast.cli import broker_options
 from twigcast.cli.broker_options import ClientOptions
-from twigcast.cli.console import leaving_early, note, print_json, print_table
+from twigcast.cli.console import leaving_early, note, print_json
 from twigcast.cli.documents_shown import about, as_field, shown
 from twigcast.times import show_time
 
@@ -47,7 +47,8 @@ def list_letters(
             for each in listed:
                 print_json(_facts(each))
         elif listed:
-            print_table(_COLUMNS, [_row(each) for each in listed], numbers=("number", "bytes"))
+            for each in listed:
+                typer.echo(_lines(each))
         else:
             note("there are no letters")
 
@@ -106,12 +107,9 @@ def drop(
         note(_counted(client.drop_letters(numbers or (), durable=durable), "dropped"))
 
 
-_COLUMNS = ("number", "of", "set aside", "reason", "id", "bytes")
-
-
-def _row(letter: Letter) -> tuple[str | int, ...]:
-    at = show_time(letter.at)
-    return (letter.number, _whose(letter), at, letter.reason, letter.id, letter.size)
+def _lines(letter: Letter) -> str:
+    about = f"{letter.id}  {show_time(letter.at)}  {letter.size:,} bytes"
+    return f"{letter.number}  {_whose(letter)}: {letter.reason}\n   {about}"
 
 
 def _whose(letter: Letter) -> str:

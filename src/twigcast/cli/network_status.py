@@ -239,16 +239,16 @@ def _queues(queues: Sequence[tuple[str, Status]]) -> Table:
 def _problems(answered: Sequence[Status]) -> Iterator[str]:
     for each in answered:
         for home, count in each["owed"].items():
-            yield f"{each['broker']} owes {home} {count:,} documents"
-        for address, reason in each["problems"].items():
-            yield f"{each['broker']} cannot link to {address}: {reason}"
+            if count:
+                yield f"{each['broker']} owes {home} {count:,} documents"
+        for reason in each["problems"].values():
+            yield f"{each['broker']}: {reason}"
+        if each["letters"]:
+            yield f"{each['broker']} has set {each['letters']:,} documents aside: twigcast letters"
         for link in each["links"]:
-            waiting, dropped = link["waiting"], link["dropped"]
-            if waiting or dropped:
-                yield (
-                    f"{each['broker']} has {waiting:,} documents waiting for {link['broker']}, and "
-                    f"has dropped {dropped:,}"
-                )
+            for count, fate in ((link["waiting"], "wait"), (link["dropped"], "were dropped")):
+                if count:
+                    yield f"{count:,} documents for {link['broker']} {fate} at {each['broker']}"
         for queue in each["durable"]:
             if queue["missed"]:
                 whose = f"{queue['name']} at {each['broker']}"

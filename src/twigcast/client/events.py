@@ -150,7 +150,8 @@ def until_when(moment: Moment) -> int:
             "expires is a time (datetime), how long from now (timedelta), or either as a text "
             f"(2h), not {moment!r}"
         )
-    return to_milliseconds(datetime.now(UTC) + moment if isinstance(moment, timedelta) else moment)
+    when = datetime.now(UTC) + moment if isinstance(moment, timedelta) else moment
+    return max(1, to_milliseconds(when))  # 0 would be never
 
 
 def to_seconds(delay: float | timedelta) -> float:

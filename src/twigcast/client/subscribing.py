@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
 from twigcast.client.acknowledging import Acknowledgements, SingleAcknowledgements
+from twigcast.client.connection import log
 from twigcast.client.events import Document, Event, Moment, from_when
 from twigcast.client.failures import BrokenStreamError, closed, fresh, refused
 from twigcast.client.requests import Result
@@ -56,6 +57,7 @@ class Subscription:
         self.number = number
         self.durable = durable
         self.window = window
+        self._granted = window  # by the broker, which may have a smaller one
         self._asked = options
         self._options = messages.DurableOptions()  # those that are kept
         self._registry = registry
@@ -77,6 +79,7 @@ class Subscription:
         self._acknowledgements: Acknowledgements | SingleAcknowledgements | None = None
         self._returned: dict[int, list[int]] = {}  # by delay in milliseconds, what is given back
         self._is_live = False
+        self._is_leaving = False
         self._failure: TwigcastError | None = None
         self._is_closed = False
         self._change = asyncio.Event()
@@ -255,6 +258,15 @@ class Subscription:
                 self._unreached = tuple(result.unreached)
                 self._options = result.options
                 self._compare_queue(result, broker)
+                last = result.queue.last
+                if not self._taken and (self._since_sequence or 0) > last + 1:
+                    log.warning(
+                        "the queue of %r ends with %s: nothing comes before %s",
+                        self.durable,
+                        last,
+                        self._since_sequence,
+                    )
+            self._granted = min(self.window, result.window or self.window)
             self._is_live = True
             self._registry.wake(self)
             self._change.set()
@@ -303,7 +315,7 @@ class Subscription:
 
     def _consumed(self) -> int:
         """How many documents were taken, if it is time to say so."""
-        if not self._is_live or 2 * self._unreported < self.window:
+        if not self._is_live or (2 * self._unreported < self._granted and not self._is_leaving):
             return 0
         count, self._unreported = self._unreported, 0
         return count
@@ -364,7 +376,7 @@ class Subscription:
         return event
 
     def _report_taken(self) -> None:
-        if 2 * self._unreported >= self.window:
+        if 2 * self._unreported >= self._granted:
             self._registry.wake(self)
 
     def _compare_queue(self, answer: messages.Answer, broker: str) -> None:

@@ -79,13 +79,13 @@ class Subscriptions(Speaker):
         """End a subscription on this stream."""
         try:
             if self._connection.welcome is not None:
-                self.wake(subscription)
+                self._speak_last(subscription)
                 question = messages.Unsubscribe(subscription=subscription.number)
                 request = self._requests.ask(Request(question))
                 async with asyncio.timeout(self._connection.timeout):
                     await request.done()
         except (TimeoutError, TwigcastError) as error:
-            log.warning("subscription %s left without an answer: %r", subscription.number, error)
+            log.warning("%s left without an answer: %s", subscription, error)
         finally:
             self._drop(subscription)
 
@@ -97,8 +97,14 @@ class Subscriptions(Speaker):
         if self._connection.welcome is not None:
             for subscription in self._by_number.values():
                 if subscription.durable:
+                    self._speak_last(subscription)
                     question = messages.Unsubscribe(subscription=subscription.number)
                     self._requests.ask(Request(question))
+
+    def _speak_last(self, subscription: Subscription) -> None:
+        """Say what was acknowledged and taken: what was taken and is not done with was in vain."""
+        subscription._is_leaving = True
+        self.wake(subscription)
 
     async def acknowledge(self, durable: str, upto: int) -> None:
         """Acknowledge part of a queue that need not be attached here."""

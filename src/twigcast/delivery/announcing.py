@@ -55,6 +55,8 @@ class Announcing:
         """Who waits for the next round, and for how long it may take."""
         self._safe = {name: home.version for name, home in state.homes.items()}
         """What is not forgotten in a restart."""
+        self._said: dict[str, Mapping[str, Version]] = {}
+        """By neighbour, the versions that it knows."""
         self._unsafe: set[str] = set()
         """The homes of which something could not be stored."""
         for name, home in state.homes.items():
@@ -101,9 +103,22 @@ class Announcing:
 
     def on_versions(self, said: HomeVersions, link: str) -> list[Instruction]:
         """Send a neighbour what it lacks."""
+        self._said = {each: self._said[each] for each in self._neighbours if each in self._said}
+        self._said[link] = said.versions
         instructions = self._leap(said.versions)
         instructions += [Send((link,), each) for each in self._homes.lacking(said.versions)]
         return instructions
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether everything is known here that the neighbours know."""
+        known = self._homes.versions()
+        lacks = any(
+            home not in known or known[home] < version
+            for each in self._neighbours
+            for home, version in self._said.get(each, {"": Version(0, 0)}).items()
+        )
+        return not lacks and not self._documents.is_behind
 
     def _leap(self, theirs: Mapping[str, Version]) -> list[Instruction]:
         if not self._homes.leap(theirs):

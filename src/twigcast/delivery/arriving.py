@@ -163,7 +163,7 @@ class Arriving:
         if not self._has_store:
             return None, []
         try:
-            self._room.require(parcel, entries, self._queues)
+            self._room.reserve(parcel, entries, self._queues)
         except FullError as error:
             if settled is not None:
                 self._receipts.failed(parcel.id)
@@ -176,16 +176,20 @@ class Arriving:
         """Note that a document is safe, and confirm it."""
         parcel, entries, settled = arrival
         instructions: list[Instruction] = []
+        if entries:
+            is_kept = kept is not None and not kept.known and any(kept.sequences)
+            self._room.written(parcel, entries, is_kept=is_kept)
         if kept is not None and kept.is_other:
             # The first document of the publication is in the queues; this one can only be read.
             write = KeepDocument(parcel._replace(publication=""), moment.time, aside=OTHER_CONTENT)
             instructions += [Drop(parcel.id, OTHER_CONTENT), Store(0, write)]
-            self._room.kept(parcel)
-        elif kept is not None and not kept.known:
-            if any(kept.sequences):
-                self._room.kept(parcel)
-            if entered := self._queues.enter(entries, kept.sequences):
-                instructions.append(Queue(parcel, entered))
+            self._room.add(parcel)
+        elif (
+            kept is not None
+            and not kept.known
+            and (entered := self._queues.enter(entries, kept.sequences))
+        ):
+            instructions.append(Queue(parcel, entered))
         if settled is not None:
             self._receipts.done(parcel.id)
             instructions += self._confirm(parcel.id)
@@ -193,6 +197,8 @@ class Arriving:
 
     def failed(self, arrival: Arrival) -> None:
         """Note that a document could not be stored; it comes again."""
+        if arrival.entries:
+            self._room.written(arrival.parcel, arrival.entries, is_kept=False)
         if arrival.settled is not None:
             self._receipts.failed(arrival.parcel.id)
 

@@ -52,7 +52,7 @@ class Returned(NamedTuple):
 class _Consumer:
     """Somebody who is given documents."""
 
-    __slots__ = ("assigned", "name", "out")
+    __slots__ = ("assigned", "name", "out", "spare")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,6 +60,8 @@ class _Consumer:
         """What it has, in the order in which it got it."""
         self.assigned: list[int] = []
         """A heap of what is for it alone, since it has some of the same key; some has gone."""
+        self.spare = 0
+        """How many more it was ready for when it took the last time."""
 
 
 class DurableQueue:
@@ -326,9 +328,14 @@ class DurableQueue:
         ``untake`` or ``gone``; until then nobody else takes any.
         """
         holder = self._consumers.get(consumer)
-        taken: list[int] = []
         if holder is None:
-            return taken
+            return []
+        taken = self._take(holder, most, now)
+        holder.spare = most - len(taken)
+        return taken
+
+    def _take(self, holder: _Consumer, most: int, now: float) -> list[int]:
+        taken: list[int] = []
         while len(taken) < most and self._has_assigned(holder):
             sequence = heappop(holder.assigned)
             holder.out[sequence] = None
@@ -404,15 +411,25 @@ class DurableQueue:
         if self._unassigned.pop(sequence, 0) is not None or not key:
             return True  # its key is known already, or it has none
         of_key = self._of_key.setdefault(key, {})
-        keeper = self._holders[next(iter(of_key))] if of_key else holder
+        keeper = self._holders[next(iter(of_key))] if of_key else self._freest(holder)
         of_key[sequence] = None
         self._keys[sequence] = key
         if keeper is holder:
             return True
         del holder.out[sequence]
         self._holders[sequence] = keeper
+        keeper.spare -= 1
         heappush(keeper.assigned, sequence)
         return False
+
+    def _freest(self, taker: _Consumer) -> _Consumer:
+        """Who is to have a new key: the taker, or one that has fewer documents and takes more."""
+        least, freest = len(taker.out) - len(self._unassigned) - 1, taker
+        for each in self._consumers.values():
+            load = len(each.out) + len(each.assigned)
+            if each is not taker and each.spare > 0 and load < least:
+                least, freest = load, each
+        return freest
 
     def who_has(self, sequences: Iterable[int]) -> dict[str, list[int]]:
         """By consumer, those documents that it has and has not acknowledged."""

@@ -162,12 +162,12 @@ class Publishing:
         aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
         if not (entries or routed.homes or self._keep_all or aside):
             return None
-        self._room.require(parcel, entries, self._queues)
+        self._room.reserve(parcel, entries, self._queues)
         return KeepDocument(parcel, moment.time, entries, tuple(routed.homes), aside=aside)
 
     def _again(self, event: Published, known: Publication) -> list[Instruction]:
         if known.fingerprint != hash(event.content):
-            raise RefusedError(OTHER_CONTENT, "invalid")
+            raise RefusedError(OTHER_CONTENT, "taken")
         held = self._unanswered.get(event.publication)
         if held is not None:
             held.tickets.append(event.ticket)
@@ -200,9 +200,10 @@ class Publishing:
         if kept is None:
             return self._answer(held)
         held.kept = kept
-        if held.is_ours and held.keep is not None:
-            if held.keep.homes or not kept.known:
-                self._room.kept(held.parcel)
+        assert held.keep is not None, "something of it is stored"
+        is_kept = held.is_ours and bool(held.keep.homes or not kept.known)
+        self._room.written(held.parcel, held.keep.entries, is_kept=is_kept)
+        if held.is_ours:
             for home in held.keep.homes:
                 self._custody.owe(home, held.parcel.id)
         return self._release_in_turn(held, moment)
@@ -210,7 +211,10 @@ class Publishing:
     def failed(self, held: Held, reason: str, moment: Moment) -> list[Instruction]:
         """Note that a document could not be stored; its publisher hears of it."""
         held.failure = reason
-        return self._answer(held) if held.keep is None else self._release_in_turn(held, moment)
+        if held.keep is None:
+            return self._answer(held)
+        self._room.written(held.parcel, held.keep.entries, is_kept=False)
+        return self._release_in_turn(held, moment)
 
     def _release_in_turn(self, held: Held, moment: Moment) -> list[Instruction]:
         instructions = self._answer(held)
@@ -230,7 +234,7 @@ class Publishing:
         elif held.kept is not None and held.kept.known:
             id_ = held.kept.known
             if held.kept.is_other:
-                id_, code, reason = "", "invalid", OTHER_CONTENT
+                id_, code, reason = "", "taken", OTHER_CONTENT
         publication = held.parcel.publication
         if publication:
             self._unanswered.pop(publication, None)

@@ -1,8 +1,7 @@
 """How much a broker's store may hold, and on whose account.
 
 What is unread is never dropped to make room.  At a limit a publisher is refused, or held back by
-whoever serves it, until documents were read or have expired.  What is being written does not count
-yet, so that a limit may be passed by as much.
+whoever serves it, until documents were read or have expired.  What is being written counts as well.
 """
 
 from __future__ import annotations
@@ -28,10 +27,14 @@ class Limits(NamedTuple):
 
 
 class FullError(RefusedError):
-    """There is no room for a document now; there may be later."""
+    """There is no room for a document now; there may be later.
 
-    def __init__(self, reason: str) -> None:
+    What nobody needs any more may be dropped first, if that ``may_help``.
+    """
+
+    def __init__(self, reason: str, *, may_help: bool) -> None:
         super().__init__(reason, "full")
+        self.may_help = may_help
 
 
 class Room:
@@ -41,32 +44,55 @@ class Room:
         self._limits = limits
         self._size = size
         self._publishers = Counter(publishers)
+        self._writing: Counter[str] = Counter()
+        """By durable subscription, documents that are being written."""
 
-    def require(self, parcel: Parcel, entries: Sequence[Entry], queues: Queues) -> None:
-        """Raise FullError where there is no room for one more document."""
+    def reserve(self, parcel: Parcel, entries: Sequence[Entry], queues: Queues) -> None:
+        """Take room for a document that is about to be written; raises FullError."""
+        self._require(parcel, entries, queues)
+        self.add(parcel)
+        for durable, _ in entries:
+            self._writing[durable] += 1
+
+    def written(self, parcel: Parcel, entries: Sequence[Entry], *, is_kept: bool) -> None:
+        """Note that a document was written, or could not be, or was there already."""
+        for durable, _ in entries:
+            self._writing[durable] -= 1
+            if not self._writing[durable]:
+                del self._writing[durable]
+        if not is_kept:
+            self.dropped(len(parcel.content), {parcel.publisher: len(parcel.content)})
+
+    def _require(self, parcel: Parcel, entries: Sequence[Entry], queues: Queues) -> None:
         limits = self._limits
         size = len(parcel.content)
         if limits.size and self._size + size > limits.size:
             raise FullError(
-                f"the store holds {self._size:,} bytes of documents that are not read, or were "
-                "read lately, and may hold no more (store.retention_size): read them, or raise it"
+                f"documents that somebody still has to get take {self._size:,} of "
+                f"{limits.size:,} bytes (store.retention_size): see that they are read, or raise "
+                "the limit",
+                may_help=True,
             )
         theirs = self._publishers[parcel.publisher] if parcel.publisher else 0
         if parcel.publisher and 0 < limits.publisher_size < theirs + size:
             raise FullError(
-                f"{theirs:,} bytes of documents of {parcel.publisher} are kept here, and there may "
-                "be no more (store.publisher_size): see that they are read, or raise it"
+                f"documents of {parcel.publisher} that somebody still has to get take {theirs:,} "
+                f"of {limits.publisher_size:,} bytes (store.publisher_size): see that they are "
+                "read, or raise the limit",
+                may_help=True,
             )
         if limits.queue_documents:
             for durable, _ in entries:
-                if queues[durable].waiting >= limits.queue_documents:
+                waiting = queues[durable].waiting + self._writing[durable]
+                if waiting >= limits.queue_documents:
                     raise FullError(
-                        f"{limits.queue_documents:,} documents wait for the durable subscription "
-                        f"{durable!r}, and there may be no more (store.queue_documents): see that "
-                        "they are read, end it, or raise the limit"
+                        f"{waiting:,} documents wait for the durable subscription {durable!r}, and "
+                        f"there may be {limits.queue_documents:,} (store.queue_documents): see "
+                        "that they are read, end it, or raise the limit",
+                        may_help=False,
                     )
 
-    def kept(self, parcel: Parcel) -> None:
+    def add(self, parcel: Parcel) -> None:
         """Note that a document is kept."""
         self._size += len(parcel.content)
         if parcel.publisher:

@@ -25,10 +25,9 @@ def method(name: str) -> str:
 
 def channel_options(message_bytes: int) -> list[tuple[str, int]]:
     """Options of either end of a connection on which messages of that size pass."""
-    largest = message_bytes + MESSAGE_SLACK
     return [
-        ("grpc.max_receive_message_length", largest),
-        ("grpc.max_send_message_length", largest),
+        ("grpc.max_receive_message_length", message_bytes + MESSAGE_SLACK),
+        ("grpc.max_send_message_length", -1),  # whoever makes a message sees to its size
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.http2.ping_timeout_ms", 10_000),

@@ -14,7 +14,7 @@ from twigcast.broker.http.context import KnownCaller
 from twigcast.broker.http.errors import answers
 from twigcast.broker.http.models import Backup, BackupRequest
 from twigcast.broker.http.pages_elsewhere import require_mark
-from twigcast.errors import RefusedError
+from twigcast.errors import RefusedError, StoreError
 
 router = APIRouter(tags=["administration"])
 
@@ -63,6 +63,9 @@ async def backup(request: Request, caller: KnownCaller) -> JSONResponse:
     async with caller.api.backups:
         if path.exists():
             raise RefusedError(f"there is a {name!r} already; name a new file", "taken")
-        path.parent.mkdir(mode=0o700, exist_ok=True)
+        try:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path.parent}: it cannot be made: {error.strerror}") from error
         await store.backup(path)
     return JSONResponse({"path": str(path), "bytes": path.stat().st_size})

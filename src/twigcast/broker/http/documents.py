@@ -36,12 +36,13 @@ _ATTRIBUTE: Final = re.compile(r"ce-[a-z0-9]+", re.ASCII)
 _FORM: Final = "application/x-www-form-urlencoded"
 """What curl says of any body, unless it is told otherwise."""
 _VISIBLE: Final = "".join(map(chr, range(0x21, 0x7F)))
+_UNQUOTED: Final = _VISIBLE.replace("%", "")
 _ENCODED: Final = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 
 def trace_of(headers: HttpHeaders) -> dict[str, str]:
     """The trace context of a request."""
-    return {name: headers[name] for name in _TRACE if name in headers}
+    return {name: _text(headers[name]) for name in _TRACE if name in headers}
 
 
 def own_headers(headers: HttpHeaders) -> list[str]:
@@ -63,13 +64,17 @@ def read_headers(headers: HttpHeaders) -> dict[str, str]:
     kind = headers.get("content-type", "")
     if kind and not kind.startswith(_FORM):
         _check_mode(kind)
-        said["content-type"] = kind
+        said["content-type"] = _text(kind)
     return said
+
+
+def _text(value: str) -> str:
+    """The value of a header: bytes beyond ASCII are none of HTTP's, and UTF-8 to nearly all."""
+    return value.encode("latin-1").decode("utf-8", "replace")
 
 
 def _decoded(name: str, value: str) -> str:
     try:
-        # Bytes beyond ASCII are none of HTTP's; nearly everybody means UTF-8 by them.
         text = value.encode("latin-1").decode("utf-8")
         if _ENCODED.search(text) is not None:
             raise ValueError
@@ -110,7 +115,8 @@ def cloud_event_id(said: Mapping[str, str]) -> str:
     for name in _REQUIRED:
         if not said.get(name):
             raise RefusedError(f"the CloudEvent has no header {name}, which all have", "invalid")
-    return f"{said['ce-source']} {said['ce-id']}"
+    # Quoted, so that the blank tells them apart.
+    return f"{quote(said['ce-source'], safe=_UNQUOTED)} {quote(said['ce-id'], safe=_UNQUOTED)}"
 
 
 # --- given ----------------------------------------------------------------------------------------
@@ -124,7 +130,7 @@ def http_headers(headers: Headers) -> dict[str, str]:
             written[name] = quote(value, safe=_VISIBLE + " ")
         else:
             known = name.startswith(_CLOUD_EVENT)
-            safe = _VISIBLE.replace("%", "").replace('"', "")
+            safe = _UNQUOTED.replace('"', "")
             written[name if known else OWN + name] = quote(value, safe=safe)
     return written
 

@@ -11,6 +11,7 @@ and homes have a label each.  The names of durable subscriptions are for those w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from twigcast.broker import status as report
@@ -20,6 +21,7 @@ from twigcast.broker.outbox import Outbox
 from twigcast.broker.shared_queues import DocumentQueue
 from twigcast.broker.store.records import StoreFigures
 from twigcast.broker.subscriptions import EphemeralSubscription
+from twigcast.errors import StoreError
 
 _TEXTS: Final = {
     "start_seconds": "When the broker started, since 1970.",
@@ -48,6 +50,8 @@ _TEXTS: Final = {
     "link_documents_received": "Documents received since the link is up.",
     "link_bytes_sent": "Bytes sent since the link is up.",
     "link_bytes_received": "Bytes received since the link is up.",
+    "publishers_held": "Publishers that are held back, since there is no room in the store.",
+    "store_answers": "Whether the store can be read and written: 1 or 0.",
     "store_documents": "Documents that are kept.",
     "store_bytes": "Bytes of these documents.",
     "store_letters": "Documents that were set aside.",
@@ -67,9 +71,11 @@ class Gauges:
         self._stored: StoreFigures | None = None
 
     async def look_at_store(self) -> None:
-        """Ask the store how much it has; raises StoreError."""
+        """Ask the store how much it has; what does not answer has no figures."""
+        self._stored = None
         if self._broker.store is not None:
-            self._stored = await self._broker.store.figures()
+            with suppress(StoreError):
+                self._stored = await self._broker.store.figures()
 
     def look(self, *, names_durables: bool) -> Iterator[Figure]:
         """All figures; those of durable subscriptions by name, or added up."""
@@ -108,12 +114,16 @@ class Gauges:
             "client_waiting_longest": max(map(len, waiting), default=0),
             "links_up": len(broker.links.up),
             "links_failing": len(broker.links.problems),
+            "publishers_held": broker.flow.held,
         }
+        if broker.store is not None:
+            figures["store_answers"] = float(self._stored is not None and not broker.store.full)
         if broker.store is not None and self._stored is not None:
             figures["store_documents"] = self._stored.documents
             figures["store_bytes"] = self._stored.bytes
             figures["store_letters"] = self._stored.letters
-            figures["doors_standing_by"] = len(self._stored.standing_by)
+            if broker.config.store.door:
+                figures["doors_standing_by"] = len(self._stored.standing_by)
             figures["store_unwritten_bytes"] = broker.store.waiting_bytes
         return figures
 

@@ -342,11 +342,18 @@ class Status(_Exact):
     clients: Count
     durable: list[DurableQueue]
     owed: dict[str, Count] = Field(description="By home, the documents it has not confirmed.")
-    letters: Count = Field(description="Documents that were set aside.")
-    standing_by: list[str] = Field(description="The other doors of the group, by their addresses.")
+    letters: Count | None = Field(
+        description="Documents that were set aside; null if the store does not answer."
+    )
+    standing_by: list[str] | None = Field(
+        description="The other doors of the group, by their addresses; likewise."
+    )
     homes: dict[str, Count] = Field(description="By home, the patterns that it wants.")
     links: list[LinkFigures]
-    problems: dict[str, str] = Field(description="By address, why a link is not up.")
+    problems: dict[str, str] = Field(
+        description="What is not as it should be, by what it is about: the address or name of a "
+        "neighbour, `store`, `publishers`."
+    )
     topology: dict[str, dict[str, float]]
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from fastapi import Request
+
 from twigcast.broker.batches import Problem, Publication
-from twigcast.broker.client_session import ClientSession
+from twigcast.broker.client_session import RETRY, ClientSession
+from twigcast.broker.http.bodies import unless_gone
 
 if TYPE_CHECKING:
     from twigcast.broker.http.context import Caller
@@ -27,15 +31,36 @@ class Publishers:
         self._publishers: dict[str, _Publisher] = {}
 
     async def publish(
+        self, request: Request, caller: Caller, publications: Sequence[Publication]
+    ) -> tuple[list[str], list[Problem]]:
+        """Publish documents; returns when they are safe, with their event ids and the problems.
+
+        What is held back holds up no other request, and is given up if the caller goes.
+        """
+        ids, problems = await self._publish(caller, publications)
+        broker = caller.broker
+        while broker.config.store.is_held_back:
+            held = sorted(each.index for each in problems if each.code == "full")
+            if not held:
+                break
+            with broker.flow.holding():
+                await unless_gone(request, asyncio.sleep(RETRY), caller.api.stopping)
+            more, still = await self._publish(caller, [publications[each] for each in held])
+            problems = [each for each in problems if each.code != "full"]
+            problems += [replace(each, index=held[each.index]) for each in still]
+            for index, id_ in zip(held, more, strict=True):
+                ids[index] = id_
+        return ids, problems
+
+    async def _publish(
         self, caller: Caller, publications: Sequence[Publication]
     ) -> tuple[list[str], list[Problem]]:
-        """Publish documents; returns when they are safe, with their event ids and the problems."""
         publisher = self._publishers.get(caller.key)
         if publisher is None:
             publisher = self._publishers[caller.key] = _Publisher(caller.open_session())
         publisher.begin()
         try:
-            batch = await publisher.session.publish(publications)
+            batch = await publisher.session.publish(publications, may_wait=False)
             try:
                 await batch.wait()
                 return batch.outcome()

@@ -43,7 +43,7 @@ _BODY: Final = {
     dependencies=[only("id", "expires")],
     responses=answers(
         "They are safe at this broker. Of many, some may have been refused.",
-        *(400, 401, 403, 408, 413, 429, 503, NOT_STORED),
+        *(400, 401, 403, 408, 409, 413, 429, 503, NOT_STORED),
         model=Publications,
     ),
     openapi_extra={"requestBody": _BODY},
@@ -86,7 +86,7 @@ async def publish(
                 "the body looks like gzip: say so by the header Content-Encoding: gzip", "malformed"
             )
         publication = _publication(content, id or event, headers, until)
-        ids, problems = await caller.api.publishers.publish(caller, [publication])
+        ids, problems = await caller.api.publishers.publish(request, caller, [publication])
         for problem in problems:
             status = NOT_STORED if problem.code == "unavailable" else None
             return problem_response(problem.code, problem.reason, status)
@@ -102,7 +102,7 @@ async def publish(
     batch = parse_model(body, PublishedBatch)
     trace = trace_of(request.headers)
     publications = [_read(each, trace) for each in batch.documents]
-    ids, problems = await caller.api.publishers.publish(caller, publications)
+    ids, problems = await caller.api.publishers.publish(request, caller, publications)
     return JSONResponse(
         {
             "ids": [each or None for each in ids],

@@ -63,7 +63,7 @@ async def _store_problems(api: Api) -> list[str]:
         # Anybody may ask; paths and causes are for whoever runs the broker.
         _log.error("not ready: %s", error)
         return ["the store cannot be read"]
-    return []
+    return ["the store cannot be written"] if store.full else []
 
 
 @router.get(
@@ -71,7 +71,7 @@ async def _store_problems(api: Api) -> list[str]:
     response_class=Response,
     responses=answers(
         "Figures for Prometheus.",
-        *(401, 403, 503),
+        *(401, 403),
         content={"text/plain": {"schema": {"type": "string"}}},
     ),
 )
@@ -84,7 +84,7 @@ async def metrics(caller: KnownCaller) -> Response:
     return Response(caller.broker.metrics.text(figures), media_type=CONTENT_TYPE_LATEST)
 
 
-@router.get("/v1/status", responses=answers("The broker.", 401, 403, 503, model=Status))
+@router.get("/v1/status", responses=answers("The broker.", 401, 403, model=Status))
 async def status(caller: KnownCaller) -> JSONResponse:
     """The broker at a glance."""
     caller.require_known()

@@ -26,9 +26,11 @@ class Retention:
 
     Documents that are needed stay: whoever lets publishers in sees to it that there is room.
     """
+    publisher_size: int = 0
+    """The same for the documents of each publisher; 0 for no limit."""
 
     def __post_init__(self) -> None:
-        if not (self.age >= 0 and self.acknowledged_age >= 0 and self.size >= 0):
+        if min(self.age, self.acknowledged_age, self.size, self.publisher_size) < 0:
             raise ValueError(f"retention cannot be negative: {self}")
 
 

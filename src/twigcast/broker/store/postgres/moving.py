@@ -93,7 +93,8 @@ LEFT JOIN (
     GROUP BY document) AS needing ON needing.document = number
 ORDER BY number;
 INSERT INTO freed
-SELECT number, at FROM documents LEFT JOIN staged_released ON document = number WHERE needed = 0;
+SELECT number, at, publisher FROM documents
+LEFT JOIN staged_released ON document = number WHERE needed = 0;
 INSERT INTO accounts SELECT publisher, count(*), sum(size) FROM documents GROUP BY publisher;
 SELECT setval('document_numbers', max(number)) FROM documents HAVING count(*) > 0;
 SELECT setval('durables_number_seq', max(number)) FROM durables HAVING count(*) > 0;

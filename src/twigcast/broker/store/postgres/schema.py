@@ -8,7 +8,7 @@
       │                        ├── expressions
       │                        ├── beyond, revived     exceptions from `acknowledged`
       │                        └── attempts
-      └────────── freed                   nobody needs it; when that was noted
+      └────────── freed                   nobody needs it; when that was noted, and whose it is
     publications                     the first document of each publication, even if it has gone
     homes ──── home_patterns         what other brokers' durable subscriptions want
     received ──── received_numbers   which documents of other brokers are here already
@@ -70,8 +70,9 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_stored ON documents (stored, number);
 CREATE TABLE contents (document bigint PRIMARY KEY, content bytea NOT NULL);
 ALTER TABLE contents ALTER content SET STORAGE EXTERNAL;
-CREATE TABLE freed (document bigint PRIMARY KEY, at bigint);
+CREATE TABLE freed (document bigint PRIMARY KEY, at bigint, publisher text);
 CREATE INDEX freed_by_at ON freed (at);
+CREATE INDEX freed_by_publisher ON freed (publisher, document) WHERE publisher <> '';
 CREATE TABLE publications (
     publication text COLLATE "C" PRIMARY KEY,
     id text NOT NULL,

@@ -23,8 +23,9 @@ Slice: TypeAlias = Callable[[Connection], Trimmed | None]
 _OLD: Final = "SELECT number FROM documents WHERE stored < %s ORDER BY stored, number LIMIT %s"
 _UNNEEDED: Final = "SELECT document FROM freed WHERE at < %s ORDER BY at, document LIMIT %s"
 _NOTE: Final = """
-UPDATE freed SET at = %s
-WHERE document = ANY(ARRAY(SELECT document FROM freed WHERE at IS NULL LIMIT %s)) RETURNING 1
+UPDATE freed SET at = %s, publisher = documents.publisher FROM documents
+WHERE documents.number = freed.document
+AND freed.document = ANY(ARRAY(SELECT document FROM freed WHERE at IS NULL LIMIT %s)) RETURNING 1
 """
 _EXCESS: Final = """
 SELECT document FROM (
@@ -36,6 +37,19 @@ SELECT document FROM (
     ) AS oldest
 ) AS oldest
 WHERE before < (SELECT coalesce(sum(bytes), 0) FROM accounts) - %(size)s ORDER BY document
+"""
+_EXCESS_OF: Final = """
+SELECT document FROM (
+    SELECT publisher, document, sum(size) OVER (PARTITION BY publisher ORDER BY document) - size
+        AS before
+    FROM (
+        SELECT freed.publisher, freed.document, documents.size
+        FROM freed JOIN documents ON documents.number = freed.document
+        WHERE freed.publisher <> '' AND freed.at IS NOT NULL AND freed.publisher IN (
+            SELECT publisher FROM accounts WHERE bytes > %(size)s)
+        ORDER BY freed.publisher, freed.document LIMIT %(slice)s
+    ) AS oldest
+) AS oldest JOIN accounts USING (publisher) WHERE before < bytes - %(size)s ORDER BY document
 """
 _OLD_PUBLICATIONS: Final = """
 DELETE FROM publications WHERE publication = ANY(
@@ -119,14 +133,17 @@ def slices(
     """Drop what retention does not keep, slice after slice, in the order that all stores have."""
     aged = now - int(retention.age * 1000)
     released = now - int(retention.acknowledged_age * 1000)
-    for each in (
+    drops = [
         _clean,
         _dropping(_OLD, (aged, SLICE)),
         _deleting(_OLD_PUBLICATIONS, (aged, SLICE)),
         _deleting(_NOTE, (now, SLICE)),
         _dropping(_UNNEEDED, (released, SLICE)),
         _dropping(_EXCESS, {"slice": SLICE, "size": retention.size}),
-    ):
+    ]
+    if retention.publisher_size:
+        drops.append(_dropping(_EXCESS_OF, {"slice": SLICE, "size": retention.publisher_size}))
+    for each in drops:
         while (trimmed := run(each)) is not None:
             yield trimmed
 

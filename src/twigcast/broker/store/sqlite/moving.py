@@ -70,6 +70,7 @@ _WRITE: Final = {
     " (number, name, owner, is_shared, key, most_attempts, missed_reported)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)",
     "debts": "INSERT INTO debtors VALUES (?, ?, 0)",
+    "released": "INSERT INTO released SELECT ?1, ?2, publisher FROM documents WHERE number = ?1",
     "owed": "INSERT INTO owed (debtor, document) VALUES (?, ?)",
     "letters": "INSERT INTO letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "publications": "INSERT INTO publications (key, document, digest, stored) VALUES (?, ?, ?, ?)",

@@ -47,7 +47,7 @@ from twigcast.broker.store.kept import refuse_moved
 from twigcast.broker.store.sqlite.errors import as_store_error, damaged
 from twigcast.errors import StoreError
 
-VERSION: Final = 3
+VERSION: Final = 4
 APPLICATION: Final = 0x54776743
 """Marks the file as a store of a Twigcast broker."""
 PAGE_BYTES: Final = 4096
@@ -80,8 +80,11 @@ CREATE TABLE again (
     position INTEGER PRIMARY KEY, document INTEGER NOT NULL, stored INTEGER NOT NULL
 );
 CREATE INDEX again_by_document ON again (document);
-CREATE TABLE released (document INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+CREATE TABLE released (
+    document INTEGER PRIMARY KEY, at INTEGER NOT NULL, publisher TEXT NOT NULL
+);
 CREATE INDEX released_by_at ON released (at);
+CREATE INDEX released_by_publisher ON released (publisher, document) WHERE publisher <> '';
 CREATE TABLE queue (
     position INTEGER NOT NULL,
     durable INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 """Letting go of documents, little by little: in slices, between which others write.
 
     too old ────────────────────────────────────────────────────────────────► dropped
-    nobody needs it ──sweep──► released ──acknowledged_age, or the store is too large──► dropped
+    nobody needs it ──sweep──► released ──acknowledged_age, or there is too much──► dropped
 
 Nothing counts who needs a document.  A sweep goes round over all documents like the hand of a
 clock, for a limited time in each trimming, and notes those that nobody needs.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from twigcast.broker.store.retention import Retention, Trimmed
@@ -36,7 +37,8 @@ _WAITS: Final = """
              WHERE revived.durable = queue.durable AND revived.sequence = queue.sequence))
 """
 _SWEEP: Final = f"""
-    INSERT INTO released SELECT number, ?3 FROM documents WHERE number > ?1 AND number <= ?2
+    INSERT INTO released SELECT number, ?3, publisher FROM documents
+    WHERE number > ?1 AND number <= ?2
     AND NOT EXISTS (SELECT 1 FROM released WHERE document = number)
     AND NOT EXISTS (SELECT 1 FROM letters WHERE document = documents.number)
     AND NOT EXISTS (SELECT 1 FROM owed JOIN debtors ON debtors.number = owed.debtor
@@ -80,6 +82,7 @@ class Trimming:
         yield from self._sweep(now)
         yield from self._drop_while(lambda transaction: _long_released(transaction, released))
         yield from self._drop_while(lambda transaction: _too_much(transaction, retention.size))
+        yield from self._drop_of_publishers(retention.publisher_size)
         yield from self._find_firsts()
         yield from self._forget_runs()
 
@@ -91,6 +94,15 @@ class Trimming:
 
         while (trimmed := self._transact(step)).documents:
             yield trimmed
+
+    def _drop_of_publishers(self, size: int) -> Iterator[Trimmed]:
+        """Drop documents of publishers of whom more is kept than that."""
+
+        def find(transaction: Transaction) -> list[str]:
+            return [name for name, kept in transaction.books.publishers.items() if kept > size]
+
+        for each in self._transact(find) if size else ():
+            yield from self._drop_while(partial(_too_much_of, publisher=each, size=size))
 
     def _drop(self, transaction: Transaction, victims: Iterable[Any]) -> Trimmed:
         dropped = _Dropped()
@@ -216,17 +228,30 @@ def _long_released(transaction: Transaction, before: int) -> list[Any]:
 
 
 def _too_much(transaction: Transaction, size: int) -> list[Any]:
-    excess = transaction.books.bytes - size
+    released = "SELECT document FROM released ORDER BY document LIMIT ?"
+    return _oldest(transaction, transaction.books.bytes - size, released, SLICE)
+
+
+def _too_much_of(transaction: Transaction, publisher: str, size: int) -> list[Any]:
+    excess = transaction.books.publishers[publisher] - size
+    released = (
+        "SELECT document FROM released WHERE publisher = ? AND publisher <> ''"
+        " ORDER BY document LIMIT ?"
+    )
+    return _oldest(transaction, excess, released, publisher, SLICE)
+
+
+def _oldest(transaction: Transaction, excess: int, released: str, *values: Any) -> list[Any]:
+    """The first of some documents, until they are as many bytes as there are too many."""
     victims = []
-    for row in transaction.execute(
-        f"{_VICTIM} WHERE number IN (SELECT document FROM released ORDER BY document LIMIT ?)"
-        " ORDER BY number",
-        SLICE,
-    ):
-        if excess <= 0:
-            break
-        victims.append(row)
-        excess -= row[2]
+    if excess > 0:
+        for row in transaction.execute(
+            f"{_VICTIM} WHERE number IN ({released}) ORDER BY number", *values
+        ):
+            victims.append(row)
+            excess -= row[2]
+            if excess <= 0:
+                break
     return victims
 
 
