@@ -270,7 +270,7 @@ def test_another_content_under_the_same_id_is_refused() -> None:
     origin.publish(b"<a>1</a>", "p")
     with pytest.raises(RefusedError, match="another document") as refused:
         origin.publish(b"<a>2</a>", "p")
-    assert refused.value.code == "invalid"
+    assert refused.value.code == "taken"
     net.settle()
     net.restart("o", 5)
     ticket = origin.publish(b"<a>2</a>", "p")

@@ -162,6 +162,7 @@ class Broker:
     def start(self) -> None:
         """Begin to call neighbours, and start the periodic jobs."""
         self.links.start()
+        jobs: list[tuple[float, Callable[[], Awaitable[object]]]]
         jobs = [(TICK, self.flow.tick), (_MERGE_EACH, self._merge), (_TRIM_EACH, self.flow.trim)]
         self._tasks = [asyncio.create_task(_periodically(*job)) for job in jobs]
         if self.store is None and self.config.links:

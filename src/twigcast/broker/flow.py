@@ -298,16 +298,19 @@ class DocumentFlow:
 
     async def make_room(self, error: FullError) -> bool:
         """Drop at once what nobody needs; False if that is of no use, or was of none just now."""
+        if error.room and await self._trim_at_once(error.room):
+            return True
         now = time.monotonic()
         if now - self._refused_at > FULL_FOR:
             _log.warning("publishers are refused or held back: %s", error)
         self._refused, self._refused_at = str(error), now
-        if not error.may_help:
-            return False
+        return False
+
+    async def _trim_at_once(self, room: int) -> bool:
         if self._trimming is None or self._trimming.done():
-            if now - self._trimmed_in_vain < _TRIM_AGAIN:
+            if time.monotonic() - self._trimmed_in_vain < _TRIM_AGAIN:
                 return False
-            self._trimming = asyncio.create_task(self.trim(), name="trim")
+            self._trimming = asyncio.create_task(self.trim(room), name="trim")
         try:
             has_dropped = await asyncio.shield(self._trimming)
         except StoreError:
@@ -330,11 +333,11 @@ class DocumentFlow:
         """Why publishers were refused or held back a moment ago; empty if none was."""
         return self._refused if time.monotonic() - self._refused_at <= FULL_FOR else ""
 
-    async def trim(self) -> bool:
+    async def trim(self, room: int = 0) -> bool:
         """Drop what retention does not keep, if there is anything; to be done now and then."""
         if self._store is None:
             return False
-        trimmed = await self._store.trim(_now().time)
+        trimmed = await self._store.trim(_now().time, room=room)
         self._metrics.lost(sum(trimmed.lost.values()))
         self.happen(
             Expired(trimmed.bytes, trimmed.publishers, trimmed.owed, trimmed.first, trimmed.lost)

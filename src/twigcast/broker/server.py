@@ -72,8 +72,6 @@ _CODES: Final = {
     "quota": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "unavailable": grpc.StatusCode.FAILED_PRECONDITION,
 }
-_UNNEEDED: Final = 0.9
-"""Up to which part of its limits a store keeps what nobody needs, if another document fits too."""
 _GRACE: Final = 0.5
 _HEARD: Final = 1.0
 
@@ -313,10 +311,8 @@ def _open_store(config: BrokerConfig, name: str) -> Store:
     retention = Retention(
         settings.retention_age,
         settings.acknowledged_age,
-        *(
-            int(max(0, min(_UNNEEDED * size, size - config.limits.document_bytes)))
-            for size in (settings.retention_size, settings.publisher_size)
-        ),
+        settings.retention_size,
+        settings.publisher_size,
     )
     sync: Literal["full", "normal"] = "full" if settings.sync == "full" else "normal"
     return open_store(

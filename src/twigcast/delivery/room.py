@@ -29,12 +29,12 @@ class Limits(NamedTuple):
 class FullError(RefusedError):
     """There is no room for a document now; there may be later.
 
-    What nobody needs any more may be dropped first, if that ``may_help``.
+    It may help to drop what nobody needs any more, until ``room`` bytes are free; 0 if it does not.
     """
 
-    def __init__(self, reason: str, *, may_help: bool) -> None:
+    def __init__(self, reason: str, room: int = 0) -> None:
         super().__init__(reason, "full")
-        self.may_help = may_help
+        self.room = room
 
 
 class Room:
@@ -61,7 +61,8 @@ class Room:
             if not self._writing[durable]:
                 del self._writing[durable]
         if not is_kept:
-            self.dropped(len(parcel.content), {parcel.publisher: len(parcel.content)})
+            size = len(parcel.content)
+            self.dropped(size, {parcel.publisher: size} if parcel.publisher else {})
 
     def _require(self, parcel: Parcel, entries: Sequence[Entry], queues: Queues) -> None:
         limits = self._limits
@@ -71,7 +72,7 @@ class Room:
                 f"documents that somebody still has to get take {self._size:,} of "
                 f"{limits.size:,} bytes (store.retention_size): see that they are read, or raise "
                 "the limit",
-                may_help=True,
+                size,
             )
         theirs = self._publishers[parcel.publisher] if parcel.publisher else 0
         if parcel.publisher and 0 < limits.publisher_size < theirs + size:
@@ -79,7 +80,7 @@ class Room:
                 f"documents of {parcel.publisher} that somebody still has to get take {theirs:,} "
                 f"of {limits.publisher_size:,} bytes (store.publisher_size): see that they are "
                 "read, or raise the limit",
-                may_help=True,
+                size,
             )
         if limits.queue_documents:
             for durable, _ in entries:
@@ -88,8 +89,7 @@ class Room:
                     raise FullError(
                         f"{waiting:,} documents wait for the durable subscription {durable!r}, and "
                         f"there may be {limits.queue_documents:,} (store.queue_documents): see "
-                        "that they are read, end it, or raise the limit",
-                        may_help=False,
+                        "that they are read, end it, or raise the limit"
                     )
 
     def add(self, parcel: Parcel) -> None:

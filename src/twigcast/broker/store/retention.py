@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from twigcast.routing import DocumentId
 
@@ -32,6 +32,14 @@ class Retention:
     def __post_init__(self) -> None:
         if min(self.age, self.acknowledged_age, self.size, self.publisher_size) < 0:
             raise ValueError(f"retention cannot be negative: {self}")
+
+    def leaving(self, room: int) -> Retention:
+        """The same, but a tenth of each size is left free, and so many bytes at least."""
+        sizes = [
+            min(max(1, size - max(size // 10, room)), size)
+            for size in (self.size, self.publisher_size)
+        ]
+        return replace(self, size=sizes[0], publisher_size=sizes[1])
 
 
 @dataclass(frozen=True, slots=True)

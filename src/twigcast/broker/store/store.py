@@ -77,9 +77,13 @@ class Store:
         """Write something that changes nothing: whoever looks sees that this broker is at work."""
         self.submit(0, NOTHING)
 
-    async def trim(self, now: int) -> Trimmed:
-        """Drop what retention does not keep; other writes have their turn in between."""
-        slices = self._database.trim(self._retention, now)
+    async def trim(self, now: int, *, room: int | None = None) -> Trimmed:
+        """Drop what retention does not keep; other writes have their turn in between.
+
+        With ``room``, what nobody needs leaves as many bytes free, and a tenth of what may be kept.
+        """
+        retention = self._retention if room is None else self._retention.leaving(room)
+        slices = self._database.trim(retention, now)
         return await self._writing().trim(slices)
 
     def _writing(self) -> StoreWriter:
