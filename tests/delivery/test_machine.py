@@ -275,7 +275,7 @@ def test_another_content_under_the_same_id_is_refused() -> None:
     net.restart("o", 5)
     ticket = origin.publish(b"<a>2</a>", "p")
     net.settle()
-    assert [each.code for each in origin.answers(ticket)] == ["invalid"]
+    assert [each.code for each in origin.answers(ticket)] == ["taken"]
     net.tick()
     assert home.queued() == [b"<a>1</a>"]
 
