@@ -75,6 +75,25 @@ def test_a_client_that_is_held_back_reads_and_acknowledges_meanwhile(tmp_path: P
     asyncio.run(scenario())
 
 
+def test_who_publishes_and_is_held_back_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("twigcast.client.publishing._PATIENCE", 0.05)
+
+    async def scenario() -> None:
+        async with one_broker(tmp_path, HOLDS) as running, connect(running.address) as client:
+            reading = client.subscribe("/a", durable="d")
+            await reading.ready()
+            publishing = asyncio.ensure_future(client.publish_all(["<a/>"] * 4))
+            await until(lambda: "has not answered for" in caplog.text)
+            assert "to 4 documents: perhaps it holds publishers back" in caplog.text
+            (event,) = await take(reading, 1)
+            await event.ack()
+            await publishing
+
+    asyncio.run(scenario())
+
+
 def test_over_http_one_that_is_held_back_holds_up_no_other(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with serving(tmp_path, HOLDS) as (running, client):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
-from twigcast.client.connection import Connection, Speaker
+from twigcast.client.connection import Connection, Speaker, log
 from twigcast.client.events import Moment, until_when
 from twigcast.client.failures import BrokenStreamError, fresh, refused
 from twigcast.documents import Source
@@ -36,6 +36,8 @@ MOST_DOCUMENTS: Final = 1024
 MOST_BYTES: Final = 16 * 2**20
 """What may be unanswered at a time."""
 
+_PATIENCE: Final = 3.0
+"""After how many seconds without an answer a publisher is warned."""
 _BATCH: Final = 64
 _LONGEST_ID: Final = 1024
 
@@ -97,6 +99,7 @@ class Publisher(Speaker):
         self._bytes = 0
         self._largest = 0
         self._batch_bytes = 0
+        self._patience: asyncio.TimerHandle | None = None
 
     async def publish(
         self, document: Source, identity: str, headers: Headers, expires: Moment | None
@@ -144,6 +147,7 @@ class Publisher(Speaker):
             lambda answer: self._on_answer(request, answer)
         )
         self._sent[request] = batch
+        self._expect_answers()
         add = frame.publish.publications.add
         for publication in batch:
             publication.is_sent = True
@@ -173,12 +177,14 @@ class Publisher(Speaker):
                     publication.again = True
                     self._waiting.appendleft(publication)
         self._sent.clear()
+        self._expect_answers()
 
     def on_failed(self, error: TwigcastError) -> None:
         """Whoever waits gets the error."""
         for publication in chain(*self._sent.values(), self._waiting):
             _settle(publication, PublishResult(error=error))
         self._sent.clear()
+        self._expect_answers()
         self._waiting.clear()
         for turn, _ in self._turns:
             if not turn.done():
@@ -220,6 +226,7 @@ class Publisher(Speaker):
                 raise BrokenStreamError("the broker answers for other documents than were sent")
             ids = [""] * len(batch)
         del self._sent[request]
+        self._expect_answers()
         for index, (publication, identity) in enumerate(zip(batch, ids, strict=True)):
             self._documents -= 1
             self._bytes -= publication.size
@@ -228,6 +235,21 @@ class Publisher(Speaker):
                 result = PublishResult(error=refused(problems[index]))
             _settle(publication, result)
         self._grant()
+
+    def _expect_answers(self) -> None:
+        """Warn once if the broker does not answer for a while."""
+        if self._patience is not None:
+            self._patience.cancel()
+        loop = asyncio.get_running_loop()
+        self._patience = loop.call_later(_PATIENCE, self._warn) if self._sent else None
+
+    def _warn(self) -> None:
+        log.warning(
+            "the broker has not answered for %g s to %s documents: perhaps it holds publishers "
+            "back, because there is no room; its status says so (twigcast network status)",
+            _PATIENCE,
+            f"{sum(map(len, self._sent.values())):,}",
+        )
 
     def withdraw(self, publication: Publication) -> None:
         """Nobody waits for it any more; unless it is sent already it never will be."""
