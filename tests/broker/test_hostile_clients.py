@@ -197,6 +197,22 @@ def test_programs_of_other_languages_send_bindings() -> None:
     asyncio.run(scenario())
 
 
+def test_a_flood_of_documents_in_a_message_ends_the_stream_at_once() -> None:
+    async def scenario() -> None:
+        async with one_broker() as running:
+            raw = RawClient(running)
+            await raw.begin()
+            few = messages.Publish(publications=[messages.Publication(content=b"<a/>")])
+            await raw.say(publish=few)
+            await raw.hear()
+            await raw.say(publish=messages.Publish(publications=[messages.Publication()] * 10_001))
+            with pytest.raises(grpc.aio.AioRpcError, match="at most 10,000 documents"):
+                await raw.hear()
+            await raw.vanish()
+
+    asyncio.run(scenario())
+
+
 def test_a_flood_of_acknowledgements_is_refused(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with one_broker(tmp_path) as running:

@@ -150,8 +150,7 @@ class ClientSession:
         ``may_wait``.  Call :meth:`answered` once the client has its answer.  Raises SessionError.
         """
         broker = self.broker
-        if len(publications) > _MOST_AT_ONCE:
-            raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} documents")
+        require_few(publications, "documents")
         async with self._publishing:
             while self._unanswered > _UNANSWERED or self._is_disk_behind():
                 self._room.clear()
@@ -457,7 +456,7 @@ class ClientSession:
 
     def give_back(self, number: int, sequences: Sequence[int], delay: float) -> None:
         """Take documents back that the client could not use; they come again after a delay."""
-        _require_few(sequences)
+        require_few(sequences, "acknowledgements")
         subscription = self._subscriptions.get(number)
         if isinstance(subscription, Attachment):
             self.broker.keeper.give_back(subscription, sequences, delay)
@@ -465,7 +464,7 @@ class ClientSession:
     def _acknowledged(
         self, number: int, sequences: Sequence[int], durable: str
     ) -> DurableSubscription | None:
-        _require_few(sequences)
+        require_few(sequences, "acknowledgements")
         if durable:
             self.broker.access.require(self.principal, Permission.SUBSCRIBE)
             return self.broker.keeper.of(self.principal, durable)
@@ -508,9 +507,10 @@ def check_name(durable: str) -> None:
         )
 
 
-def _require_few(sequences: Sequence[int]) -> None:
-    if len(sequences) > _MOST_AT_ONCE:
-        raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} acknowledgements")
+def require_few(items: Sequence[object], what: str) -> None:
+    """Raise SessionError for a message with too much of something."""
+    if len(items) > _MOST_AT_ONCE:
+        raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} {what}")
 
 
 def code_of(error: TwigcastError) -> str:

@@ -30,6 +30,7 @@ from twigcast.broker.client_session import (
     SessionError,
     Subscription,
     code_of,
+    require_few,
 )
 from twigcast.broker.durables import AskedOptions
 from twigcast.broker.in_turn import InTurn
@@ -91,6 +92,8 @@ class ClientStream:
                 frame = _decode(data)
                 kind = frame.WhichOneof("frame")
                 if kind in _IN_TURN:
+                    # Here, so that the stream ends at once, not with what comes next.
+                    require_few(frame.publish.publications, "documents")
                     await self._in_turn.put(frame, len(data))
                 elif kind == "consumed":
                     self._on_consumed(frame.consumed)
