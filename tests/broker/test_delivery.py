@@ -161,6 +161,31 @@ def test_a_broker_without_a_store_that_starts_anew_first_hears_what_is_wanted(
     asyncio.run(scenario())
 
 
+def test_a_broker_without_a_store_waits_for_a_home_that_starts_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        address = f"127.0.0.1:{free_port()}"
+        config = BrokerConfig(
+            name="home", listen=address, heartbeat=QUICK, store=StoreConfig(tmp_path)
+        )
+        home = await start_server(config)
+        async with connect(address) as client:
+            await client.subscribe("/a", durable="d").ready()
+        await home.close()
+        async with calling(address, "other") as other, connect(other.address) as publisher:
+            publishing = asyncio.create_task(publisher.publish(CONTENT))
+            await asyncio.sleep(0.2)
+            assert not publishing.done()
+            home = await start_server(config)
+            try:
+                await publishing
+                async with connect(address) as client:
+                    assert len(await take(client.subscribe(durable="d"), 1)) == 1
+            finally:
+                await home.close()
+
+    asyncio.run(scenario())
+
+
 def test_who_subscribes_before_the_links_are_up_waits_for_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from live_brokers import one_broker
+from live_brokers import one_broker, take
 from lxml import etree
 
 from twigcast.broker import BrokerConfig
@@ -146,6 +146,28 @@ def test_a_document_goes_to_a_connection_once() -> None:
             events = [await anext(each) for each in subscriptions]
             assert sent == [200]
             assert all(event.content is events[0].content for event in events)
+
+    asyncio.run(scenario())
+
+
+def test_whoever_is_given_credit_by_a_loss_gets_what_is_queued_in_the_same_moment() -> None:
+    limits = LimitsConfig(queues_memory=60_000, queues_disk=40_000)
+
+    async def scenario() -> None:
+        async with (
+            one_broker(config=BrokerConfig(limits=limits)) as running,
+            connect(running.address) as publisher,
+            connect(running.address) as one,
+            connect(running.address) as another,
+        ):
+            slow = one.subscribe("/d[a]", window=1)
+            quick = another.subscribe("/d[not(zzz)]", window=1000)
+            for each in (slow, quick):
+                await each.ready()
+            texts = [f"<d>{tag}{'x' * 20_000}</d>" for tag in ("<a/>", "", "", "<a/>")]
+            await publisher.publish_all(texts)
+            # At most one was lost, and the subscription goes on in any case.
+            assert len(await take(slow, 1)) == 1
 
     asyncio.run(scenario())
 

@@ -40,7 +40,7 @@ def test_messages_are_handled_in_order_and_have_a_bound() -> None:
         await one_more
         await in_turn.finish()
         assert handled == [*range(_MOST + 1)]
-        await in_turn.close()
+        in_turn.task.cancel()
 
     asyncio.run(scenario())
 
@@ -56,7 +56,7 @@ def test_what_handling_raises_is_raised_to_who_serves() -> None:
             await in_turn.finish()
         with pytest.raises(ValueError, match="7"):
             await in_turn.put(frame(8), 1)
-        await in_turn.close()
+        in_turn.task.cancel()
 
     asyncio.run(scenario())
 
@@ -116,9 +116,36 @@ def test_over_http_one_that_is_held_back_holds_up_no_other(tmp_path: Path) -> No
             told = (await also_held).json()
             assert [bool(each) for each in told["ids"]] == [True, True, False, True]
             assert [each["index"] for each in told["problems"]] == [2]
+            assert not running.broker.metrics.value("twigcast_refused_total", {"code": "full"})
             lost = asyncio.create_task(client.post("/v1/publish", content="<a/>", timeout=60))
             await until(lambda: running.broker.flow.held == 1)
             lost.cancel()
             await until(lambda: running.broker.flow.held == 0)
+
+    run(scenario)
+
+
+def test_over_http_nothing_overtakes_what_is_held_back(tmp_path: Path) -> None:
+    config = BrokerConfig(store=StoreConfig(retention_size=10_000, full="hold"))
+
+    async def scenario() -> None:
+        async with serving(tmp_path, config) as (running, client):
+            await client.put("/v1/subscriptions/d", params={"xpath": "/a"})
+            texts = [f"<a>{n}{'x' * size}</a>" for n, size in enumerate((6_000, 6_000, 1, 1))]
+            body = {"documents": texts}
+            publishing = asyncio.create_task(client.post("/v1/publish", json=body, timeout=60))
+            await until(lambda: running.broker.flow.held == 1)
+            mark = {"Twigcast-Request": "1"}
+            came: list[str] = []
+            while len(came) < 4:
+                pulled = await client.post(
+                    "/v1/subscriptions/d/pull", params={"limit": 4, "wait": "1s"}, headers=mark
+                )
+                found = pulled.json()["documents"]
+                came += [each["content"][3] for each in found]
+                read = {"sequences": [each["sequence"] for each in found]}
+                await client.post("/v1/subscriptions/d/ack", json=read, headers=mark)
+            assert came == ["0", "1", "2", "3"]
+            assert (await publishing).json()["problems"] == []
 
     run(scenario)

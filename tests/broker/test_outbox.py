@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from twigcast.broker.outbox import Outbox
-from twigcast.broker.shared_queues import REFERENCE_BYTES, DocumentQueue, QueueSpace
+from twigcast.broker.shared_queues import REFERENCE_BYTES, DocumentQueue, Kept, QueueSpace
 from twigcast.broker.subscriptions import EphemeralSubscription
 
 KEYS = ("k",)
@@ -68,3 +70,31 @@ def test_what_expires_while_it_is_pinned_is_passed_over() -> None:
     assert heard == [5]
     assert also.credit == 2
     assert space.pinned_bytes == 0
+
+
+def test_what_was_read_goes_out_although_the_next_document_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    space = QueueSpace(memory_bytes=10**6, disk_bytes=10**6)
+    outbox = Outbox(space, 10**6, 10**6)
+    reader = subscription(outbox, space, 1, 10)
+    documents = [b"1", b"2", b"3"]
+    for each in documents:
+        reader.offer(each, KEYS)
+    read = QueueSpace.read
+
+    def read_some(self: QueueSpace, kept: Kept) -> bytes:
+        if kept.content == b"2":
+            raise OSError("the disk fails")
+        return read(self, kept)
+
+    monkeypatch.setattr(QueueSpace, "read", read_some)
+    first = outbox.next()
+    assert first is not None
+    assert [document for document, _ in first.documents] == [b"1"]
+    assert "the disk fails" in caplog.text
+    last = outbox.next()
+    assert last is not None
+    assert [document for document, _ in last.documents] == [b"3"]
+    assert reader.queue.dropped == 1
+    assert reader.credit == 8

@@ -240,6 +240,27 @@ def test_who_takes_a_document_and_leaves_has_tried_in_vain(tmp_path: Path) -> No
     run(story)
 
 
+@pytest.mark.parametrize("ordered_by", [None, "/order/@customer"])
+def test_what_nobody_has_taken_was_not_tried(ordered_by: str | None, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with one_broker(tmp_path) as running, connect(running.address) as client:
+            async with client.subscribe(
+                "//order", durable="desk", shared=True, ordered_by=ordered_by, deliveries=1
+            ):
+                pass
+            filler = "x" * 20_000
+            await client.publish_all(
+                [f"<order customer='c{each}'>{filler}</order>" for each in range(100)]
+            )
+            for wait in (0.0, 0.001, 0.002, 0.004, 0.01):  # while documents are read for it
+                async with client.subscribe(durable="desk"):
+                    await asyncio.sleep(wait)
+            assert waiting(running) == 100
+            assert running.broker.durables["desk"].queue.attempts == {}
+
+    run(story)
+
+
 def test_values_are_shared_among_those_who_take_more(tmp_path: Path) -> None:
     async def story() -> None:
         async with one_broker(tmp_path) as running, connect(running.address) as client:

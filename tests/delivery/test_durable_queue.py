@@ -465,3 +465,18 @@ def test_a_new_key_goes_to_whoever_has_least_and_takes_more() -> None:
     assert given == [True, False, True, False, True]
     assert made.take("y", 2, 0.0) == [2, 4]
     assert made.take("z", 5, 0.0) == []
+
+
+def test_a_new_key_goes_to_nobody_who_takes_documents_once() -> None:
+    made = shared("x", options=KEYED)
+    assert made.attach("passing", joins=True) == []
+    for sequence in range(1, 4):
+        made.enter(sequence)
+    assert made.take("passing", 1, 0.0) == [1]
+    assert made.assign(1, "a", "passing")
+    assert made.take("passing", 5, 0.0) == [2, 3]
+    made.untake("passing", [2, 3])
+    made.lease("passing", 100.0)
+    assert made.take("x", 5, 0.0) == [2, 3]
+    assert made.assign(2, "b", "x")
+    assert made.assign(3, "c", "x")

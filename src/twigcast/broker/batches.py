@@ -35,6 +35,8 @@ class Batch:
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
+        self.held = ""
+        """Why documents are held back by who publishes, from the first of them on."""
         self._ids: list[str] = []
         self._problems: list[Problem] = []
         self._waiting: dict[int, int] = {}

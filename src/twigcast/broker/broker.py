@@ -174,13 +174,12 @@ class Broker:
         """Hear of neighbours what homes want; a broker without a store begins with nothing."""
         try:
             async with asyncio.timeout(CONFIRM_PATIENCE):
-                await self.links.called()
-                while not self.homes.is_informed:
+                while self.links.unknown or not self.homes.is_informed:
                     await asyncio.sleep(_LEARN_EACH)
         except TimeoutError:
             _log.warning(
-                "neighbours have not said yet what durable subscriptions want: documents that are "
-                "published here now may be missed there"
+                "not all neighbours have said yet what durable subscriptions want: documents that "
+                "are published here now may be missed there"
             )
         self._informed.set()
 

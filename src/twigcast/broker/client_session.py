@@ -187,10 +187,12 @@ class ClientSession:
         ]
         foreseen = iter(self.broker.flow.foresee(taken) if taken else ())
         async for publication, identity in taking_turns(zip(publications, checked, strict=True)):
-            if isinstance(identity, str):
-                await self._publish(publication, identity, next(foreseen), batch, may_wait=may_wait)
-            else:
+            if not isinstance(identity, str):
                 self._refuse(batch, identity)
+            elif batch.held:  # nothing overtakes what is held back
+                batch.refuse("full", batch.held)
+            else:
+                await self._publish(publication, identity, next(foreseen), batch, may_wait=may_wait)
 
     async def _publish(
         self,
@@ -217,6 +219,12 @@ class ClientSession:
                 foreseen,
             )
             await self._publish_when_room(published, may_wait=may_wait)
+        except FullError as error:
+            if may_wait or not self.broker.config.store.is_held_back:
+                self._refuse(batch, error, ticket)
+            else:
+                batch.held = str(error)
+                batch.refuse("full", batch.held, ticket)
         except TwigcastError as error:
             self._refuse(batch, error, ticket)
 

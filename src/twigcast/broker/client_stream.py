@@ -113,8 +113,8 @@ class ClientStream:
     async def _close(self) -> None:
         # The session first: gRPC cancels a call more than once, and may not wait for the tasks.
         self._session.close(is_lost=not self._broker.is_stopping)
-        await self._in_turn.close()
         tasks = [
+            self._in_turn.task,
             *self._serving.values(),
             *self._confirming.values(),
             *(each for each in (self._answering, self._delivering) if each is not None),

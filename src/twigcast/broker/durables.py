@@ -228,11 +228,9 @@ class Durables:
         at least, which may have been its end.
         """
         durable = attachment.durable
+        taken = max(attachment.taken_up, int(is_lost))
         if durable.detach(attachment):
-            untaken = attachment.window - attachment.credit
-            taken = len(durable.queue.held(attachment.consumer)) - untaken
-            left = ConsumerLeft(durable.name, attachment.consumer, max(taken, int(is_lost)))
-            self._flow.happen(left)
+            self._flow.happen(ConsumerLeft(durable.name, attachment.consumer, taken))
 
     async def acknowledge(
         self, durable: DurableSubscription, upto: int, sequences: Sequence[int]

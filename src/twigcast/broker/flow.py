@@ -80,7 +80,7 @@ TICK: Final = 0.25
 _RESEND_BYTES: Final = 4 * 1024 * 1024
 FULL_FOR: Final = 10.0
 """For how many seconds it is reported that there was no room."""
-_TRIM_AGAIN: Final = 1.0
+_TRIM_AGAIN: Final = 0.1
 """How many seconds after it was of no use."""
 
 _SENT: Final = (Send, Offer)
@@ -396,15 +396,19 @@ class DocumentFlow:
         parcel = instruction.parcel
         common = self._encode(parcel)
         receivers = self._receivers_of(instruction.recipients)
-        queued = 0
         waiting: list[DocumentQueue] = []
-        for receiver, keys in receivers:
+        others: list[tuple[EphemeralSubscription, Keys]] = []
+        for each in receivers:
+            receiver, keys = each
             if not receiver.credit and keys == receiver.sole:
                 waiting.append(receiver.queue)
-            elif receiver.offer(common, keys, parcel.expires):
+            else:
+                others.append(each)
+        # First the queues: what is lost to make room may give one credit, which then finds it.
+        queued = self._space.put_in_all(waiting, common, parcel.expires) if waiting else 0
+        for receiver, keys in others:
+            if receiver.offer(common, keys, parcel.expires):
                 queued += 1
-        if waiting:
-            queued += self._space.put_in_all(waiting, common, parcel.expires)
         self._metrics.offered(queued, len(receivers) - queued, parcel.published)
 
     def _receivers_of(self, recipients: Recipients) -> list[tuple[EphemeralSubscription, Keys]]:

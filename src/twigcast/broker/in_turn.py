@@ -32,7 +32,8 @@ class InTurn:
         self._bytes = 0
         self._error: Exception | None = None
         self._changed = asyncio.Event()
-        self._task = asyncio.create_task(self._run())
+        self.task = asyncio.create_task(self._run())
+        """To be cancelled in the end."""
 
     async def put(self, frame: messages.ClientFrame, size: int) -> None:
         """Add a message, when there is room; raises what handling an earlier one has raised."""
@@ -63,8 +64,3 @@ class InTurn:
         except Exception as error:
             self._error = error
             self._changed.set()
-
-    async def close(self) -> None:
-        """Handle nothing more."""
-        self._task.cancel()
-        await asyncio.wait([self._task])

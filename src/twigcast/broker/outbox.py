@@ -23,6 +23,7 @@ message full of it, no more is added, unless all connections together have littl
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from heapq import heappop, heappush
@@ -32,6 +33,8 @@ from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.shared_queues import REFERENCE_BYTES, DocumentQueue, Kept, QueueSpace
 from twigcast.times import now_milliseconds
 from twigcast.wire import messages, raw
+
+_log = logging.getLogger(__name__)
 
 Keys = tuple[str, ...]
 
@@ -317,7 +320,13 @@ class Outbox:
                 break
             document = entry.document
             if document is None:
-                document = self._read(entry)
+                try:
+                    document = self._read(entry)
+                except OSError as error:
+                    if not documents:
+                        raise
+                    _log.error("a document that waits cannot be read: %s", error)
+                    break  # what was read already goes out; this one is missed
             self._log.popleft()
             self._released(entry)
             documents.append((document, entry))

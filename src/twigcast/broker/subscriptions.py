@@ -387,6 +387,8 @@ class Attachment(Consumer):
         self.on_work: Callable[[Attachment], None] = _no_work
         """Called when there is something to take; nothing is given until ``is_taking`` is False."""
         self.is_taking = False
+        self._reading = 0
+        """How many documents it has of the queue that are still being read."""
         self._waking: asyncio.TimerHandle | None = None
 
     def begin(self, outbox: Outbox, sole: Keys | None, on_end: Callable[[], None]) -> None:
@@ -446,6 +448,7 @@ class Attachment(Consumer):
             if not sequences:
                 self._wake_when_due(now)
                 break
+            self._reading = len(sequences)
             try:
                 found, rest = await self.durable.read(sequences)
                 found = self._without_outdated(found)
@@ -455,6 +458,8 @@ class Attachment(Consumer):
                 if ordering is not None:
                     self.durable.wake()
                 raise
+            finally:
+                self._reading = 0
             queue.untake(self.consumer, rest)
             left = {*rest, *(each.sequence for each in found)}
             queue.gone([each for each in sequences if each not in left])
@@ -464,6 +469,12 @@ class Attachment(Consumer):
                 self.credit -= len(found)
                 return found, queue.take_missed()
         return [], 0
+
+    @property
+    def taken_up(self) -> int:
+        """How many documents the client has taken that are not acknowledged, as far as it says."""
+        held = len(self.durable.queue.held(self.consumer)) - self._reading
+        return max(held - (self.window - self.credit), 0)
 
     def _without_outdated(self, documents: list[Given]) -> list[Given]:
         """The documents that have not expired; those that have are done with."""

@@ -52,10 +52,12 @@ class Returned(NamedTuple):
 class _Consumer:
     """Somebody who is given documents."""
 
-    __slots__ = ("assigned", "name", "out", "spare")
+    __slots__ = ("assigned", "is_passing", "name", "out", "spare")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, is_passing: bool) -> None:
         self.name = name
+        self.is_passing = is_passing
+        """Whether it takes documents once."""
         self.out: dict[int, None] = {}
         """What it has, in the order in which it got it."""
         self.assigned: list[int] = []
@@ -243,7 +245,7 @@ class DurableQueue:
         else:
             before = list(self._consumers)
             self._begin(None if self.options.is_shared else start)
-        self._consumers[consumer] = _Consumer(consumer)
+        self._consumers[consumer] = _Consumer(consumer, is_passing=joins)
         return before
 
     def detach(self, consumer: str, taken: int = 0) -> Returned:
@@ -427,7 +429,8 @@ class DurableQueue:
         least, freest = len(taker.out) - len(self._unassigned) - 1, taker
         for each in self._consumers.values():
             load = len(each.out) + len(each.assigned)
-            if each is not taker and each.spare > 0 and load < least:
+            may_have_more = each.spare > 0 and not each.is_passing
+            if each is not taker and may_have_more and load < least:
                 least, freest = load, each
         return freest
 

@@ -69,17 +69,16 @@ class Room:
         size = len(parcel.content)
         if limits.size and self._size + size > limits.size:
             raise FullError(
-                f"documents that somebody still has to get take {self._size:,} of "
-                f"{limits.size:,} bytes (store.retention_size): see that they are read, or raise "
-                "the limit",
+                f"the documents that are kept take {self._size:,} of {limits.size:,} bytes "
+                "(store.retention_size): see that they are read, or raise the limit",
                 size,
             )
         theirs = self._publishers[parcel.publisher] if parcel.publisher else 0
         if parcel.publisher and 0 < limits.publisher_size < theirs + size:
             raise FullError(
-                f"documents of {parcel.publisher} that somebody still has to get take {theirs:,} "
-                f"of {limits.publisher_size:,} bytes (store.publisher_size): see that they are "
-                "read, or raise the limit",
+                f"the documents of {parcel.publisher} that are kept take {theirs:,} of "
+                f"{limits.publisher_size:,} bytes (store.publisher_size): see that they are read, "
+                "or raise the limit",
                 size,
             )
         if limits.queue_documents:
