@@ -39,6 +39,8 @@ MOST_BYTES: Final = 16 * 2**20
 _PATIENCE: Final = 3.0
 """After how many seconds without an answer a publisher is warned."""
 _BATCH: Final = 64
+_FEW: Final = 2
+"""How many frames are on their way before another waits to be full."""
 _LONGEST_ID: Final = 1024
 
 _DECLARED_ENCODING: Final = re.compile(
@@ -138,7 +140,12 @@ class Publisher(Speaker):
         return publication
 
     def frames(self) -> Iterator[messages.ClientFrame]:
-        """One frame with what waits; then it is the turn of others."""
+        """One frame with what waits; then it is the turn of others.
+
+        While some are on their way, more waits until it fills a frame, or an answer comes.
+        """
+        if len(self._sent) >= _FEW and len(self._waiting) < _BATCH:
+            return
         batch = self._next_batch()
         if not batch:
             return
@@ -234,6 +241,8 @@ class Publisher(Speaker):
             if index in problems:
                 result = PublishResult(error=refused(problems[index]))
             _settle(publication, result)
+        if self._waiting:
+            self._connection.wake()
         self._grant()
 
     def _expect_answers(self) -> None:
