@@ -142,9 +142,10 @@ class Publisher(Speaker):
     def frames(self) -> Iterator[messages.ClientFrame]:
         """One frame with what waits; then it is the turn of others.
 
-        While some are on their way, more waits until it fills a frame, or an answer comes.
+        While some are on their way, more waits until it fills a frame, nothing can be added to it,
+        or an answer comes.
         """
-        if len(self._sent) >= _FEW and len(self._waiting) < _BATCH:
+        if len(self._sent) >= _FEW and not self._turns and not self._is_full():
             return
         batch = self._next_batch()
         if not batch:
@@ -197,6 +198,15 @@ class Publisher(Speaker):
             if not turn.done():
                 turn.set_result(None)
         self._turns.clear()
+
+    def _is_full(self) -> bool:
+        """Whether what waits fills a frame."""
+        size = 0
+        for count, each in enumerate(self._waiting, 1):
+            size += each.size
+            if count == _BATCH or size >= self._batch_bytes:
+                return True
+        return False
 
     def _next_batch(self) -> list[Publication]:
         batch: list[Publication] = []
@@ -279,6 +289,7 @@ class Publisher(Speaker):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._turns.append((turn, size))
+        self._connection.wake()
         try:
             await turn
         except asyncio.CancelledError:
