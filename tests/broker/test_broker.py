@@ -12,8 +12,8 @@ from live_brokers import PATIENCE, one_broker, take, until
 
 from twigcast.broker import BrokerConfig
 from twigcast.broker.config import LimitsConfig
+from twigcast.broker.ephemeral import EphemeralSubscription
 from twigcast.broker.store_config import StoreConfig
-from twigcast.broker.subscriptions import EphemeralSubscription
 from twigcast.client import Client, Subscription, connect
 from twigcast.delivery.writes import Acknowledge, Write
 from twigcast.errors import RefusedError, SchemaError

@@ -16,7 +16,7 @@ from live_brokers import until
 
 from twigcast.broker import BrokerConfig, RunningBroker, StoreConfig
 from twigcast.broker.config import LimitsConfig
-from twigcast.broker.subscriptions import EphemeralSubscription
+from twigcast.broker.ephemeral import EphemeralSubscription
 
 STORE = StoreConfig(sync="normal")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from twigcast.broker.ephemeral import EphemeralSubscription
 from twigcast.broker.outbox import Outbox
 from twigcast.broker.shared_queues import REFERENCE_BYTES, DocumentQueue, Kept, QueueSpace
-from twigcast.broker.subscriptions import EphemeralSubscription
 
 KEYS = ("k",)
 

@@ -25,6 +25,7 @@ from twigcast.broker.delivery_codec import (
     decode_versions,
 )
 from twigcast.broker.durables import CONFIRM_PATIENCE, Durables
+from twigcast.broker.ephemeral import EphemeralSubscription
 from twigcast.broker.flow import TICK, DocumentFlow
 from twigcast.broker.letters import Letters
 from twigcast.broker.link_codec import (
@@ -40,7 +41,7 @@ from twigcast.broker.metrics import Metrics
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Store, StoredDocument
-from twigcast.broker.subscriptions import DurableSubscription, EphemeralSubscription
+from twigcast.broker.subscriptions import DurableSubscription
 from twigcast.broker.wrong_tokens import Identification
 from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits

@@ -1,6 +1,6 @@
 """A client session: what one client may do at a broker, however it is connected.
 
-    gRPC: client_stream ──┐                    ┌──► publish ──► flow
+    gRPC: client_stream ──┐                    ┌──► publishing ──► flow
                           ├──► ClientSession ──┼──► subscribe, acknowledge ──► subscriptions
     HTTP: http/ ──────────┘                    └──► advertise ──► router
 
@@ -10,9 +10,6 @@ serialized already, since it waits in a queue that may be on disk.
 
 What is on its way to the client is in one outbox, for all subscriptions.  A durable subscription
 that is behind has a task that fetches documents for it; there is none for one that keeps up.
-
-A publisher is held up while more of its documents wait for the disk than is good, while too many of
-its batches are not answered, and when it publishes faster than it may.
 """
 
 from __future__ import annotations
@@ -21,72 +18,36 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from twigcast.broker.access import Permission, Principal
-from twigcast.broker.batches import Batch, Publication
 from twigcast.broker.broker import Broker, Expression
+from twigcast.broker.client_publishing import RETRY, ClientPublishing
 from twigcast.broker.durables import NOTHING_ASKED, AskedOptions
-from twigcast.broker.headers import check_headers
+from twigcast.broker.ephemeral import EphemeralSubscription
 from twigcast.broker.outbox import Outbox, Sendable
-from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.quotas import Quota
+from twigcast.broker.session_errors import require_few
 from twigcast.broker.subscriptions import (
     Attachment,
     DurableSubscription,
-    EphemeralSubscription,
 )
-from twigcast.delivery import OTHER_CONTENT, Answer, FullError, Published, digest_of
 from twigcast.errors import (
-    AccessError,
     AdvertisementError,
-    DocumentError,
     RefusedError,
     SchemaError,
     StoreError,
-    TwigcastError,
 )
-from twigcast.routing import Foreseen, Promise
+from twigcast.routing import Promise
 
 LONGEST_NAME: Final = 200
-_UNANSWERED: Final = 16
-"""How many batches of one publisher may wait for their answer."""
-_MOST_AT_ONCE: Final = 10_000
-"""How many documents, or acknowledgements, one request may have."""
-_LONGEST_ID: Final = 1024
-_TOGETHER: Final = 32
-_TOGETHER_BYTES: Final = 128 * 1024
-"""How many documents are looked at in one go, at most, and of how many bytes, about."""
-RETRY: Final = 0.5
-"""After how many seconds something is tried again."""
 _READING: Final = 8
 """For how many durable subscriptions of a client documents are fetched at a time."""
 
 _log = logging.getLogger(__name__)
 
 Subscription: TypeAlias = EphemeralSubscription | Attachment
-
-
-def _together(publications: Iterable[Publication]) -> Iterator[list[Publication]]:
-    """Publications in parts to be looked at in one go."""
-    some: list[Publication] = []
-    size = 0
-    for each in publications:
-        some.append(each)
-        size += len(each.content)
-        if len(some) == _TOGETHER or size >= _TOGETHER_BYTES:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
-
-
-class SessionError(RefusedError):
-    """A client that does not keep to the protocol; its session ends."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, "invalid")
 
 
 class ClientSession:
@@ -118,10 +79,7 @@ class ClientSession:
         self._taking: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(_READING)
         self._advertisements: set[str] = set()
-        self._publishing = asyncio.Lock()
-        self._publish_at = 0.0
-        self._unanswered = 0
-        self._room = asyncio.Event()
+        self.publishing = ClientPublishing(broker, principal, self.link, quota)
         broker.open_publisher(self.link)
 
     def close(self, *, is_lost: bool = False) -> None:
@@ -140,158 +98,6 @@ class ClientSession:
         self.broker.close_publisher(self.link)
         self._quota.advertisements -= len(self._advertisements)
         self._on_close()
-
-    # --- publishing -------------------------------------------------------------------------------
-
-    async def publish(self, publications: Sequence[Publication], *, may_wait: bool = True) -> Batch:
-        """Publish documents, after those of earlier calls; the batch knows when they are safe.
-
-        Where publishers are held back while there is no room, this waits for room if it
-        ``may_wait``.  Call :meth:`answered` once the client has its answer.  Raises SessionError.
-        """
-        broker = self.broker
-        require_few(publications, "documents")
-        async with self._publishing:
-            while self._unanswered > _UNANSWERED or self._is_disk_behind():
-                self._room.clear()
-                await self._room.wait()
-            await broker.informed()
-            await asyncio.sleep(max(0.0, self._publish_at - time.monotonic()))
-            batch = Batch()
-            for some in _together(publications):
-                await self._publish_some(some, batch, may_wait=may_wait)
-            self._unanswered += 1
-            rate = broker.config.limits.publications_per_second
-            pause = self._quota.wait_for(len(publications), rate)
-            self._publish_at = time.monotonic() + pause
-        return batch
-
-    def answered(self, batch: Batch) -> None:
-        """Note that the client has its answer to a batch, or is gone."""
-        self.broker.metrics.acknowledged(time.perf_counter() - batch.began)
-        self._unanswered -= 1
-        self._room.set()
-
-    def _is_disk_behind(self) -> bool:
-        store = self.broker.store
-        return bool(self._unanswered) and store is not None and store.waiting_bytes > WAITING_BYTES
-
-    async def _publish_some(
-        self, publications: Sequence[Publication], batch: Batch, *, may_wait: bool
-    ) -> None:
-        checked = [self._checked(each) for each in publications]
-        taken = [
-            publication.content
-            for publication, identity in zip(publications, checked, strict=True)
-            if isinstance(identity, str)
-        ]
-        foreseen = iter(self.broker.flow.foresee(taken) if taken else ())
-        async for publication, identity in taking_turns(zip(publications, checked, strict=True)):
-            if not isinstance(identity, str):
-                self._refuse(batch, identity)
-            elif batch.held:  # nothing overtakes what is held back
-                batch.refuse("full", batch.held)
-            else:
-                await self._publish(publication, identity, next(foreseen), batch, may_wait=may_wait)
-
-    async def _publish(
-        self,
-        publication: Publication,
-        identity: str,
-        foreseen: Foreseen,
-        batch: Batch,
-        *,
-        may_wait: bool,
-    ) -> None:
-        ticket = 0
-        try:
-            if publication.again and await self._is_known(publication, identity, batch):
-                return
-            ticket = batch.add(self.broker.flow)
-            published = Published(
-                ticket,
-                self.link,
-                publication.content,
-                identity,
-                self.principal.name,
-                publication.headers,
-                publication.expires,
-                foreseen,
-            )
-            await self._publish_when_room(published, may_wait=may_wait)
-        except FullError as error:
-            if may_wait or not self.broker.config.store.is_held_back:
-                self._refuse(batch, error, ticket)
-            else:
-                batch.held = str(error)
-                batch.refuse("full", batch.held, ticket)
-        except TwigcastError as error:
-            self._refuse(batch, error, ticket)
-
-    def _refuse(self, batch: Batch, error: TwigcastError, ticket: int = 0) -> None:
-        code = code_of(error)
-        self.broker.metrics.refused(code)
-        batch.refuse(code, str(error), ticket)
-
-    async def _publish_when_room(self, published: Published, *, may_wait: bool) -> None:
-        """Hand a document on; where publishers are held back, not before there is room for it."""
-        flow = self.broker.flow
-        while True:
-            try:
-                return flow.publish(published)
-            except FullError as error:
-                if await flow.make_room(error):
-                    continue
-                if not may_wait or not self.broker.config.store.is_held_back:
-                    raise
-                with flow.holding():
-                    await asyncio.sleep(RETRY)
-
-    def _checked(self, publication: Publication) -> str | TwigcastError:
-        """The publication's id in the whole network, or why it may not be published."""
-        try:
-            return self._check(publication)
-        except TwigcastError as error:
-            return error
-
-    def _check(self, publication: Publication) -> str:
-        """Refuse what may not be published; the publication's id in the whole network."""
-        broker = self.broker
-        broker.access.require(self.principal, Permission.PUBLISH)
-        content = publication.content
-        if len(content) > broker.config.limits.document_bytes:
-            raise RefusedError(
-                f"the document has {len(content):,} bytes, more than the "
-                f"{broker.config.limits.document_bytes:,} that this broker takes "
-                "(limits.document_bytes)",
-                "too-large",
-            )
-        check_headers(publication.headers)
-        if not 0 <= publication.expires < 2**63:
-            raise RefusedError("a document expires at a time after 1970, or never", "invalid")
-        broker.access.check_document(self.principal, content)
-        if not publication.id:
-            return ""
-        if len(publication.id) > _LONGEST_ID:
-            raise RefusedError(
-                f"the id of a publication has at most {_LONGEST_ID:,} characters", "invalid"
-            )
-        if not publication.id.isprintable():
-            raise RefusedError("the id of a publication has printable characters", "invalid")
-        # Nobody can use up the ids of others.
-        return f"{self.principal.name}\n{publication.id}"
-
-    async def _is_known(self, publication: Publication, identity: str, batch: Batch) -> bool:
-        """Whether the store has a document under a publication's id; it is answered then."""
-        store = self.broker.store
-        known = None if store is None else await store.find_publication(identity)
-        if known is None:
-            return False
-        if known[1] != digest_of(publication.content):
-            raise RefusedError(OTHER_CONTENT, "taken")
-        ticket = batch.add(self.broker.flow)
-        self.broker.flow.answer(Answer(ticket, known[0]))
-        return True
 
     # --- subscribing ------------------------------------------------------------------------------
 
@@ -513,20 +319,3 @@ def check_name(durable: str) -> None:
         raise RefusedError(
             "a durable subscription has a name of at most 200 printable characters", "invalid"
         )
-
-
-def require_few(items: Sequence[object], what: str) -> None:
-    """Raise SessionError for a message with too much of something."""
-    if len(items) > _MOST_AT_ONCE:
-        raise SessionError(f"a message has at most {_MOST_AT_ONCE:,} {what}")
-
-
-def code_of(error: TwigcastError) -> str:
-    """The code of an error, as the wire names it."""
-    if isinstance(error, RefusedError | AccessError):
-        return error.code
-    if isinstance(error, DocumentError):
-        return "malformed"
-    if isinstance(error, StoreError):
-        return "unavailable"
-    return "invalid"

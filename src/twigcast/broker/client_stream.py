@@ -27,16 +27,14 @@ from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.client_session import (
     LONGEST_NAME,
     ClientSession,
-    SessionError,
     Subscription,
-    code_of,
-    require_few,
 )
 from twigcast.broker.durables import AskedOptions
 from twigcast.broker.in_turn import InTurn
 from twigcast.broker.link_codec import decode_promise
 from twigcast.broker.log_handler import one_line
 from twigcast.broker.outbox import Sendable, encode_documents
+from twigcast.broker.session_errors import SessionError, code_of, require_few
 from twigcast.broker.subscriptions import Attachment
 from twigcast.errors import RefusedError, TwigcastError
 from twigcast.wire import PROTOCOL, messages
@@ -168,7 +166,7 @@ class ClientStream:
             await self._answer(frame.unadvertise, self._on_unadvertise)
 
     async def _on_publish(self, request: messages.Publish) -> None:
-        batch = await self._session.publish(
+        batch = await self._session.publishing.publish(
             [
                 Publication(
                     each.content,
@@ -202,7 +200,7 @@ class ClientStream:
         answer = messages.Answer(request=number, ids=ids)
         for each in problems:
             answer.problems.add(index=each.index, code=each.code, reason=each.reason)
-        self._session.answered(batch)
+        self._session.publishing.answered(batch)
         await self._write(messages.BrokerFrame(answer=answer))
 
     # --- subscribing ------------------------------------------------------------------------------

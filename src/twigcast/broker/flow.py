@@ -26,6 +26,7 @@ from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 from twigcast.broker.delivery_codec import encode_message, is_document
+from twigcast.broker.ephemeral import EphemeralSubscription
 from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.metrics import Metrics
 from twigcast.broker.outbox import Keys
@@ -34,7 +35,6 @@ from twigcast.broker.store import Store
 from twigcast.broker.store.writer import Done
 from twigcast.broker.subscriptions import (
     DurableSubscription,
-    EphemeralSubscription,
     encode_common,
 )
 from twigcast.delivery import (

@@ -20,7 +20,6 @@ import grpc.aio
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
-from twigcast.broker.client_session import code_of
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig
@@ -43,6 +42,7 @@ from twigcast.broker.open_files import raise_open_files
 from twigcast.broker.pace import BATCH, BATCH_BYTES
 from twigcast.broker.peers import grpc_peer
 from twigcast.broker.safety import check_safe
+from twigcast.broker.session_errors import code_of
 from twigcast.broker.status import status
 from twigcast.broker.store import Retention, Store, open_store
 from twigcast.broker.subscriptions import encode_common, encode_queued

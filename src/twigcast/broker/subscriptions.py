@@ -1,13 +1,12 @@
-"""Subscriptions at a broker: documents for a consumer that sets the pace.
+"""Subscriptions at a broker: documents for a consumer that sets the pace; here the durable ones.
 
-    offered ──► outbox of the connection, while there is credit; else DocumentQueue ──► outbox
-    entered ──► outbox, likewise; else tail, store ──► take: DurableQueue says which ones
+    entered ──► outbox of the connection, while there is credit; else tail, store ──► take:
+                                                                 DurableQueue says which ones
 
-The consumer gives credit for as many documents as it is ready for; what it has not asked for waits
-here.  The documents of ephemeral subscriptions wait in a space that all of them share, in memory
-and beyond that in a file; past the limits documents are dropped and counted.  Those of a durable
-one wait in the store, and only what was committed last stays in memory too, so that a consumer that
-is a little behind costs no reading.
+The consumer gives credit for as many documents as it is ready for; what it has not asked for waits.
+The documents of a durable subscription wait in the store, and only what was committed last stays in
+memory too, so that a consumer that is a little behind costs no reading.  The others are in
+:mod:`~twigcast.broker.ephemeral`.
 
 Nothing here knows of connections: whoever serves the client empties the outbox
 (:mod:`~twigcast.broker.outbox`), and is told when something is to be taken from a durable one.
@@ -16,15 +15,14 @@ Nothing here knows of connections: whoever serves the client empties the outbox
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from twigcast.broker.ordering import Ordering
-from twigcast.broker.outbox import DELIVERY_ROOM, Keys, Outbox, Outgoing
+from twigcast.broker.outbox import Keys, Outbox
 from twigcast.broker.pace import BATCH, BATCH_BYTES
-from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
+from twigcast.broker.shared_queues import QueueSpace
 from twigcast.broker.store import Queued, Store, StoredDocument
 from twigcast.delivery import DurableQueue, Parcel
 from twigcast.times import now_milliseconds
@@ -32,8 +30,6 @@ from twigcast.wire import messages
 
 _TAIL_BYTES: Final = 1024 * 1024
 """What a durable subscription has in memory of what was entered last, if others need the space."""
-
-_log = logging.getLogger(__name__)
 
 
 def encode_common(document: Parcel | StoredDocument) -> bytes:
@@ -108,95 +104,6 @@ class Consumer:
 
 def _nothing() -> None:
     """Nobody has to be told."""
-
-
-class EphemeralSubscription(Consumer):
-    """A subscription that lives as long as its client is connected."""
-
-    def __init__(self, link: str, number: int, window: int, queue: DocumentQueue) -> None:
-        super().__init__(number, window)
-        self.link = link
-        self.queue = queue
-        self.is_due = False
-        """Whether the outbox is to take from the queue."""
-        self.on_outdated: Callable[[int], None] = lambda _: None
-        """Hears how many documents expired while they waited."""
-        self._missed_reported = 0
-
-    def begin(self, outbox: Outbox, sole: Keys | None, on_end: Callable[[], None]) -> None:
-        """Let documents go to a client."""
-        super().begin(outbox, sole, on_end)
-        outbox.by_number[self.number] = self
-        self.wake()
-
-    def offer(self, document: bytes, keys: Keys, expires: int = 0) -> bool:
-        """Send a document, or queue it; False if the queue is full and it was dropped.
-
-        Whoever offers a document to several passes the same object to each: it is kept once.
-        """
-        if self.credit > 0 and not self.queue.items:
-            outbox = self.outbox
-            assert outbox is not None, "there is credit"
-            if self.queue.dropped != self._missed_reported:
-                self._note_dropped(outbox)
-            entry: Outgoing | None = outbox.last
-            if outbox.last_document is not document or outbox.last.room <= 0:
-                entry = outbox.begin(document, expires)
-            if entry is not None:
-                self.credit -= 1
-                if keys == self.sole and entry.keys is None and entry.sequences is None:
-                    entry.numbers.append(self.number)
-                    entry.room -= DELIVERY_ROOM
-                else:
-                    entry.add(self.number, None if keys == self.sole else keys)
-                return True
-        if keys == self.sole:
-            is_queued = self.queue.put(document, None, 0, expires)
-        else:
-            is_queued = self.queue.put(document, keys, sum(map(len, keys)), expires)
-        if self.credit > 0:
-            self.wake()
-        return is_queued
-
-    def wake(self) -> None:
-        """Let the client have what waits, as far as there is credit."""
-        if self.outbox is not None:
-            self._note_dropped(self.outbox)
-            self.outbox.due(self)
-
-    def _note_dropped(self, outbox: Outbox) -> None:
-        dropped = self.queue.dropped - self._missed_reported
-        if dropped:
-            self._missed_reported = self.queue.dropped
-            outbox.note_missed(self.number, dropped)
-
-    def missed(self, count: int) -> None:
-        """Note that documents were lost that were on their way; others may come instead."""
-        self.queue.dropped += count
-        self.credit = min(self.credit + count, self.window)
-        self.wake()
-
-    def outdated(self, sequence: int = 0) -> None:
-        """Note that a document expired that was on its way; another may come instead."""
-        self.on_outdated(1)
-        self.credit = min(self.credit + 1, self.window)
-        self.wake()
-
-    def unreadable(self, error: OSError) -> None:
-        """Note that the queue cannot be read."""
-        _log.error("the queue of %s: %s", self.link, error)
-        self.end("its queue cannot be read", "unavailable")
-
-    def close(self) -> None:
-        """Drop what is queued."""
-        self.queue.close()
-        if self.outbox is not None:
-            self.outbox.by_number.pop(self.number, None)
-
-    @property
-    def waiting(self) -> int:
-        """How many documents wait."""
-        return len(self.queue)
 
 
 class Given(NamedTuple):

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from twigcast.broker.client_session import code_of
 from twigcast.broker.log_handler import one_line
+from twigcast.broker.session_errors import code_of
 from twigcast.errors import TwigcastError
 
 _log = logging.getLogger(__name__)

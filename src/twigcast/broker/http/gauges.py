@@ -16,11 +16,11 @@ from typing import Final
 
 from twigcast.broker import status as report
 from twigcast.broker.client_sessions import ClientSessions
+from twigcast.broker.ephemeral import EphemeralSubscription
 from twigcast.broker.metrics import Figure
 from twigcast.broker.outbox import Outbox
 from twigcast.broker.shared_queues import DocumentQueue
 from twigcast.broker.store.records import StoreFigures
-from twigcast.broker.subscriptions import EphemeralSubscription
 from twigcast.errors import StoreError
 
 _TEXTS: Final = {

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from fastapi import Request
 
 from twigcast.broker.batches import Problem, Publication
-from twigcast.broker.client_session import RETRY, ClientSession
+from twigcast.broker.client_publishing import RETRY
+from twigcast.broker.client_session import ClientSession
 from twigcast.broker.http.bodies import unless_gone
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ class Publishers:
             publisher = self._publishers[caller.key] = _Publisher(caller.open_session())
         publisher.begin()
         try:
-            batch = await publisher.session.publish(publications, may_wait=False)
+            batch = await publisher.session.publishing.publish(publications, may_wait=False)
             try:
                 await batch.wait()
                 return batch.outcome()
             finally:
-                publisher.session.answered(batch)
+                publisher.session.publishing.answered(batch)
         finally:
             publisher.requests -= 1
             if not publisher.requests:
