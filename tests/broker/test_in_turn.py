@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ def test_a_client_that_is_held_back_reads_and_acknowledges_meanwhile(tmp_path: P
 def test_who_publishes_and_is_held_back_hears_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, logger="twigcast")
     monkeypatch.setattr("twigcast.client.publishing._PATIENCE", 0.05)
 
     async def scenario() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from twigcast.broker.ephemeral import EphemeralSubscription
@@ -75,6 +77,7 @@ def test_what_expires_while_it_is_pinned_is_passed_over() -> None:
 def test_what_was_read_goes_out_although_the_next_document_cannot_be(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.ERROR, logger="twigcast")
     space = QueueSpace(memory_bytes=10**6, disk_bytes=10**6)
     outbox = Outbox(space, 10**6, 10**6)
     reader = subscription(outbox, space, 1, 10)

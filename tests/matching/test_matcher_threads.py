@@ -198,13 +198,17 @@ def run_all(writers: Sequence[Writer], *readings: Callable[[], None]) -> None:
     )
 
 
-def check_history(readers: Sequence[Reader]) -> None:
-    """What all readers saw are moments of one history, and some saw the middle of it."""
+_TRIES = 5
+"""How often readers may see next to nothing: who runs when is for the system to say."""
+
+
+def check_history(readers: Sequence[Reader]) -> bool:
+    """What all readers saw are moments of one history; whether some saw the middle of it."""
     moments = {moment for reader in readers for moment in reader.moments if None not in moment}
     ordered = sorted(moments, key=lambda moment: sum(sum(window or ()) for window in moment))
     for earlier, later in itertools.pairwise(ordered):
         assert is_no_later(earlier, later), "two answers that no order of updates explains"
-    assert len(ordered) > 5, "the readers saw next to nothing of the updates"
+    return len(ordered) > 5
 
 
 def test_the_patterns_of_the_writers_match_both_documents() -> None:
@@ -216,21 +220,24 @@ def test_the_patterns_of_the_writers_match_both_documents() -> None:
 @pytest.mark.parametrize("cache_bytes", [0, 2_000, 2**20])
 def test_answers_are_moments_of_one_history(cache_bytes: int) -> None:
     matcher = Matcher(cache_bytes=cache_bytes)
-    writers = [Writer(matcher, "v ", 3), Writer(matcher, "w ", 20)]
-    readers = [
-        Reader(writers, lambda: [answer(matcher, SMALL)], 300),
-        Reader(writers, lambda: [answer(matcher, SMALL)], 300),
-        Reader(writers, lambda: [answer(matcher, LARGE)], 20),
-    ]
-    run_all(writers, *(reader.run for reader in readers))
-    check_history(readers)
-    assert len(matcher) == 0
-    assert matcher.match(SMALL) == []
+
+    def saw_updates() -> bool:
+        writers = [Writer(matcher, "v ", 3), Writer(matcher, "w ", 20)]
+        readers = [
+            Reader(writers, lambda: [answer(matcher, SMALL)], 300),
+            Reader(writers, lambda: [answer(matcher, SMALL)], 300),
+            Reader(writers, lambda: [answer(matcher, LARGE)], 20),
+        ]
+        run_all(writers, *(reader.run for reader in readers))
+        assert len(matcher) == 0
+        assert matcher.match(SMALL) == []
+        return check_history(readers)
+
+    assert any(saw_updates() for _ in range(_TRIES))
 
 
 def test_documents_of_a_batch_see_moments_too() -> None:
     matcher = Matcher(cache_bytes=50_000)
-    writers = [Writer(matcher, "v ", 3), Writer(matcher, "w ", 20)]
 
     def ask() -> list[set[str]]:
         batch = matcher.match_batch([SMALL, LARGE, SMALL, b"<r>"])
@@ -239,9 +246,13 @@ def test_documents_of_a_batch_see_moments_too() -> None:
         matcher.match(LARGE)
         return [as_set(batch[number]) for number in range(3)]
 
-    readers = [Reader(writers, ask, 20), Reader(writers, ask, 20)]
-    run_all(writers, *(reader.run for reader in readers))
-    check_history(readers)
+    def saw_updates() -> bool:
+        writers = [Writer(matcher, "v ", 3), Writer(matcher, "w ", 20)]
+        readers = [Reader(writers, ask, 20), Reader(writers, ask, 20)]
+        run_all(writers, *(reader.run for reader in readers))
+        return check_history(readers)
+
+    assert any(saw_updates() for _ in range(_TRIES))
 
 
 def test_keys_can_be_listed_while_they_change() -> None:
