@@ -435,8 +435,10 @@ def test_a_broker_killed_and_started_again_loses_nothing_and_repeats_nothing(
         make(client, "seen", "seen")
         for durable in ("kept", "passed"):
             make(client, durable, "order")
-        publish(client, range(1, 2_001))
         running = start(spark, broker.address, tmp_path, once=False)
+        # A query fails that is started while the broker is away.
+        until(lambda: all("Waiting" in query.status["message"] for query in running), running)
+        publish(client, range(1, 2_001))
         until(lambda: client.queue_state("seen").last > 300, running)
         assert client.queue_state("seen").last < 2_000, "it is in the midst"
         broker.kill()
