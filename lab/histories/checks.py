@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from lab.histories.oracle import ExpectedChannel, Oracle
+from lab.histories.units import UnitsOracle, wrong_in_units
 from lab.histories.witness import Publication
 from twigcast.covering import covers
 from twigcast.language import Pattern
@@ -20,6 +21,10 @@ def wrong_at_rest(
     network: Network, oracle: Oracle, publications: Collection[Publication]
 ) -> Iterator[str]:
     """What is wrong with a network at rest, and with what became of documents published at rest."""
+    if isinstance(oracle, UnitsOracle):
+        yield from wrong_in_units(network, oracle, publications)
+        yield from wrong_frozen(publications, network)
+        return
     yield from wrong_routes(publications, oracle)
     yield from wrong_frozen(publications, network)
     yield from wrong_tables(network, oracle)

@@ -40,6 +40,7 @@ from lab.histories.vocabulary import (
     draw_pattern,
     draw_siblings,
 )
+from twigcast.hierarchy import depth_of, unit_of, units_around
 
 STRATEGIES: Final = (
     "flooding",
@@ -91,10 +92,14 @@ def draw_overlay(random: Random) -> tuple[tuple[str, ...], Links]:
 class Drawing:
     """Draws steps that mostly make sense where they stand."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, in_units: bool) -> None:
         self._random = random
-        self._is_ring = random.random() < 0.2
-        self.brokers, self.links = (draw_ring if self._is_ring else draw_overlay)(random)
+        self.gateways: tuple[tuple[str, str], ...] = ()
+        self._is_ring = not in_units and random.random() < 0.2
+        if in_units:
+            self.brokers, self.links, self.gateways = draw_units(random)
+        else:
+            self.brokers, self.links = (draw_ring if self._is_ring else draw_overlay)(random)
         self.strategy = random.choice(STRATEGIES)
         draw = draw_linear if random.random() < 0.2 else draw_pattern
         self._patterns = [draw(random) for _ in range(random.choice((2, 5, 12)))]
@@ -130,6 +135,8 @@ class Drawing:
             tuple(steps),
             tuple((name, DEFINITIONS[name]) for name in self._schemas),
             is_late=random.random() < 0.4,
+            gateways=self.gateways,
+            most_patterns=random.choice((None, None, 1, 3)) if self.gateways else None,
         )
 
     def _some_steps(self) -> list[Step]:
@@ -267,6 +274,39 @@ class Drawing:
         return draw_document(self._random, promise)
 
 
-def draw_history(seed: int, number: int) -> History:
+def draw_history(seed: int, number: int, *, in_units: bool = False) -> History:
     """The history of a round."""
-    return Drawing(Random(f"{seed} {number}")).history()
+    return Drawing(Random(f"{seed} {number}"), in_units=in_units).history()
+
+
+def draw_units(random: Random) -> tuple[tuple[str, ...], Links, tuple[tuple[str, str], ...]]:
+    """Brokers in units, some with several gateways, and more links than it takes."""
+    inner = random.choice(
+        (("x", "y"), ("x", "y", "z"), ("x/p", "x/q", "y"), ("x/p", "x/q", "y/r", "y/s"), ("x/p/i",))
+    )
+    brokers = [
+        f"{unit}/b{number}" for unit in inner for number in range(random.choice((1, 2, 2, 3)))
+    ]
+    brokers += random.choice(((), (), ("w",), ("x/v",)))
+    gateways: dict[str, str] = {}
+    members: dict[str, list[str]] = {}
+    for broker in brokers:
+        members.setdefault(unit_of(broker), []).append(broker)
+    links: dict[tuple[str, str], float] = {}
+    costs = random.choice(((1.0,), (1.0, 2.0), (1.0, 1.5, 2.0, 4.0)))
+    units = {unit for broker in brokers for unit in units_around(broker)}
+    for unit in sorted(units, key=lambda unit: (-depth_of(unit), unit)):
+        here = members.get(unit, [])
+        random.shuffle(here)
+        pairs = [(here[random.randrange(each)], here[each]) for each in range(1, len(here))]
+        pairs += [
+            (random.choice(here), random.choice(here)) for _ in range(random.choice((0, 1, 2)))
+        ]
+        for one, other in pairs:
+            if one != other and not {(one, other), (other, one)} & links.keys():
+                links[one, other] = random.choice(costs)
+        if unit:
+            for gateway in random.sample(here, min(len(here), random.choice((1, 1, 2, 3)))):
+                gateways[gateway] = unit
+                members.setdefault(unit_of(unit), []).append(gateway)
+    return tuple(brokers), tuple((*pair, links[pair]) for pair in links), tuple(gateways.items())

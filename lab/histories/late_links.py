@@ -1,6 +1,6 @@
 """A network whose brokers learn of a link's end and return each at its own time.
 
-In :class:`~twigcast.routing.Network` both ends of a link know at once that it is cut.  Between
+In :class:`~twigcast.hierarchy.Network` both ends of a link know at once that it is cut.  Between
 machines they do not.  Here the news is a message too, and arrives when the transport says: behind
 nothing on a link that has just been cut, and before everything that is said on it later::
 
@@ -12,7 +12,8 @@ it.
 
 from __future__ import annotations
 
-from twigcast.routing import Envelope, Link, LinkDown, LinkKind, LinkUp, Network, Send
+from twigcast.hierarchy import Network
+from twigcast.routing import Envelope, Link, LinkDown, Send
 
 
 class LateNetwork(Network):
@@ -38,15 +39,14 @@ class LateNetwork(Network):
         for broker in link:
             other = link.other(broker)
             router = self._routers.get(broker)
-            if router is not None and other in router.neighbours:
+            if router is not None and router.has_link(other):
                 self._unaware.add((broker, other))
                 self._transport.put(Envelope(other, broker, LinkDown()))
 
     def _bring_up(self, link: Link) -> None:
         if self.is_up(link):
-            message = LinkUp(LinkKind.BROKER, self.overlay.links[link].cost)
             for broker in link:
-                self._transport.put(Envelope(link.other(broker), broker, message))
+                self._transport.put(Envelope(link.other(broker), broker, self._link_up(link)))
 
     def _handle(self, envelope: Envelope) -> None:
         if isinstance(envelope.message, LinkDown):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from lab.histories.checks import wrong_at_rest
@@ -36,8 +36,10 @@ from lab.histories.steps import (
     Unsubscribe,
     pattern_of,
 )
+from lab.histories.units import UnitsOracle
 from lab.histories.witness import Publication, Witness
-from twigcast.routing import Link, Network, Strategy
+from twigcast.hierarchy import Network
+from twigcast.routing import Link, Strategy
 
 
 @dataclass
@@ -64,7 +66,8 @@ def run_history(history: History, seed: int = 0) -> Run:
 class _Running:
     def __init__(self, history: History, seed: int) -> None:
         self._history = history
-        overlay, strategy = history.overlay(), Strategy.named(history.strategy)
+        overlay = history.overlay()
+        strategy = replace(Strategy.named(history.strategy), most_patterns=history.most_patterns)
         self._witness = Witness()
         make = LateNetwork if history.is_late else Network
         self._network = make(
@@ -233,7 +236,7 @@ class _Running:
 
     def _settle(self) -> None:
         self._network.settle()
-        oracle = Oracle(self._world)
+        oracle = (UnitsOracle if self._world.overlay.gateways else Oracle)(self._world)
         wrong = next(wrong_at_rest(self._network, oracle, self._exact), None)
         if wrong is not None:
             self._witness.wrong.append(wrong)

@@ -161,11 +161,15 @@ class History:
     """Names, and document type definitions."""
     is_late: bool = False
     """Whether each end of a link learns at a time of its own that it is down or up again."""
+    gateways: tuple[tuple[str, str], ...] = ()
+    """Brokers, and the outermost unit that each is a gateway of."""
+    most_patterns: int | None = None
+    """How many patterns a unit tells the one around it at most."""
 
     def overlay(self) -> Overlay:
         """The brokers and links."""
         traits = {(one, other): LinkTraits(cost=cost) for one, other, cost in self.links}
-        return Overlay(self.brokers, traits)
+        return Overlay(self.brokers, traits, dict(self.gateways))
 
     def promise(self, text: str) -> Promise:
         """What the text of a promise stands for."""

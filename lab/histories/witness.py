@@ -102,7 +102,7 @@ class Witness(Observer):
         self._published: dict[int, Publication] = {}
         self._by_id: dict[DocumentId, Publication] = {}
         self.deliveries = 0
-        self._sent: set[tuple[str, int, str, DocumentId]] = set()
+        self._sent: set[tuple[object, ...]] = set()
         self.lives: Counter[str] = Counter()
         """How often each broker has crashed."""
 
@@ -147,7 +147,7 @@ class Witness(Observer):
     def _crossed(self, broker: str, link: str, document: Document) -> None:
         publication = self._by_id[document.id]
         publication.crossings[broker, link] += 1
-        sent = (broker, self.lives[broker], link, document.id)
+        sent = (broker, self.lives[broker], link, document.id, document.depth, document.tree)
         if sent in self._sent:
             self.wrong.append(f"{broker} sends {document.id} to {link} twice")
         self._sent.add(sent)

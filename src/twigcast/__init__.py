@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         UnknownKeyError,
         WorkloadError,
     )
+    from twigcast.hierarchy import Network
     from twigcast.language import (
         LanguageLimits,
         Pattern,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
         read_subscriptions,
     )
     from twigcast.matching import BatchMatches, Matcher, MatcherStats
-    from twigcast.routing import FrozenNetwork, Network, Overlay, Strategy, read_network
+    from twigcast.routing import FrozenNetwork, Overlay, Strategy, read_network
     from twigcast.schema import Advertisement, Schema
 
 __version__ = "0.1.0"
@@ -91,7 +92,7 @@ _HOMES = {
     "Matcher": "matching",
     "MatcherFileError": "errors",
     "MatcherStats": "matching",
-    "Network": "routing",
+    "Network": "hierarchy",
     "NetworkError": "errors",
     "Overlay": "routing",
     "OverlayError": "errors",

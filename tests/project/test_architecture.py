@@ -48,6 +48,7 @@ ALLOWED: dict[str, set[str]] = {
         "covering",
         "routing",
         "delivery",
+        "hierarchy",
         "drawing",
         "workload",
     },
@@ -73,6 +74,7 @@ ALLOWED: dict[str, set[str]] = {
         "matching",
         "covering",
         "routing",
+        "hierarchy",
         "workload",
     },
 }

@@ -222,7 +222,7 @@ def test_a_folder_that_is_there_is_not_replaced(tmp_path: Path) -> None:
         chain().freeze().save(tmp_path)
 
 
-TABLES = '{"version": 1, "by_origin": true, "brokers": {}, "clients": %s, "holders": %s}'
+TABLES = '{"version": 2, "towards": "advertisements", "brokers": {}, "clients": %s, "holders": %s}'
 
 
 @pytest.mark.parametrize(
@@ -260,5 +260,5 @@ def test_parts_of_two_snapshots_do_not_go_together(tmp_path: Path) -> None:
 def test_tables_are_plain_json(tmp_path: Path) -> None:
     chain().freeze().save(tmp_path / "snapshot")
     told = json.loads((tmp_path / "snapshot" / "tables.json").read_text())
-    assert told["version"] == 1
+    assert told["version"] == 2
     assert set(told["brokers"]) == {"l", "m", "r"}

@@ -63,6 +63,11 @@ class LocalNetwork:
                 f"a network of processes has 1 to {MOST_BROKERS} brokers, not {len(overlay):,}; "
                 "twigcast simulate takes more"
             )
+        if overlay.gateways:
+            raise NetworkError(
+                "live brokers do not form units yet; choose a topology without them, or simulate it "
+                "with twigcast simulate"
+            )
         last_port = base_port + (1 + http) * len(overlay) - 1
         if base_port and last_port > _MOST_PORT:
             raise NetworkError(f"there are too few ports from {base_port} on; choose a lower one")

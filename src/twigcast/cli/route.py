@@ -12,9 +12,10 @@ from twigcast.cli import spark_options
 from twigcast.cli.console import leaving_early, output, print_figures, print_json, print_table, warn
 from twigcast.cli.spark_console import spark_session
 from twigcast.cli.subscription_argument import SKIP_BAD, report_skipped
+from twigcast.hierarchy import depth_of
 
 if TYPE_CHECKING:
-    from twigcast.pipeline import RouteReport, Totals
+    from twigcast.pipeline import LinkTraffic, RouteReport, Totals
 
 _MOST_LINKS = 20
 
@@ -155,3 +156,22 @@ def _print_links(totals: Totals) -> None:
     ]
     numbers = ("documents", "MB", "false positives")
     print_table(("link", *numbers), rows, numbers=numbers, total=len(ranked))
+    if any(one.unit for one in ranked):
+        _print_levels(totals.links, numbers)
+
+
+def _print_levels(links: Sequence[LinkTraffic], numbers: Sequence[str]) -> None:
+    """The traffic inside units, and between units of one unit, by depth."""
+    levels: dict[int, list[LinkTraffic]] = {}
+    for one in links:
+        levels.setdefault(depth_of(one.unit), []).append(one)
+    rows = [
+        (
+            f"inside units of depth {depth}" if depth else "between the outermost units",
+            sum(one.documents for one in levels[depth]),
+            f"{sum(one.bytes for one in levels[depth]) / 1e6:,.2f}",
+            sum(one.false_positives for one in levels[depth]),
+        )
+        for depth in sorted(levels)
+    ]
+    print_table(("level", *numbers), rows, numbers=numbers)

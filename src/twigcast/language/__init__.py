@@ -27,6 +27,7 @@ The language itself is specified in ``docs/language.md``.
 from __future__ import annotations
 
 from twigcast.language.analysis import is_of_name
+from twigcast.language.beginnings import beginnings
 from twigcast.language.binding_texts import (
     BINDING_COLUMNS,
     BINDING_LINE,
@@ -197,6 +198,7 @@ __all__ = [
     "Variables",
     "Version",
     "as_pattern",
+    "beginnings",
     "bind_line",
     "bindings_of_row",
     "bindings_of_texts",

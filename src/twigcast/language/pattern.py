@@ -134,6 +134,13 @@ class Pattern:
             step = step.only_branch
         return None
 
+    @property
+    def by_alternative(self) -> tuple[Pattern, ...]:
+        """A pattern for each alternative; a document matches if one of them does."""
+        if len(self.alternatives) == 1:
+            return (self,)
+        return tuple(Pattern((each,)) for each in self.alternatives)
+
     def steps(self) -> Iterator[Step]:
         """Every step of the tree, those within ``or`` and ``not`` included."""
         return (each for each in walk(*self.alternatives) if isinstance(each, Step))

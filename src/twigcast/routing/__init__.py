@@ -47,6 +47,7 @@ from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Rou
 from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_sessions import Frame, LinkSession
 from twigcast.routing.messages import (
+    OUTER,
     Advertise,
     AdvertisementKey,
     Deliver,
@@ -64,7 +65,9 @@ from twigcast.routing.messages import (
     Unadvertise,
     Unsubscribe,
     Update,
+    is_outer,
 )
+from twigcast.routing.neighbour import LEAF_CHANNEL
 from twigcast.routing.network import (
     Delivery,
     Envelope,
@@ -76,14 +79,16 @@ from twigcast.routing.network import (
 )
 from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
-from twigcast.routing.planning import SHARED_TREE
+from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
 
 __all__ = [
     "ANYTHING",
+    "LEAF_CHANNEL",
     "NOBODY",
+    "OUTER",
     "PAPER_STRATEGIES",
     "SHARED_TREE",
     "STRATEGIES",
@@ -137,5 +142,7 @@ __all__ = [
     "Update",
     "Wanting",
     "freeze",
+    "is_outer",
     "read_network",
+    "tree_from",
 ]

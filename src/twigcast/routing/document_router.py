@@ -68,8 +68,12 @@ class DocumentRouter:
         clients: Mapping[str, Client],
         client_of: Mapping[int, Client],
         neighbours: Mapping[str, Neighbour],
+        depth: int,
+        has_clients: bool,
     ) -> None:
         self._towards = towards
+        self._depth = depth
+        self._has_clients = has_clients
         self._link_states = link_states
         self._broker, self._life = link_states.own[:2]
         self._planner = planner
@@ -81,6 +85,8 @@ class DocumentRouter:
         self._news_of_homes: deque[tuple[str, Iterator[Pattern], bool]] = deque()
         """What homes begin to want, or else cease to want, and is not noted yet."""
         self._recent = RecentDocuments()
+        self._here = RecentDocuments()
+        """Those that our clients have got, by whichever tree."""
         self._recipients: WeakKeyDictionary[Wanting, Recipients] = WeakKeyDictionary()
         self._published = 0
 
@@ -99,7 +105,7 @@ class DocumentRouter:
         identity = DocumentId(self._broker, self._life, self._published)
         self._published += 1
         tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
-        return self._follow(Document(identity, tree, content), link, foreseen)
+        return self._follow(Document(identity, tree, content, self._depth), link, foreseen)
 
     def route(self, document: Document, link: str) -> Routed | None:
         """Where a document of another broker's goes that comes on a link; None if it came before.
@@ -107,9 +113,11 @@ class DocumentRouter:
         A document of our own that comes back has been everywhere.  Raises DocumentError for what
         is none.
         """
-        if document.id.origin == self._broker or not self._recent.add(document.id):
+        is_ours = document.id.origin == self._broker and self._has_clients
+        if is_ours or not self._recent.add(document.id, document.tree):
             return None
-        return self._follow(document, link)
+        routed = self._follow(document, link)
+        return routed if self._here.add(document.id) else routed._replace(recipients=NOBODY)
 
     def _follow(self, document: Document, link: str, foreseen: Foreseen | None = None) -> Routed:
         """Where a document goes from here, which must not have been here before."""

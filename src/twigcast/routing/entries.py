@@ -83,17 +83,11 @@ def hops(
     neighbours: Mapping[str, Neighbour], planner: Planner
 ) -> dict[str, dict[str, tuple[int, ...]]]:
     """By tree and next neighbour, the sources that say what is wanted there."""
-    trees = {
-        tree: None
-        for neighbour in neighbours.values()
-        for channel in neighbour.incoming.values()
-        for tree in sorted(channel.trees)
-    }
     return {
         tree: {
             name: tuple(sorted(neighbours[name].serving(tree)))
             for name in planner.onward(tree, "")
             if name in neighbours
         }
-        for tree in trees
+        for tree in sorted(planner.advertised)
     }

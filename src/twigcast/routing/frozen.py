@@ -27,18 +27,20 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, NetworkError
 from twigcast.matching import Matcher
+from twigcast.routing.messages import is_outer
 from twigcast.routing.overlay import Link, Overlay
-from twigcast.routing.planning import SHARED_TREE
+from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.router import Router
 from twigcast.routing.strategy import Towards
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _MATCHER: Final = "matcher"
 _TABLES: Final = "tables.json"
 
@@ -78,18 +80,23 @@ class Route:
         return tuple(reversed(wasted))
 
 
-class _Broker(NamedTuple):
+class _Level(NamedTuple):
+    """A router of a broker: of the innermost unit, or of one of those around it."""
+
     hops: dict[str, dict[str, list[int]]]
     """By tree and neighbour, the tables that say what is wanted there."""
     clients: list[int]
     """Tables of clients."""
+    leaves: dict[str, tuple[int, str]]
+    """By leaf, at which depth of the same broker a document goes on, and as from which leaf."""
 
 
 class _Tables(NamedTuple):
     """Everything but the matcher; made of what JSON can hold."""
 
-    by_origin: bool
-    brokers: dict[str, _Broker]
+    towards: str
+    brokers: dict[str, dict[int, _Level]]
+    """By name and depth."""
     clients: dict[int, tuple[str, dict[int, list[str]]]]
     """By table, the client and the ids of its subscriptions by pattern."""
     holders: list[list[int]]
@@ -160,24 +167,36 @@ class FrozenNetwork:
         for own in map(self._own.__getitem__, matched):
             for table, ids in own:
                 subscriptions[table] += ids
-        tree = at if self._tables.by_origin else SHARED_TREE
-        deliveries: list[ClientDelivery] = []
+        levels = self._tables.brokers
+        towards = Towards(self._tables.towards)
+        start = (at, max(levels[at]), at if towards is not Towards.EVERYONE else SHARED_TREE)
+        reached: dict[tuple[str, int, str], str | None] = {start: None}  # and from where
+        waiting = [start]
         crossings: list[Crossing] = []
-        reached: dict[str, str | None] = {at: None}  # and from where
-        waiting = [at]
-        for broker in waiting:
-            hops, clients = self._tables.brokers[broker]
-            for table in clients:
-                if table in subscriptions:
-                    name = self._tables.clients[table][0]
-                    deliveries.append(ClientDelivery(name, broker, tuple(subscriptions[table])))
-            for neighbour, tables in hops.get(tree, {}).items():
-                if neighbour != reached[broker] and not wanting.isdisjoint(tables):
+        for stop in waiting:
+            broker, depth, tree = stop
+            level = levels[broker][depth]
+            for neighbour, tables in level.hops.get(tree, {}).items():
+                if neighbour == reached[stop] or wanting.isdisjoint(tables):
+                    continue
+                if neighbour in level.leaves:
+                    to, sender = level.leaves[neighbour]
+                    following = broker, to, tree_from(sender, towards)
+                else:
                     crossings.append(Crossing(broker, neighbour))
-                    if neighbour not in reached and neighbour in self._tables.brokers:
-                        reached[neighbour] = broker
-                        waiting.append(neighbour)
-        return Route(tuple(deliveries), tuple(crossings))
+                    following, sender = (neighbour, depth, tree), broker
+                if following not in reached and following[1] in levels.get(following[0], ()):
+                    reached[following] = sender
+                    waiting.append(following)
+        clients = self._tables.clients
+        deliveries = tuple(
+            ClientDelivery(clients[table][0], broker, tuple(subscriptions[table]))
+            for broker in dict.fromkeys(broker for broker, _, _ in reached)
+            for level in levels[broker].values()
+            for table in level.clients
+            if table in subscriptions
+        )
+        return Route(deliveries, tuple(crossings))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the snapshot to a folder, which appears whole; one that is there is refused."""
@@ -221,11 +240,16 @@ class FrozenNetwork:
         tables = self._tables.brokers
         pairs = {
             Link.between(name, other)
-            for name, broker in tables.items()
-            for neighbours in broker.hops.values()
+            for name, levels in tables.items()
+            for level in levels.values()
+            for neighbours in level.hops.values()
             for other in neighbours
+            if other not in level.leaves
         }
-        clients = {name: len(broker.clients) for name, broker in tables.items()}
+        clients = {
+            name: sum(len(level.clients) for level in levels.values())
+            for name, levels in tables.items()
+        }
         return draw_overlay(Overlay(tables, sorted(pairs)), clients=clients)
 
     def __repr__(self) -> str:
@@ -239,11 +263,11 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
     """A snapshot of routers at rest, which have one strategy."""
     matcher = Matcher(limits=limits)
     numbers: dict[str, int] = {}
-    tables = _Tables(True, {}, {}, [])
+    tables = _Tables(Towards.EVERYONE.value, {}, {}, [])
     count = 0
-    for router in routers:
-        by_origin = router.strategy.towards is not Towards.EVERYONE
-        tables = tables._replace(by_origin=by_origin)
+    brokers = [router.levels for router in routers]
+    for router in chain.from_iterable(brokers):
+        tables = tables._replace(towards=router.strategy.towards.value)
         table_of: dict[int, int] = {}
         for source, patterns in router.patterns_by_source().items():
             table_of[source] = count
@@ -261,7 +285,7 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
             for key in client.subscriptions:
                 ids.setdefault(numbers[str(client.subscriptions[key])], []).append(key)
             tables.clients[table_of[client.source]] = (client.name, ids)
-        tables.brokers[router.name] = _Broker(
+        tables.brokers.setdefault(router.name, {})[router.depth] = _Level(
             {
                 tree: {
                     neighbour: [table_of[source] for source in sources]
@@ -270,7 +294,15 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
                 for tree, hops in router.hops().items()
             },
             [table_of[client.source] for client in router.clients.values()],
+            {},
         )
+    for routers_of_one in brokers:
+        for inner, outer in pairwise(routers_of_one):
+            outside = next(each for each in inner.leaves if is_outer(each))
+            inside = next(each for each in outer.leaves if not is_outer(each))
+            levels = tables.brokers[inner.name]
+            levels[inner.depth].leaves[outside] = outer.depth, inside
+            levels[outer.depth].leaves[inside] = inner.depth, outside
     return FrozenNetwork(matcher, tables)
 
 
@@ -282,6 +314,14 @@ def _read_tables(content: Mapping[str, Any]) -> _Tables:
         int(table): (name, {int(pattern): list(keys) for pattern, keys in ids.items()})
         for table, (name, ids) in content["clients"].items()
     }
-    brokers = {name: _Broker(hops, own) for name, (hops, own) in content["brokers"].items()}
+    brokers = {
+        name: {
+            int(depth): _Level(
+                hops, own, {leaf: (int(to), origin) for leaf, (to, origin) in leaves.items()}
+            )
+            for depth, (hops, own, leaves) in levels.items()
+        }
+        for name, levels in content["brokers"].items()
+    }
     holders = [[int(table) for table in tables] for tables in content["holders"]]
-    return _Tables(bool(content["by_origin"]), brokers, clients, holders)
+    return _Tables(Towards(content["towards"]).value, brokers, clients, holders)

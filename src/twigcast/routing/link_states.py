@@ -43,7 +43,7 @@ class LinkStates:
             self._view = None
             return True
         self._states[state.broker] = state
-        if known is None or known.links != state.links:
+        if known is None or known[3:] != state[3:]:
             self._view = None
         return True
 
@@ -53,9 +53,16 @@ class LinkStates:
             self._own.pop(neighbour, None)
         else:
             self._own[neighbour] = cost
-        before = self._states[self._broker]
-        links = tuple(sorted(self._own.items()))
-        state = before._replace(version=before.version + 1, links=links)
+        return self._renew(self.own._replace(links=tuple(sorted(self._own.items()))))
+
+    def set_leaf(self, leaf: str, *, is_there: bool) -> LinkState:
+        """Note that a leaf hangs on this broker, or does no more; the state to send."""
+        leaves = {*self.own.leaves} - {leaf}
+        leaves |= {leaf} if is_there else set()
+        return self._renew(self.own._replace(leaves=tuple(sorted(leaves))))
+
+    def _renew(self, state: LinkState) -> LinkState:
+        state = state._replace(version=state.version + 1)
         self._states[self._broker] = state
         self._view = None
         return state

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from twigcast.covering import Change
 from twigcast.documents import Source
@@ -25,6 +25,8 @@ class LinkKind(Enum):
 
     CLIENT = "client"
     BROKER = "broker"
+    LEAF = "leaf"
+    """Another overlay as a whole (:class:`LinkState`); only a gateway has such a link."""
 
 
 # From whoever drives the router.
@@ -32,10 +34,15 @@ class LinkKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LinkUp:
-    """A link can be used; ``cost`` is what paths over it add up."""
+    """A link can be used; ``cost`` is what paths over it add up.
+
+    ``depths`` say which units have it, where brokers are arranged in units (:mod:`twigcast.
+    hierarchy`); without any it is the unit of both brokers.
+    """
 
     kind: LinkKind
     cost: float = 1.0
+    depths: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +124,27 @@ class Refused:
 
 
 class LinkState(NamedTuple):
-    """The links that a broker has, as it says itself; a higher version replaces a lower one."""
+    """The links that a broker has, as it says itself; a higher version replaces a lower one.
+
+    A *leaf* stands for another overlay, which several brokers may be linked to.  No path leads
+    through it.  One whose name begins with :data:`OUTER` stands for all that is outside; nothing
+    goes from one such leaf to another.
+    """
 
     broker: str
     incarnation: int
     version: int
     links: tuple[tuple[str, float], ...]
     """The neighbours and the costs, in the order of the names."""
+    leaves: tuple[str, ...] = ()
+
+
+OUTER: Final = "^"
+
+
+def is_outer(name: str) -> bool:
+    """Whether something is a leaf that stands for all that is outside."""
+    return name.startswith(OUTER)
 
 
 class AdvertisementKey(NamedTuple):
@@ -144,6 +165,8 @@ class Update(NamedTuple):
     """The trees for which a channel holds; one that is there for none is closed."""
     changes: tuple[tuple[int, Change], ...] = ()
     """The patterns that the sender begins and ceases to want, by channel."""
+    depth: int = 0
+    """How deep the unit lies whose overlay this is about; 0 where there is one overlay only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +176,8 @@ class Document:
     id: DocumentId
     tree: str
     content: Source
+    depth: int = 0
+    """How deep the unit lies whose tree it is."""
 
 
 Message: TypeAlias = (

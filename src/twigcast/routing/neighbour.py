@@ -1,5 +1,7 @@
 """What stands between a broker and one of its neighbours, at the broker's end.
 
+A neighbour is another broker, or a leaf: another overlay as a whole, which a gateway speaks for.
+
 Everything here lives as long as the link is up, at both ends alike; when the link comes up again,
 everything is sent anew.  Changes are collected while one message is handled, and leave in one
 :class:`~twigcast.routing.messages.Update`.
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from twigcast.routing.channels import Channel, Course, continued
 from twigcast.routing.messages import AdvertisementKey, LinkState, Update
@@ -95,6 +97,11 @@ class Neighbour:
 
     # --- what is sent to the neighbour ------------------------------------------------------------
 
+    @property
+    def is_broker(self) -> bool:
+        """Whether it is a single broker, which has the same overlay as we."""
+        return True
+
     def begin(self) -> None:
         """Note that there is something to send."""
         self._with_news[self.name] = None
@@ -161,3 +168,30 @@ class Neighbour:
         self._unadvertise.clear()
         self._serve.clear()
         return update
+
+
+class Leaf(Neighbour):
+    """Another overlay as a whole; what it wants, it wants of all trees that lead to it."""
+
+    def __init__(self, name: str, with_news: dict[str, None], source: int) -> None:
+        super().__init__(name, with_news)
+        self.incoming[LEAF_CHANNEL] = Incoming(source)
+        self._source = frozenset((source,))
+
+    @property
+    def is_broker(self) -> bool:
+        return False
+
+    def serving(self, tree: str) -> frozenset[int]:
+        return self._source
+
+    def rename(self, name: str) -> None:
+        """Go on under another name."""
+        self._with_news.pop(self.name, None)
+        advertised = self._advertised.pop(self.name, {})
+        self.name = name
+        self._advertised[name] = {key._replace(origin=name): advertised[key] for key in advertised}
+        self.begin()
+
+
+LEAF_CHANNEL: Final = 1

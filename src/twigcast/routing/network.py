@@ -188,11 +188,17 @@ class Network:
             name, self.strategy, self._lives[name], limits=self._limits, counters=self._counters
         )
 
+    def _link_up(self, link: Link) -> LinkUp:
+        return LinkUp(LinkKind.BROKER, self.overlay.links[link].cost)
+
     def _start(self) -> None:
         """Bring all links up, with every broker knowing the overlay already."""
-        for name, router in self._routers.items():
-            for neighbour, traits in self.overlay.neighbours(name).items():
-                router.handle(LinkUp(LinkKind.BROKER, traits.cost), neighbour)
+        for link in self.overlay.links:
+            for broker in link:
+                self._routers[broker].handle(self._link_up(link), link.other(broker))
+        self._teach()
+
+    def _teach(self) -> None:
         states = [router.link_state for router in self._routers.values()]
         for name, router in self._routers.items():
             self._carry(name, router.learn(states))
@@ -346,14 +352,13 @@ class Network:
         self._transport.cut(link.first, link.second)
         for broker in link:
             router = self._routers.get(broker)
-            if router is not None and link.other(broker) in router.neighbours:
+            if router is not None and router.has_link(link.other(broker)):
                 self._handle(Envelope(link.other(broker), broker, LinkDown()))
 
     def _bring_up(self, link: Link) -> None:
         if self.is_up(link):
-            cost = self.overlay.links[link].cost
             for broker in link:
-                self._handle(Envelope(link.other(broker), broker, LinkUp(LinkKind.BROKER, cost)))
+                self._handle(Envelope(link.other(broker), broker, self._link_up(link)))
 
     # --- driving ----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from math import inf
@@ -82,6 +82,12 @@ def _seconds(milliseconds: Decimal) -> float:
     if not 0 <= seconds < inf:
         raise ConfigError(f"this is {show(milliseconds)}; write a number of 0 or more")
     return seconds
+
+
+def _most_patterns(value: int) -> int:
+    if value < 1:
+        raise ConfigError(f"this is {value}; write a number above 0")
+    return value
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,8 @@ class _NetworkFile:
     strategy: Annotated[Strategy, Strategy.named, 'strategy = "covering"'] = field(
         default_factory=Strategy
     )
+    most_patterns: Annotated[int | None, _most_patterns] = None
+    gateways: Annotated[dict[str, str] | None, 'gateways = { "north/a" = "north" }'] = None
     links: tuple[_LinkEntry, ...] = ()
     clients: tuple[_ClientEntry, ...] = ()
 
@@ -201,7 +209,8 @@ def read_network(path: str | os.PathLike[str]) -> NetworkPlan:
     try:
         file = read_file(path, _NetworkFile)
         overlay = _overlay(file)
-        return NetworkPlan(overlay, file.strategy, _clients(file, overlay))
+        strategy = replace(file.strategy, most_patterns=file.most_patterns)
+        return NetworkPlan(overlay, strategy, _clients(file, overlay))
     except ConfigError as error:
         raise OverlayError(str(ConfigError(error.reason, str(path), error.where))) from None
 
@@ -222,7 +231,10 @@ def _overlay(file: _NetworkFile) -> Overlay:
                     f"{link.first!r} and {link.second!r} are linked already; keep one"
                 )
             links[link] = LinkTraits(entry.cost, entry.latency_ms)
-    return Overlay(brokers, links)
+    with at("gateways"):
+        for broker in file.gateways or {}:
+            _require_broker("", broker, brokers)
+    return Overlay(brokers, links, file.gateways or {})
 
 
 def _clients(file: _NetworkFile, overlay: Overlay) -> tuple[ClientPlan, ...]:

@@ -39,6 +39,9 @@ class LinkTraits(NamedTuple):
 class Overlay:
     """Brokers by name, and links between them with costs and latencies.  Immutable.
 
+    Where brokers are arranged in units, ``gateways`` says which brokers stand for units, and for
+    which at most (:mod:`twigcast.hierarchy`).
+
     Not every broker need be reachable from every other one; those that are not are networks of
     their own.  Raises :class:`~twigcast.errors.OverlayError` for a link to a broker that is not
     there or to itself, for two links between the same brokers, and for costs that are not above 0.
@@ -48,7 +51,9 @@ class Overlay:
         self,
         brokers: Iterable[str],
         links: Mapping[tuple[str, str], LinkTraits] | Iterable[tuple[str, str]],
+        gateways: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self.gateways = MappingProxyType(dict(gateways))
         self._neighbours: dict[str, dict[str, LinkTraits]] = {}
         for broker in brokers:
             if not broker:  # which is the name of the tree that all share
@@ -121,7 +126,11 @@ class Overlay:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Overlay):
             return NotImplemented
-        return set(self) == set(other) and self._links == other._links
+        return (
+            set(self) == set(other)
+            and self._links == other._links
+            and self.gateways == other.gateways
+        )
 
     def __repr__(self) -> str:
         return f"<Overlay of {len(self):,} brokers and {len(self._links):,} links>"

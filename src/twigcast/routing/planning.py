@@ -20,13 +20,25 @@ from typing import Final, NamedTuple
 from twigcast.routing.channels import Course
 from twigcast.routing.clients import Client
 from twigcast.routing.link_states import LinkStates
-from twigcast.routing.messages import AdvertisementKey
+from twigcast.routing.messages import OUTER, AdvertisementKey, is_outer
 from twigcast.routing.neighbour import Advertised, Neighbour
 from twigcast.routing.promises import ANYTHING, Promise
 from twigcast.routing.strategy import Towards
 
 SHARED_TREE: Final = ""
 """The name of the tree that all documents take where producers are not known."""
+SHARED_FROM_OUTSIDE: Final = OUTER
+"""That of the same tree for those that come from an outer leaf, and go to none."""
+
+
+def tree_from(leaf: str, towards: Towards) -> str:
+    """The tree that documents take which come from a leaf."""
+    if towards is not Towards.EVERYONE:
+        return leaf
+    return SHARED_FROM_OUTSIDE if is_outer(leaf) else SHARED_TREE
+
+
+_SHARED = (SHARED_TREE, SHARED_FROM_OUTSIDE)
 
 
 class _TreePlan(NamedTuple):
@@ -76,9 +88,8 @@ class Planner:
     def onward(self, tree: str, link: str) -> tuple[str, ...]:
         """The brokers to which a document of a tree may go next, having come on a link."""
         view = self._link_states.view
-        if tree == SHARED_TREE:
-            around = view.shared_tree(self._name).around(self._name)
-            return tuple(name for name in around if name != link)
+        if tree in _SHARED:
+            return tuple(name for name in self._around(tree) if name != link)
         return view.tree(tree).below(self._name)
 
     def plan(self, stale: Collection[str] | None) -> Plan:
@@ -102,23 +113,29 @@ class Planner:
                 sent += [(name, tree, {}) for name in before.on if name not in now.on]
         return Plan(sent, {name: self._courses(name) for name in touched})
 
+    def rename(self, before: str, now: str) -> None:
+        """Go on with a neighbour under another name."""
+        self._inputs[now] = self._inputs.pop(before, {})
+        for tree, plan in self._plans.items():
+            back = {now if name == before else name: plan.back[name] for name in plan.back}
+            on = tuple(now if name == before else name for name in plan.on)
+            self._plans[tree] = plan._replace(back=back, on=on)
+
     def _all_trees(self) -> list[str]:
         if self._towards is Towards.EVERYONE:
-            return [SHARED_TREE]
+            from_outside = any(map(is_outer, self._link_states.view.leaves))
+            return [SHARED_TREE, *([SHARED_FROM_OUTSIDE] if from_outside else self._plans)]
         origins = {self._name, *self._plans}
         for neighbour in self._neighbours.values():
             origins.update(neighbour.origins)
         return sorted(origins)
 
     def _plan_tree(self, name: str) -> _TreePlan:
-        if (name == SHARED_TREE) != (self._towards is Towards.EVERYONE):
+        if (name in _SHARED) != (self._towards is Towards.EVERYONE):
             return _NO_PLAN
+        if name in _SHARED:
+            return self._plan_shared(name)
         view = self._link_states.view
-        if name == SHARED_TREE:
-            around = view.shared_tree(self._name).around(self._name)
-            serving = {to: self._serving(name, (to,)) for to in around if to in self._neighbours}
-            everything = frozenset[int]().union(*serving.values())
-            return _TreePlan({to: everything - own for to, own in serving.items()}, (), {})
         tree = view.tree(name)
         advertised = self._advertised(name, tree.parent(self._name))
         if not advertised:
@@ -127,6 +144,23 @@ class Planner:
         parent = tree.parent(self._name)
         back = {} if parent is None else {parent: self._serving(name, below)}
         return _TreePlan(back, below, advertised)
+
+    def _plan_shared(self, name: str) -> _TreePlan:
+        """Everybody sends everybody else what all others want."""
+        serving = {
+            to: self._serving(name, (to,)) for to in self._around(name) if to in self._neighbours
+        }
+        everything = frozenset[int]().union(*serving.values())
+        back = {to: everything - own for to, own in serving.items() if not is_outer(to)}
+        if name == SHARED_FROM_OUTSIDE:
+            back |= {leaf: everything for leaf in self._link_states.own.leaves if is_outer(leaf)}
+        return _TreePlan(back, (), {})
+
+    def _around(self, tree: str) -> tuple[str, ...]:
+        around = self._link_states.view.shared_tree(self._name).around(self._name)
+        if tree == SHARED_TREE:
+            return around
+        return tuple(name for name in around if not is_outer(name))
 
     def _advertised(self, origin: str, parent: str | None) -> Advertised:
         """The advertisements of an origin that hold: those that came by its tree."""

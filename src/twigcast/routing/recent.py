@@ -1,7 +1,8 @@
 """Which documents have been seen already, with bounded memory.
 
 Along a tree each document comes once.  While trees change it may come by the old path and by the
-new one, or go round; a broker that has seen it drops it then.
+new one, or go round; a broker that has seen it drops it then.  Where a unit of brokers has parted,
+a document may come by several trees; it follows each of them once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _MOST_LIVES = 4096
 
 
 class RecentDocuments:
-    """The documents of each incarnation of an origin that were seen last.
+    """The documents of each incarnation of an origin that were seen last, by tree.
 
     Of each the last ``window`` numbers are remembered; what is older than that is taken to have
     been seen.  Which of two incarnations is the later one does not matter.
@@ -23,11 +24,11 @@ class RecentDocuments:
 
     def __init__(self, window: int = WINDOW) -> None:
         self._window = window
-        self._lives: dict[tuple[str, int], _Life] = {}
+        self._lives: dict[tuple[str, int, str], _Life] = {}
 
-    def add(self, document: DocumentId) -> bool:
+    def add(self, document: DocumentId, tree: str = "") -> bool:
         """Take note of a document; whether it is new."""
-        key = (document.origin, document.incarnation)
+        key = (document.origin, document.incarnation, tree)
         life = self._lives.get(key)
         if life is None:
             if len(self._lives) >= _MOST_LIVES:

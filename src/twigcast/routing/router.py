@@ -64,7 +64,7 @@ from twigcast.routing.messages import (
     Unsubscribe,
     Update,
 )
-from twigcast.routing.neighbour import Incoming, Neighbour
+from twigcast.routing.neighbour import Incoming, Leaf, Neighbour
 from twigcast.routing.planning import Planner
 from twigcast.routing.promises import is_promise
 from twigcast.routing.strategy import Strategy
@@ -76,7 +76,9 @@ class Router:
 
     ``incarnation`` must be higher than in any earlier life of a broker of this name; a router that
     finds out from its neighbours that it is not, goes on with a higher one.  ``counters`` may be
-    shared by routers of one thread.
+    shared by routers of one thread.  Where brokers are arranged in units (:mod:`twigcast.
+    hierarchy`), ``depth`` is that of the unit whose overlay it is about, and one without clients
+    is that of a gateway in a unit around its own.
     """
 
     def __init__(
@@ -88,10 +90,13 @@ class Router:
         limits: DocumentLimits | None = None,
         reader: ReaderName = "checked",
         counters: Counters | None = None,
+        depth: int = 0,
+        has_clients: bool = True,
     ) -> None:
         if not name:
             raise ValueError("a broker has a name; it must not be empty")
         self.name = name
+        self.depth = depth
         self.strategy = Strategy.of(strategy)
         self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
@@ -112,6 +117,8 @@ class Router:
             self._clients,
             self._client_of,
             self._neighbours,
+            depth,
+            has_clients,
         )
         """Where documents go, for whoever has many of them."""
         self._stale: set[str] | None = set()  # trees to be planned anew; None stands for all
@@ -199,17 +206,27 @@ class Router:
             channel.merge()
         return self.news()
 
-    def learn(self, states: Iterable[LinkState]) -> list[Send]:
-        """Take in what is known of the overlay from a plan that all brokers have.
+    @property
+    def levels(self) -> tuple[Router, ...]:
+        """This router, and those of the same broker in units around this one's."""
+        return (self,)
+
+    def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
+        """Take in what is known of an overlay from a plan that all brokers have.
 
         Unlike news of a neighbour's, it is not passed on.
         """
+        assert depth == self.depth, "it is about the overlay of this router"
         for state in states:
             self._link_states.accept(state)
         self._stale = None
         self._replan()
         self._catch_up(_EVERYTHING)
         return self._answer(None, "")
+
+    def has_link(self, link: str) -> bool:
+        """Whether a link is up, to a client or another broker."""
+        return link in self._clients or link in self._neighbours
 
     @property
     def incarnation(self) -> int:
@@ -233,6 +250,12 @@ class Router:
         else:
             self._refuse(f"the broker {self.name!r} has no link {link!r}")
             return False
+        if isinstance(message, Update | Document) and message.depth != self.depth:
+            self._refuse(
+                f"{link!r} speaks of a unit of depth {message.depth} and {self.name!r} of one of "
+                f"{self.depth}: let both be gateways of the units below"
+            )
+            return False
         if type(message) in allowed:
             return True
         names = ", ".join(each.__name__ for each in allowed)
@@ -247,6 +270,10 @@ class Router:
             client = Client(link, self._interests.open(is_client=True))
             self._clients[link] = client
             self._client_of[client.source] = client
+        elif message.kind is LinkKind.LEAF:
+            source = self._interests.open(is_client=False)
+            self._neighbours[link] = Leaf(link, self._with_news, source)
+            self._send_state(self._link_states.set_leaf(link, is_there=True))
         elif not 0 < message.cost < float("inf"):
             self._refuse(f"the cost of a link is above 0, not {message.cost}")
         else:
@@ -269,10 +296,26 @@ class Router:
         self._close(neighbour, list(neighbour.incoming))
 
     def _set_link(self, link: str, cost: float | None) -> None:
-        state = self._link_states.set_link(link, cost)
-        for neighbour in self._neighbours.values():
-            neighbour.send_states((state,))
+        self._send_state(self._link_states.set_link(link, cost))
+
+    def _send_state(self, state: LinkState, *, but: str = "") -> None:
+        for name, neighbour in self._neighbours.items():
+            if neighbour.is_broker and name != but:
+                neighbour.send_states((state,))
         self._stale = None
+
+    def rename_leaf(self, before: str, now: str) -> list[Send]:
+        """Let a leaf go on under another name, with all that it wants and has been sent."""
+        leaf = self._neighbours.pop(before)
+        assert isinstance(leaf, Leaf), f"{before!r} is a leaf"
+        leaf.rename(now)
+        self._neighbours[now] = leaf
+        self._planner.rename(before, now)
+        self._link_states.set_leaf(before, is_there=False)
+        self._send_state(self._link_states.set_leaf(now, is_there=True))
+        self._replan()
+        self._catch_up(_EVERYTHING)
+        return self._answer(None, "")
 
     def _on_subscribe(self, message: Subscribe, link: str) -> None:
         client = self._clients[link]
@@ -337,11 +380,9 @@ class Router:
         neighbour = self._neighbours[link]
         for state in update.states:
             if self._link_states.accept(state):
-                self._stale = None
                 is_own = state.broker == self.name
-                for other in self._neighbours.values():
-                    if is_own or other is not neighbour:
-                        other.send_states((self._link_states.own if is_own else state,))
+                news = self._link_states.own if is_own else state
+                self._send_state(news, but="" if is_own else link)
         for key in update.unadvertise:
             if not neighbour.note_unadvertised(key):
                 self._refuse(f"{link!r} never sent the advertisement {key}")
@@ -435,7 +476,7 @@ class Router:
             neighbour = self._neighbours.get(name)
             update = None if neighbour is None else neighbour.take_update()
             if update is not None:
-                sends.append(Send(name, update))
+                sends.append(Send(name, update._replace(depth=self.depth)))
         self._with_news.clear()
         if self._refusals and message is not None:
             sends.append(Send(link, Refused(_in_short(self._refusals), message)))
@@ -475,6 +516,11 @@ class Router:
     def table_size(self) -> int:
         """The distinct patterns that a document is matched with."""
         return len(self._interests)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The leaves that hang on this broker."""
+        return self.link_state.leaves
 
     def __repr__(self) -> str:
         return (

@@ -14,7 +14,7 @@ The six strategies that Li, Hou and Jacobsen compare (section 5), and XNET's::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -36,15 +36,20 @@ class Strategy:
 
     ``merging`` is the degree of imperfection that a merger may have (0: perfect ones only), or
     None for no merging.  Degrees are counted from the advertised schemas, over paths of at most
-    ``depth`` elements.
+    ``depth`` elements.  Where brokers are arranged in units (:mod:`twigcast.hierarchy`), a unit
+    tells the one around it at most ``most_patterns``, and hears no more from there; what does not
+    fit is cut to wider patterns, so documents may come to a gateway in vain.  None is for no limit.
     """
 
     towards: Towards = Towards.ADVERTISEMENTS
     covering: bool = True
     merging: float | None = None
     depth: int = 10
+    most_patterns: int | None = None
 
     def __post_init__(self) -> None:
+        if self.most_patterns is not None and self.most_patterns < 1:
+            raise ValueError(f"a unit tells 1 pattern at least, not {self.most_patterns}")
         if self.merging is None:
             return
         if not 0 <= self.merging <= 1:
@@ -60,16 +65,22 @@ class Strategy:
     def name(self) -> str:
         """The name in :data:`STRATEGIES`, or a description."""
         for name, strategy in STRATEGIES.items():
-            if strategy == self:
-                return name
-        if self == Strategy(merging=self.merging):
-            return f"imperfect-merging:{self.merging!r}"
+            if strategy == replace(self, most_patterns=None):
+                return name + self._limit
+        if self == Strategy(merging=self.merging, most_patterns=self.most_patterns):
+            return f"imperfect-merging:{self.merging!r}{self._limit}"
         parts = [f"towards {self.towards.value}"]
         if self.covering:
             parts.append("covering")
         if self.merging is not None:
             parts.append(f"merging D ≤ {self.merging:g} to depth {self.depth}")
-        return ", ".join(parts)
+        return ", ".join(parts) + self._limit
+
+    @property
+    def _limit(self) -> str:
+        if self.most_patterns is None:
+            return ""
+        return f", at most {self.most_patterns:,} patterns of a unit"
 
     @staticmethod
     def of(strategy: Strategy | str | None) -> Strategy:

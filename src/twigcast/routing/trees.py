@@ -9,13 +9,13 @@ when it is first asked for, and brokers in one process that know the same share 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import chain
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from twigcast.routing.messages import LinkState
+from twigcast.routing.messages import LinkState, is_outer
 
 Graph = Mapping[str, Mapping[str, float]]
 """The neighbours of each broker, and what the links to them cost."""
@@ -45,8 +45,12 @@ class Tree(NamedTuple):
         return broker == self.root or broker in self.parents
 
 
-def shortest_path_tree(graph: Graph, root: str) -> Tree:
-    """The tree of least costs; of two paths that cost the same, the one by the lesser name."""
+def shortest_path_tree(graph: Graph, root: str, leaves: Collection[str] = ()) -> Tree:
+    """The tree of least costs; of two paths that cost the same, the one by the lesser name.
+
+    No path leads through one of the leaves, nor from an outer leaf to another.
+    """
+    from_outside = root in leaves and is_outer(root)
     distances = {root: 0.0}
     parents: dict[str, str] = {}
     waiting = [(0.0, root)]
@@ -56,8 +60,10 @@ def shortest_path_tree(graph: Graph, root: str) -> Tree:
         if broker in done:
             continue
         done.add(broker)
+        if broker in leaves and broker != root:
+            continue
         for neighbour, cost in graph[broker].items():
-            if neighbour in done:
+            if neighbour in done or (from_outside and is_outer(neighbour)):
                 continue
             reached = distance + cost
             known = distances.get(neighbour)
@@ -77,10 +83,13 @@ class View:
     """The overlay as a set of link states describes it: a link is there when both ends say so."""
 
     def __init__(self, states: Iterable[LinkState]) -> None:
+        states = tuple(states)
         said = {state.broker: dict(state.links) for state in states}
+        self.leaves: dict[str, list[str]] = {}
+        """The brokers that each leaf hangs on, in the order of their names."""
         self.brokers = sorted({*said, *chain.from_iterable(said.values())})
         """All that are known, also those that only others speak of so far."""
-        self.graph: Graph = {
+        graph = {
             broker: {
                 # Both ends must come to the same cost.
                 neighbour: max(cost, said[neighbour][broker])
@@ -89,6 +98,12 @@ class View:
             }
             for broker, links in said.items()
         }
+        for state in sorted(states):
+            for leaf in state.leaves:
+                self.leaves.setdefault(leaf, []).append(state.broker)
+                graph[state.broker][leaf] = 0.0
+                graph.setdefault(leaf, {})[state.broker] = 0.0
+        self.graph: Graph = graph
         self._trees: dict[str, Tree] = {}
         self._centres: dict[str, str] = {}
 
@@ -98,7 +113,7 @@ class View:
         if tree is None:
             if root not in self.graph:
                 return Tree(root, {}, {})
-            tree = self._trees[root] = shortest_path_tree(self.graph, root)
+            tree = self._trees[root] = shortest_path_tree(self.graph, root, self.leaves)
         return tree
 
     def shared_tree(self, broker: str) -> Tree:
@@ -106,7 +121,8 @@ class View:
         centre = self._centres.get(broker)
         if centre is None:
             members = [broker, *self.tree(broker).parents]
-            centre = min(members, key=lambda each: (-len(self.graph.get(each, ())), each))
+            brokers = [each for each in members if each not in self.leaves]
+            centre = min(brokers, key=lambda each: (-len(self.graph.get(each, ())), each))
             self._centres.update(dict.fromkeys(members, centre))
         return self.tree(centre)
 

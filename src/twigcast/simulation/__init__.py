@@ -7,7 +7,7 @@
                                                                     Traffic ──► Summary
 
 The routers are those of a live network, and so is what they say; only links, brokers and clocks are
-not real.  A :class:`Simulation` owns a :class:`~twigcast.routing.Network` and drives it over a
+not real.  A :class:`Simulation` owns a :class:`~twigcast.hierarchy.Network` and drives it over a
 :class:`~twigcast.simulation.transport.TimedTransport`.  There a message takes as long as its link's
 latency, and waits while the broker is busy with others; a link that loses, doubles or reorders
 frames (:class:`Conditions`) has sessions at both ends, as a live one has.  :class:`Traffic` looks
@@ -56,6 +56,7 @@ from twigcast.simulation.topologies import (
     balanced_tree,
     chain,
     draft_tree,
+    hierarchy,
     parse_topology,
     random_connected,
     star,
@@ -103,6 +104,7 @@ __all__ = [
     "balanced_tree",
     "chain",
     "draft_tree",
+    "hierarchy",
     "parse_topology",
     "random_connected",
     "random_faults",

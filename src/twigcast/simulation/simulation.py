@@ -9,12 +9,12 @@ from typing import Unpack
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import NetworkError
+from twigcast.hierarchy import Network
 from twigcast.language import BindingKeywords, Pattern
 from twigcast.routing import (
     Deliver,
     Envelope,
     Link,
-    Network,
     Observer,
     Overlay,
     Promise,

@@ -159,8 +159,9 @@ def _by_broker(network: Network, traffic: Traffic) -> tuple[BrokerSummary, ...]:
     for broker in network.overlay:
         counts = received.get(broker, Counts())
         router = network.routers.get(broker)
-        patterns = 0 if router is None else router.table_size
-        entries = 0 if router is None else len(router.subscriptions())
+        levels = () if router is None else router.levels
+        patterns = sum(level.table_size for level in levels)
+        entries = sum(len(level.subscriptions()) for level in levels)
         brokers.append(BrokerSummary(broker, counts.messages, counts, patterns, entries))
     return tuple(brokers)
 

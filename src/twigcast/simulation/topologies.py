@@ -2,6 +2,7 @@
 
     tree:levels=3,fanout=2          chain:count=5          star:count=9          draft
     random:count=20,extra=5,seed=1,cost=1..4,latency=5..40
+    hierarchy:2x3x4,gateways=2      (2 units of 3 units of 4 brokers: twigcast.hierarchy)
     offices.toml                    (a network file: twigcast.routing.network_file)
 
 Each may say ``latency=`` in milliseconds.  Brokers are named ``b1``, ``b2``, … with as many digits
@@ -13,14 +14,15 @@ Cost: linear in brokers and links; a thousand brokers take milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from math import isqrt
+from math import isqrt, prod
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple, NoReturn
 
 from twigcast.errors import OverlayError
+from twigcast.hierarchy import MOST_LEVELS, MOST_MEMBERS
 from twigcast.routing import Link, LinkTraits, Overlay, read_network
 
 MOST_BROKERS: Final = 100_000
@@ -124,6 +126,59 @@ def random_connected(
     )
 
 
+def hierarchy(sizes: Sequence[int], gateways: int = 1, *, latency: float = _LATENCY) -> Overlay:
+    """Units of units of brokers, so many in each: of sizes 2, 3 and 4, 24 brokers in 6 clusters.
+
+    The members of a unit are linked as a tree of fanout 2.  The first ``gateways`` of them stand
+    for it; where there are several, each is linked to one of every unit that the tree links.
+    """
+    count = prod(sizes)
+    if (
+        not sizes
+        or len(sizes) > MOST_LEVELS
+        or not all(1 <= each <= MOST_MEMBERS for each in sizes)
+    ):
+        raise OverlayError(
+            f"a hierarchy has 1 to {MOST_LEVELS} levels of 1 to {MOST_MEMBERS} members, not "
+            f"{'x'.join(map(str, sizes))}"
+        )
+    _require_count("hierarchy", count)
+    if not 1 <= gateways <= min(sizes[1:], default=1):
+        raise OverlayError(
+            f"a unit has 1 to {min(sizes[1:], default=1)} gateways here, not {gateways}"
+        )
+    pairs: set[tuple[str, str]] = set()
+    standing: dict[str, str] = {}
+
+    def build(unit: str, sizes: Sequence[int]) -> list[str]:
+        """Link the members of a unit; those who stand for it."""
+        names = [f"{unit}/{name}" if unit else name for name in _member_names(sizes)]
+        members = [build(name, sizes[1:]) if sizes[1:] else [name] for name in names]
+        for number, member in enumerate(members[1:], start=1):
+            above = members[(number - 1) // 2]
+            pairs.update(zip(above, member, strict=True))
+        chosen = [brokers[0] for brokers in members[:gateways]]
+        standing.update(dict.fromkeys(chosen if unit else (), unit))
+        return chosen
+
+    build("", sizes)
+    brokers = _paths(sizes)
+    return Overlay(brokers, {pair: LinkTraits(latency=latency) for pair in sorted(pairs)}, standing)
+
+
+def _paths(sizes: Sequence[int]) -> list[str]:
+    """The names of all brokers of a hierarchy."""
+    if len(sizes) == 1:
+        return _member_names(sizes)
+    below = _paths(sizes[1:])
+    return [f"{unit}/{name}" for unit in _member_names(sizes) for name in below]
+
+
+def _member_names(sizes: Sequence[int]) -> list[str]:
+    letter = "b" if len(sizes) == 1 else "cst"[len(sizes) - 2]
+    return [f"{letter}{number:0{len(str(sizes[0]))}}" for number in range(1, sizes[0] + 1)]
+
+
 def _pair(index: int) -> tuple[int, int]:
     """The pair at an index of the list (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3) and so on."""
     second = (1 + isqrt(1 + 8 * index)) // 2
@@ -157,6 +212,8 @@ class _Shape(NamedTuple):
     example: str
     required: tuple[str, ...]
     optional: tuple[str, ...] = ("latency",)
+    unnamed: str = ""
+    """The setting that may stand first without its name."""
 
 
 _SHAPES: Final = {
@@ -169,6 +226,9 @@ _SHAPES: Final = {
         "random:count=20,extra=5,seed=1",
         ("count",),
         ("extra", "seed", "cost", "latency"),
+    ),
+    "hierarchy": _Shape(
+        hierarchy, "hierarchy:2x3x4", ("sizes",), ("gateways", "latency"), unnamed="sizes"
     ),
 }
 
@@ -186,8 +246,11 @@ def parse_topology(text: str) -> Overlay:
         if text.endswith(".toml") or Path(text).is_file():
             return read_network(text).overlay
         _refuse_word(text, word)
-    arguments: dict[str, int | float | tuple[float, float]] = {}
+    arguments: dict[str, int | float | tuple[float, ...]] = {}
     for name, value in _settings(text, shape, settings).items():
+        if name == "sizes":
+            arguments[name] = tuple(_whole(text, name, each) for each in value.split("x"))
+            continue
         if name not in ("cost", "latency"):
             arguments[name] = _whole(text, name, value)
             continue
@@ -220,6 +283,8 @@ def _settings(text: str, shape: _Shape, settings: str) -> dict[str, str]:
     given: dict[str, str] = {}
     for setting in settings.split(",") if settings.strip() else ():
         name, equals, value = map(str.strip, setting.partition("="))
+        if not equals and not given and shape.unnamed:
+            name, equals, value = shape.unnamed, "=", name
         if not equals or name not in allowed:
             near = get_close_matches(name, allowed, 1)
             hint = f" (did you mean {near[0]}=?)" if near else ""

@@ -20,6 +20,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError, SubscriptionFileError
+from twigcast.hierarchy import Network, common_unit
 from twigcast.language import Pattern, Subscription
 from twigcast.pipeline.progress import describe
 from twigcast.pipeline.route.bundles import Bundle, ship
@@ -34,7 +35,7 @@ from twigcast.pipeline.route.verdicts import (
 from twigcast.pipeline.route.writing import WRITTEN_SCHEMA, WriteTables
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.subscriptions import Subscriptions, load_subscriptions
-from twigcast.routing import Crossing, FrozenNetwork, Network, NetworkPlan, Towards, read_network
+from twigcast.routing import FrozenNetwork, NetworkPlan, Towards, read_network
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Decision:
     network: Bundle[FrozenNetwork] | None = None
     at: str | None = None
     """The broker where a document enters the network, unless its own column says it."""
-    links: tuple[Crossing, ...] = ()
-    """The links of the network, each in both directions."""
+    links: tuple[tuple[str, str, str], ...] = ()
+    """The links of the network, each in both directions: sender, receiver, and their unit."""
     subscriptions: int = 0
     skipped: tuple[SubscriptionFileError, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -160,9 +161,9 @@ def _by_network(
         frozen.save(Path(scratch) / "network")
         bundle = ship(spark, Path(scratch) / "network", FrozenNetwork.load)
     links = tuple(
-        crossing
+        (sender, link.other(sender), common_unit(*link))
         for link in plan.overlay.links
-        for crossing in (Crossing(link.first, link.second), Crossing(link.second, link.first))
+        for sender in link
     )
     return Decision(
         network=bundle,

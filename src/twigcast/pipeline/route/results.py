@@ -39,6 +39,8 @@ class LinkTraffic:
 
     sender: str
     receiver: str
+    unit: str
+    """The innermost unit that both are in."""
     documents: int
     bytes: int
     false_positives: int
@@ -105,7 +107,9 @@ def _links(verdicts: DataFrame, decision: Decision) -> DataFrame:
         )
     )
     spark = verdicts.sparkSession
-    every = spark.createDataFrame(list(decision.links), "sender string, receiver string")
+    every = spark.createDataFrame(
+        list(decision.links), "sender string, receiver string, unit string"
+    )
     joined = F.broadcast(crossed)
     return (
         every.join(joined, ["sender", "receiver"], "left")
@@ -237,7 +241,7 @@ def write_by_workers(
     for table in ("deliveries", "documents", "rejected"):
         if not any(path.parent.name == table for path in counted):
             write_empty(root / table, table, routed=decision.network is not None)
-    links = tuple(LinkTraffic(*one, *written.link(*one)) for one in sorted(decision.links))
+    links = tuple(LinkTraffic(*one, *written.link(*one[:2])) for one in sorted(decision.links))
     if decision.network is not None:
         write_links(root / "links", [astuple(one) for one in links])
     deliveries = sorted(path for path in counted if path.parent.name == "deliveries")

@@ -1,0 +1,201 @@
+"""A broker that stands for its unit in the unit around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from twigcast.documents import DocumentLimits
+from twigcast.hierarchy.passage import Passage
+from twigcast.hierarchy.units import depth_of, leaf_of, unit_at, units_of
+from twigcast.matching import ReaderName
+from twigcast.routing import (
+    OUTER,
+    Counters,
+    Document,
+    LinkKind,
+    LinkState,
+    LinkUp,
+    Message,
+    Router,
+    Send,
+    Strategy,
+    Update,
+    is_outer,
+    tree_from,
+)
+
+
+class Gateway(Router):
+    """A router in the overlay of a unit, and ``above`` one of the same name in the unit around it.
+
+    Here the rest of the world is a leaf, there this unit is one; what either router sends to its
+    leaf the other one gets from its own.  ``above`` may be a gateway itself, and so on up to the
+    whole network.
+    """
+
+    def __init__(
+        self,
+        above: Router,
+        *,
+        limits: DocumentLimits | None = None,
+        reader: ReaderName = "checked",
+        counters: Counters | None = None,
+        has_clients: bool = True,
+    ) -> None:
+        super().__init__(
+            above.name,
+            above.strategy,
+            above.incarnation,
+            limits=limits,
+            reader=reader,
+            counters=counters,
+            depth=above.depth + 1,
+            has_clients=has_clients,
+        )
+        self.above = above
+        self.unit = unit_at(self.name, self.depth)
+        self._outside = OUTER + self.name
+        self._inside = leaf_of(self.unit, [self.name])
+        self._view = self.documents.view
+        self._up = Passage(self._inside, above.depth, self.strategy.most_patterns)
+        self._down = Passage(self._outside, self.depth, self.strategy.most_patterns)
+        super().handle(LinkUp(LinkKind.LEAF), self._outside)
+        above.handle(LinkUp(LinkKind.LEAF), self._inside)
+
+    @property
+    def levels(self) -> tuple[Router, ...]:
+        return (self, *self.above.levels)
+
+    def handle(self, message: Message, from_link: str) -> list[Send]:
+        here, there = self._whose(message, from_link)
+        return self._exchange(
+            super().handle(message, from_link) if here else [],
+            self.above.handle(message, from_link) if there else [],
+        )
+
+    def begin(self, message: Message, from_link: str) -> list[Send]:
+        here, there = self._whose(message, from_link)
+        return self._exchange(
+            super().begin(message, from_link) if here else [],
+            self.above.begin(message, from_link) if there else [],
+        )
+
+    @property
+    def is_behind(self) -> bool:
+        return super().is_behind or self.above.is_behind
+
+    def go_on(self, most: int) -> bool:
+        super().go_on(most)
+        self.above.go_on(most)
+        return self.is_behind
+
+    def news(self) -> list[Send]:
+        return self._exchange(super().news(), self.above.news())
+
+    def merge(self) -> list[Send]:
+        return self._exchange(super().merge(), self.above.merge())
+
+    def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
+        if depth == self.depth:
+            return self._exchange(super().learn(states, depth), [])
+        return self._exchange([], self.above.learn(states, depth))
+
+    def rename_leaf(self, before: str, now: str) -> list[Send]:
+        return self._exchange(super().rename_leaf(before, now), [])
+
+    def has_link(self, link: str) -> bool:
+        return super().has_link(link) or self.above.has_link(link)
+
+    def _whose(self, message: Message, link: str) -> tuple[bool, bool]:
+        """Whether a message is for the overlay of this unit, and for one above."""
+        if isinstance(message, Update | Document):
+            return message.depth >= self.depth, message.depth < self.depth
+        if isinstance(message, LinkUp) and message.depths:
+            return max(message.depths) >= self.depth, min(message.depths) < self.depth
+        there = self.above.has_link(link)
+        return super().has_link(link) or not there, there
+
+    def _exchange(self, ours: list[Send], theirs: list[Send]) -> list[Send]:
+        """Let both levels hear from each other until neither has more; what is for others."""
+        sends: list[Send] = []
+        while ours or theirs or self.documents.view is not self._view:
+            climbing = [each.message for each in ours if each.link == self._outside]
+            descending = [each.message for each in theirs if each.link == self._inside]
+            sends += [each for each in ours if each.link != self._outside]
+            sends += [each for each in theirs if each.link != self._inside]
+            theirs = self._name_unit()
+            for message in climbing:
+                theirs += self.above.handle(self._pass_on(message, self._up), self._inside)
+            ours = []
+            for message in descending:
+                ours += super().handle(self._pass_on(message, self._down), self._outside)
+        return sends
+
+    def _pass_on(self, message: Message, passage: Passage) -> Message:
+        if isinstance(message, Update):
+            return passage.pass_on(message)
+        assert isinstance(message, Document), "levels tell each other of changes and documents"
+        tree = tree_from(passage.origin, self.strategy.towards)
+        return replace(message, tree=tree, depth=passage.depth)
+
+    def _name_unit(self) -> list[Send]:
+        """Name this unit above by the part of it that can be reached; what follows from that."""
+        if self.documents.view is self._view:
+            return []
+        self._view = self.documents.view
+        name = leaf_of(self.unit, self._gateways())
+        if name == self._inside:
+            return []
+        before, self._inside = self._inside, name
+        self._up.origin = name
+        return self.above.rename_leaf(before, name)
+
+    def _gateways(self) -> list[str]:
+        """The gateways of this unit that can be reached inside it; this one is among them."""
+        tree = self._view.tree(self.name)
+        leaves = self._view.leaves
+        return [
+            gateway
+            for leaf in leaves
+            if is_outer(leaf)
+            for gateway in leaves[leaf]
+            if gateway in tree
+        ]
+
+
+def make_router(
+    name: str,
+    gateway: str | None,
+    strategy: Strategy | str | None = None,
+    incarnation: int = 0,
+    *,
+    limits: DocumentLimits | None = None,
+    reader: ReaderName = "checked",
+    counters: Counters | None = None,
+) -> Router:
+    """The router of a broker, with others above it if it is the gateway of a unit.
+
+    ``gateway`` is the outermost of the units that it is a gateway of; the other arguments are those
+    of a :class:`~twigcast.routing.Router`.
+    """
+    depths = [depth_of(unit) for unit in units_of(name, gateway)]
+    router = Router(
+        name,
+        strategy,
+        incarnation,
+        limits=limits,
+        reader=reader,
+        counters=counters,
+        depth=depths[-1],
+        has_clients=len(depths) == 1,
+    )
+    for depth in reversed(depths[:-1]):
+        router = Gateway(
+            router,
+            limits=limits,
+            reader=reader,
+            counters=counters,
+            has_clients=depth == depths[0],
+        )
+    return router

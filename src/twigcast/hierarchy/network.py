@@ -1,0 +1,57 @@
+"""A whole network of units in one process."""
+
+from __future__ import annotations
+
+from twigcast.hierarchy.gateway import make_router
+from twigcast.hierarchy.units import depth_of, require_units, unit_at, units_of_link
+from twigcast.routing import Link, LinkKind, LinkUp, Router
+from twigcast.routing import Network as FlatNetwork
+
+
+class Network(FlatNetwork):
+    """A network whose brokers stand in units, as their names say; or flat, if they have no paths.
+
+    >>> from twigcast.routing import ANYTHING, Overlay
+    >>> brokers, links = ["north/a", "north/b", "south/c"], [("north/a", "north/b")]
+    >>> gateways = {"north/a": "north", "south/c": "south"}
+    >>> network = Network(Overlay(brokers, [*links, ("north/a", "south/c")], gateways))
+    >>> network.attach("feed", "north/b")
+    >>> network.attach("desk", "south/c")
+    >>> network.advertise("feed", "all", ANYTHING)
+    >>> network.subscribe("desk", "dear", "//Stock[Price > 15]")
+    >>> network.settle()
+    >>> network.publish("feed", "<Stock><Price>17</Price></Stock>")
+    >>> network.settle()
+    >>> network.client("desk").deliveries
+    [Delivery(id=DocumentId(origin='north/b', incarnation=0, number=0), subscriptions=('dear',))]
+    """
+
+    def _new_router(self, name: str) -> Router:
+        return make_router(
+            name,
+            self.overlay.gateways.get(name),
+            self.strategy,
+            self._lives[name],
+            limits=self._limits,
+            counters=self._counters,
+        )
+
+    def _link_up(self, link: Link) -> LinkUp:
+        depths = tuple(depth_of(unit) for unit in units_of_link(self.overlay, link))
+        return LinkUp(LinkKind.BROKER, self.overlay.links[link].cost, depths)
+
+    def _start(self) -> None:
+        require_units(self.overlay)
+        super()._start()
+
+    def _teach(self) -> None:
+        members: dict[str, list[Router]] = {}
+        for router in self._routers.values():
+            for level in router.levels:
+                members.setdefault(unit_at(router.name, level.depth), []).append(level)
+        # What a unit is called above follows from who is in it.
+        for unit in sorted(members, key=depth_of, reverse=True):
+            states = [level.link_state for level in members[unit]]
+            for level in members[unit]:
+                router = self._routers[level.name]
+                self._carry(level.name, router.learn(states, level.depth))

@@ -1,0 +1,129 @@
+"""Where a broker stands: its name is a path of units, ``north/oslo/b3``.
+
+``b3`` is in the unit ``north/oslo``, which is in ``north``, which is in the unit that has no name,
+the whole network.  The *depth* of a unit is the length of its path, so 0 for the whole.  A broker
+without a path stands in the whole by itself.
+
+A broker may be the *gateway* of units that it stands in: of the innermost, or of this and some
+around it.  In the unit around these it stands for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from twigcast.errors import OverlayError
+from twigcast.routing import Link, Overlay
+
+WHOLE = ""
+"""The unit that all others are in."""
+MOST_LEVELS = 4
+"""A broker, in three units at most besides the whole."""
+MOST_MEMBERS = 32
+"""Brokers or units right below a unit."""
+
+
+def unit_of(name: str) -> str:
+    """The unit that a broker, or another unit, is in."""
+    return name.rpartition("/")[0]
+
+
+def unit_at(broker: str, depth: int) -> str:
+    """The unit of that depth that a broker is in."""
+    return "/".join(broker.split("/")[:depth])
+
+
+def depth_of(unit: str) -> int:
+    """How many units a unit is in."""
+    return unit.count("/") + 1 if unit else 0
+
+
+def units_around(name: str) -> tuple[str, ...]:
+    """The units that a broker is in, the innermost first; the last is the whole network."""
+    units = [unit_of(name)]
+    while units[-1]:
+        units.append(unit_of(units[-1]))
+    return tuple(units)
+
+
+def units_of(broker: str, gateway: str | None = None) -> tuple[str, ...]:
+    """The units in whose overlays a broker takes part, the innermost first.
+
+    ``gateway`` is the outermost unit that it is a gateway of, if it is one.  Raises OverlayError
+    for what it cannot be a gateway of.
+    """
+    around = units_around(broker)
+    if gateway is None:
+        return around[:1]
+    *units, _ = around
+    if gateway in units:
+        return around[: units.index(gateway) + 2]
+    remedy = f"one of: {', '.join(units)}" if units else "nothing, since it is in no unit"
+    raise OverlayError(
+        f"the broker {broker!r} is not in the unit {gateway!r}; make it a gateway of {remedy}"
+    )
+
+
+def common_unit(one: str, other: str) -> str:
+    """The innermost unit that two brokers are in."""
+    units = units_around(other)
+    return next(unit for unit in units_around(one) if unit in units)
+
+
+def units_of_link(overlay: Overlay, link: Link) -> tuple[str, ...]:
+    """The units that have a link: those in whose overlays both brokers take part.
+
+    Raises OverlayError where there is none.
+    """
+    one, other = (units_of(broker, overlay.gateways.get(broker)) for broker in link)
+    shared = tuple(unit for unit in one if unit in other)
+    if shared:
+        return shared
+    around = common_unit(*link)
+    needed = " and ".join(
+        f"{broker!r} of {unit!r}"
+        for broker in link
+        for unit in units_around(broker)
+        if unit and unit_of(unit) == around
+    )
+    raise OverlayError(
+        f"the link {link} joins two units; let it join gateways of them: make {needed} a gateway, "
+        "or link others"
+    )
+
+
+def require_units(overlay: Overlay) -> None:
+    """Raise OverlayError unless all brokers, units and links are as they must be."""
+    members: dict[str, set[str]] = {}
+    for broker in overlay:
+        parts = broker.split("/")
+        if not all(parts) or len(parts) > MOST_LEVELS:
+            raise OverlayError(
+                f"the broker {broker!r}: a name is a path of 1 to {MOST_LEVELS} names with / "
+                "between them, as in north/oslo/b3"
+            )
+        for name in (broker, *filter(None, units_around(broker))):
+            members.setdefault(unit_of(name), set()).add(name)
+    for unit, names in members.items():
+        if unit in overlay:
+            raise OverlayError(f"{unit!r} is a broker and a unit; give the broker another name")
+        if len(names) > MOST_MEMBERS and len(members) > 1:
+            raise OverlayError(
+                f"the unit {unit or 'that all are in'!r} has {len(names)} members, and the most "
+                f"are {MOST_MEMBERS}; put some of them into a unit of their own"
+            )
+    for broker, unit in overlay.gateways.items():
+        if broker not in overlay:
+            raise OverlayError(f"the gateway {broker!r} is no broker; name one that there is")
+        units_of(broker, unit)
+    for link in overlay.links:
+        units_of_link(overlay, link)
+
+
+def leaf_of(unit: str, gateways: Iterable[str]) -> str:
+    """The name of a unit in the overlay around it.
+
+    A unit that has parted is as many there as it has parts with gateways, so each part is named
+    after the first of its gateways.
+    """
+    return f"{unit}/@{min(gateways).removeprefix(unit + '/')}"
