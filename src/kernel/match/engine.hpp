@@ -37,6 +37,9 @@ struct Batch {
     std::vector<std::pair<size_t, Failure>> failures;
     // Documents and patterns of which it was not found out whether they match.
     std::vector<std::pair<size_t, uint32_t>> undecided;
+    // The destinations, where these are sought; then there are no patterns.
+    bool seeks_destinations = false;
+    Vectors vectors;
 };
 
 enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
@@ -54,42 +57,46 @@ public:
 
     // --- updates ------------------------------------------------------------------------------
 
-    Update add_path(std::string_view key, std::string_view path, KeyRule rule) {
+    Update add_path(std::string_view key, std::string_view path, uint32_t destination,
+                    KeyRule rule) {
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         const uint32_t pattern = index_->intern_path(path);
-        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, destination, rule);
     }
 
     // Add a subscription to a pattern in canonical text, if somebody else has it or it is a plain
     // tree, whose text is its program too.
-    Update add_text(std::string_view key, std::string_view text, KeyRule rule) {
-        const Update update = add_known(key, text, rule);
+    Update add_text(std::string_view key, std::string_view text, uint32_t destination,
+                    KeyRule rule) {
+        const Update update = add_known(key, text, destination, rule);
         Tree tree;
         if (update != Update::unknown_pattern || !TreeText::read(text, tree) ||
             tree.root().text != text) {
             return update;
         }
         const UnitPlan plan = TreePlan::make(tree);
-        return TreePlan::is_path(plan) ? add_path(key, plan.branches[0].path, rule)
-                                       : add_compound(key, text, {}, {plan}, rule);
+        return TreePlan::is_path(plan) ? add_path(key, plan.branches[0].path, destination, rule)
+                                       : add_compound(key, text, {}, {plan}, destination, rule);
     }
 
     // Add a subscription to a pattern that somebody else has.
-    Update add_known(std::string_view key, std::string_view text, KeyRule rule) {
+    Update add_known(std::string_view key, std::string_view text, uint32_t destination,
+                     KeyRule rule) {
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         const uint32_t pattern = index_->find_compound(text);
-        return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern, rule);
+        return pattern == NONE ? Update::unknown_pattern
+                               : subscribe(key, pattern, destination, rule);
     }
 
     Update add_compound(std::string_view key, std::string_view text, std::string_view program,
-                        const std::vector<UnitPlan>& plans, KeyRule rule) {
+                        const std::vector<UnitPlan>& plans, uint32_t destination, KeyRule rule) {
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         uint32_t pattern = index_->find_compound(text);
         if (pattern == NONE) pattern = index_->add_compound(text, program, plans);
-        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, destination, rule);
     }
 
     Update remove(std::string_view key) {
@@ -204,6 +211,17 @@ public:
             if (last - pattern > AHEAD) index.subscribers.prefetch(index.pattern(pattern[AHEAD]));
             index.subscribers.name(index.pattern(*pattern), batch.moments[document], numbers);
         }
+    }
+
+    // Keep only those subscribers whose destination a document of a batch has not found.
+    void keep_undecided(const Batch& batch, size_t document, NumberBuffer& numbers) {
+        const Reading reading(gate_);
+        const uint32_t* const row = batch.vectors.rows.data() + document * batch.vectors.words;
+        uint32_t* const first = numbers.end() - numbers.size();
+        numbers.extend_to(std::remove_if(first, numbers.end(), [&](uint32_t number) {
+            const uint32_t destination = batch.index->destinations.of_subscriber(number);
+            return destination == NONE || (row[destination / 32] >> destination % 32 & 1) != 0;
+        }));
     }
 
     // The keys by the numbers of the subscribers.
@@ -332,15 +350,16 @@ private:
         return rule == KeyRule::free ? Update::duplicate_key : Update::unknown_key;
     }
 
-    Update subscribe(std::string_view key, uint32_t pattern, KeyRule rule) {
+    Update subscribe(std::string_view key, uint32_t pattern, uint32_t destination, KeyRule rule) {
         if (rule != KeyRule::free) {
             const uint32_t former = index_->subscribers.find(key, secret_);
-            if (former != NONE && index_->subscribers[former].pattern == pattern) {
+            if (former != NONE && index_->subscribers[former].pattern == pattern &&
+                index_->destinations.of_subscriber(former) == destination) {
                 return Update::done;
             }
             index_->unsubscribe(key);
         }
-        index_->subscribe(key, pattern);
+        index_->subscribe(key, pattern, destination);
         rebuild_if_worth();
         return Update::done;
     }
@@ -359,12 +378,15 @@ private:
             const Reading reading(gate_);
             const Index& index = *batch.index;
             batch.moments.push_back(index.now());
-            failure = matcher.match(index, cache_limit_, limits, input, batch.patterns);
+            failure = batch.seeks_destinations
+                          ? matcher.match(index, cache_limit_, limits, input, batch.vectors)
+                          : matcher.match(index, cache_limit_, limits, input, batch.patterns);
             for (const uint32_t pattern : matcher.undecided()) {
                 batch.undecided.emplace_back(number, pattern);
             }
         } else {
             batch.moments.emplace_back();  // refused before it came here
+            if (batch.seeks_destinations) batch.vectors.add_nothing();
         }
         batch.offsets.push_back(static_cast<int64_t>(batch.patterns.size()));
         if (failure.trouble != Trouble::none) batch.failures.emplace_back(number, failure);

@@ -35,6 +35,7 @@ from functools import lru_cache
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
 from twigcast.matching._kernel import CompactDocument, CompiledPattern
+from twigcast.matching.batch_destinations import BatchDestinations
 from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import READERS, ReaderName
 from twigcast.matching.by_number import ByNumber
@@ -55,6 +56,7 @@ __all__ = [
     "LARGEST_SKELETON",
     "READERS",
     "SKELETON_LIMITS",
+    "BatchDestinations",
     "BatchMatches",
     "ByNumber",
     "CompactDocument",

@@ -1,0 +1,148 @@
+// Where documents go: for each pattern the destinations of its subscribers, as a vector of bits.
+//
+//     subscription ──► its destination, or none         in the file; all else is made of this
+//     pattern      ──► ▯▮▯▮▯…   the destinations of its subscribers
+//     trie node    ──► ▯▮▮▮▯…   those of all patterns with a probe there
+//     all          ──► ▯▮▮▮▮…   those of all patterns
+//
+// A vector is a few words of 32 bits, as many as the highest destination so far needs; where no
+// subscription has a destination, none.  How many subscribers of a pattern share a destination is
+// counted, so that the vector of a pattern is exact after every update.  The vector of a trie node
+// may keep destinations of patterns that have gone, until the index is rebuilt; whoever looks at it
+// takes only what `all` has too.
+//
+// `version` counts the changes of these vectors: what is made of them is good for one version.
+//
+// Cost of an update: O(1) for a pair of pattern and destination that is there already; else the
+// probes of the pattern.  Memory: a vector for each pattern and each trie node with a probe, and
+// some 30 bytes for each pair.
+#pragma once
+
+#include "base/flat_array.hpp"
+#include "base/number_table.hpp"
+
+namespace twigcast::index {
+
+using namespace base;
+
+constexpr uint32_t MOST_DESTINATIONS = 1024;
+
+// Vectors of one length, by number; one that was never written to is empty.
+class VectorTable {
+public:
+    const uint32_t* at(uint32_t number, uint32_t words) const {
+        const size_t begin = size_t{number} * words;
+        return begin < bits_.size() ? bits_.data() + begin : NOTHING;
+    }
+
+    void set(uint32_t number, uint32_t words, uint32_t destination, bool is_in) {
+        const size_t begin = size_t{number} * words;
+        if (begin >= bits_.size()) bits_.resize(begin + words);
+        uint32_t& word = bits_[begin + destination / 32];
+        const uint32_t bit = uint32_t{1} << destination % 32;
+        word = is_in ? word | bit : word & ~bit;
+    }
+
+    // Make each vector longer.
+    void widen(uint32_t words, uint32_t wider) {
+        std::vector<uint32_t> bits(words == 0 ? 0 : bits_.size() / words * wider);
+        for (size_t at = 0; at < bits_.size(); ++at)
+            bits[at / words * wider + at % words] = bits_[at];
+        bits_.swap(bits);
+    }
+
+    size_t byte_size() const { return bits_.capacity() * sizeof(uint32_t); }
+
+private:
+    static constexpr uint32_t NOTHING[MOST_DESTINATIONS / 32] = {};
+
+    std::vector<uint32_t> bits_;
+};
+
+class Destinations {
+public:
+    // How long all vectors are.
+    uint32_t words() const { return words_; }
+    uint64_t version() const { return version_; }
+
+    const uint32_t* of_pattern(uint32_t pattern) const { return patterns_.at(pattern, words_); }
+    // Of a trie node, by the number of its extra.
+    const uint32_t* of_extra(uint32_t extra) const { return extras_.at(extra, words_); }
+    const uint32_t* all() const { return all_.at(0, words_); }
+
+    uint32_t of_subscriber(uint32_t number) const {
+        return number < subscribers_.size() ? subscribers_[number] : NONE;
+    }
+
+    // A new subscriber of a pattern; whether the destination is new to the pattern.
+    bool add(uint32_t subscriber, uint32_t pattern, uint32_t destination) {
+        subscribers_.extend(subscriber - subscribers_.size(), NONE);
+        subscribers_.add(destination);
+        return count(pattern, destination);
+    }
+
+    // Count a subscriber that is there already, after a file was read.
+    bool count(uint32_t pattern, uint32_t destination) {
+        const uint64_t pair = pair_of(pattern, destination);
+        if (counts_.find(pair) != NONE) {
+            ++counts_.edit(pair);
+            return false;
+        }
+        make_room(destination);
+        counts_.add(pair, 1);
+        patterns_.set(pattern, words_, destination, true);
+        if (patterns_of_[destination]++ == 0) all_.set(0, words_, destination, true);
+        ++version_;
+        return true;
+    }
+
+    void remove(uint32_t subscriber, uint32_t pattern) {
+        const uint32_t destination = of_subscriber(subscriber);
+        if (destination == NONE) return;
+        const uint64_t pair = pair_of(pattern, destination);
+        if (--counts_.edit(pair) != 0) return;
+        counts_.remove(pair);
+        patterns_.set(pattern, words_, destination, false);
+        if (--patterns_of_[destination] == 0) all_.set(0, words_, destination, false);
+        ++version_;
+    }
+
+    // A probe at the trie node leads to the destination.
+    void lead(uint32_t extra, uint32_t destination) {
+        extras_.set(extra, words_, destination, true);
+    }
+
+    template <class Visit>
+    void each_array(Visit visit) {
+        visit(subscribers_);
+    }
+    // Of what is not in those arrays.
+    size_t byte_size() const {
+        return words_ == 0 ? 0 : patterns_.byte_size() + extras_.byte_size() + counts_.byte_size();
+    }
+
+    bool is_sound(uint32_t subscribers) const {
+        for (uint32_t at = 0; at < subscribers_.size(); ++at) {
+            if (subscribers_[at] != NONE && subscribers_[at] >= MOST_DESTINATIONS) return false;
+        }
+        return subscribers_.size() <= subscribers;
+    }
+
+private:
+    void make_room(uint32_t destination) {
+        const uint32_t wider = destination / 32 + 1;
+        if (wider <= words_) return;
+        for (VectorTable* const table : {&patterns_, &extras_, &all_}) table->widen(words_, wider);
+        words_ = wider;
+        patterns_of_.resize(size_t{wider} * 32);
+    }
+
+    FlatArray<uint32_t> subscribers_;    // their destinations, as far as somebody has one
+    NumberTable counts_;                 // of the subscribers, by pattern and destination
+    std::vector<uint32_t> patterns_of_;  // how many, by destination
+    VectorTable patterns_, extras_, all_;
+    uint32_t words_ = 0;
+    uint64_t version_ = 0;
+};
+
+}  // namespace twigcast::index
