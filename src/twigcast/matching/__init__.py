@@ -34,7 +34,7 @@ from functools import lru_cache
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
-from twigcast.matching._kernel import CompactDocument, CompiledPattern
+from twigcast.matching._kernel import DESTINATION_COUNT, CompactDocument, CompiledPattern
 from twigcast.matching.batch_destinations import BatchDestinations
 from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import READERS, ReaderName
@@ -53,6 +53,7 @@ from twigcast.matching.skeletons import (
 )
 
 __all__ = [
+    "DESTINATION_COUNT",
     "LARGEST_SKELETON",
     "READERS",
     "SKELETON_LIMITS",

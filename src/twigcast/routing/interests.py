@@ -7,13 +7,15 @@ there are::
     //Stock[Price>15]   ──►  3 (client desk-7), 5 (channel 1 of rome)
     /news/body//p       ──►  5 (channel 1 of rome)
 
-A document is matched with all patterns in one go; the sources of those that match are where it may
-have to go.  Of a channel it suffices to know that something matches, and many patterns have the
-same channels: such a set is kept once and met once a document.  The matcher answers with numbers,
-and each number leads to the entry of its pattern.  Documents that match the same patterns have the
-same answer, the same object: what others make of it need not be made for each.  The matcher is
-brought up to date when a document comes; changes that undo each other in the meantime cost nothing
-there.
+The sources of the patterns that a document matches are where it may have to go.  Of a channel it
+suffices to know that something matches, so patterns that no client wants are not named
+(:mod:`~twigcast.routing.channel_sets`).  Those of clients are named by a matcher of their own: it
+answers with numbers, and each number leads to the entry of its pattern.  A document is read twice
+where there are patterns of both kinds; that takes less time than naming some hundred of them.
+
+Documents with the same channels and the same patterns of clients have the same answer, the same
+object: what others make of it need not be made for each.  The matchers are brought up to date when
+a document comes; changes that undo each other in the meantime cost nothing there.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from typing import Final, NamedTuple
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, EvaluationBudgetError
 from twigcast.language import Pattern
-from twigcast.matching import BatchMatches, ByNumber, Matcher, ReaderName
+from twigcast.matching import BatchDestinations, BatchMatches, ByNumber, Matcher, ReaderName
+from twigcast.routing.channel_sets import NO_CHANNELS, ChannelSets
 
 _log: Final = logging.getLogger(__name__)
 
@@ -49,16 +52,15 @@ class Foreseen(NamedTuple):
     """After how many changes of what is wanted."""
 
 
-_NONE: frozenset[int] = frozenset()
-
-
 @dataclass(slots=True, eq=False)
 class _Entry:
     """A pattern and its sources."""
 
     pattern: Pattern
-    channels: frozenset[int] = _NONE
+    channels: frozenset[int] = NO_CHANNELS
     clients: dict[int, None] = field(default_factory=dict)
+    unnamed: frozenset[int] = NO_CHANNELS
+    """The channels that get documents without naming the pattern: all of them, or none."""
 
 
 _SPARE_SETS: Final = 1024
@@ -72,10 +74,11 @@ class Interests:
     def __init__(
         self, limits: DocumentLimits | None = None, reader: ReaderName = "checked"
     ) -> None:
-        self._matcher = Matcher(limits=limits, reader=reader)
+        self._named = Matcher(limits=limits, reader=reader)  # the patterns of clients
+        self._channels = ChannelSets(limits, reader)
         self._entries: dict[str, _Entry] = {}  # by the text of the pattern
-        # Entries that the matcher may lack, or have in vain.  A pattern has one entry for as long
-        # as the matcher has it, so that the number of a match leads to it.
+        # Entries that have changed since the matchers were brought up to date.  A pattern has one
+        # entry for as long as a matcher has it, so that the number of a match leads to it.
         self._stale: dict[str, _Entry] = {}
         self._by_number = ByNumber(self._entries.__getitem__)
         self._patterns: dict[int, dict[Pattern, int]] = {}
@@ -84,7 +87,7 @@ class Interests:
         self._next = 0
         self._moment = 0
         """How often what is wanted has changed."""
-        self._answers: dict[bytes, Wanting] = {}  # by the numbers of the matches
+        self._answers: dict[tuple[bytes, bytes], Wanting] = {}  # by vectors and numbers
         self._answered: tuple[int, int] = (0, 0)  # the generation and moment of these answers
         self._remembered = 0  # matches of these answers
 
@@ -118,8 +121,8 @@ class Interests:
         text = str(pattern)
         entry = self._entries.get(text)
         if entry is None:
-            entry = self._stale.get(text) or _Entry(pattern)
-            self._entries[text] = self._stale[text] = entry
+            entry = self._entries[text] = self._stale.get(text) or _Entry(pattern)
+        self._stale[text] = entry
         if source in self._clients:
             entry.clients[source] = None
         else:
@@ -135,14 +138,13 @@ class Interests:
             return
         del patterns[pattern]
         text = str(pattern)
-        entry = self._entries[text]
+        entry = self._stale[text] = self._entries[text]
         if source in self._clients:
             del entry.clients[source]
         else:
             entry.channels = self._kept(entry.channels - {source})
         if not entry.clients and not entry.channels:
             del self._entries[text]
-            self._stale[text] = entry
 
     def _kept(self, channels: frozenset[int]) -> frozenset[int]:
         if len(self._sets) > 2 * len(self._entries) + _SPARE_SETS:
@@ -188,56 +190,84 @@ class Interests:
     def foresee(self, documents: Sequence[Source]) -> list[Foreseen]:
         """Match documents in one go, which costs less than one by one."""
         self.refresh()
-        matches = self._matcher.match_batch(documents)
-        errors = matches.errors
+        destinations = self._channels.match(documents) if len(self._channels) else None
+        # Somebody has to see whether they are documents, also when nobody wants anything.
+        is_needed = destinations is None or len(self._named)
+        matches = self._named.match_batch(documents) if is_needed else None
+        rows = b"" if destinations is None else destinations.vectors.tobytes()
+        width = len(rows) // max(1, len(documents))
         answers: list[Foreseen] = []
         for number in range(len(documents)):
-            error = errors.get(number) if errors else None
-            if isinstance(error, EvaluationBudgetError):
-                _log.warning("a document goes on without an answer for some: %s", error)
-            elif error is not None:
+            error = _error_of(number, destinations, matches)
+            if error is not None:
                 answers.append(Foreseen(error, self._moment))
                 continue
-            answers.append(Foreseen(self._wanting(matches, number), self._moment))
+            row = rows[number * width : (number + 1) * width]
+            answers.append(
+                Foreseen(self._wanting(destinations, row, matches, number), self._moment)
+            )
         return answers
 
-    def _wanting(self, matches: BatchMatches, number: int) -> Wanting:
+    def _wanting(
+        self,
+        destinations: BatchDestinations | None,
+        row: bytes,
+        matches: BatchMatches | None,
+        number: int,
+    ) -> Wanting:
         """Who wants a document: the same object for the same matches, while nothing changes."""
-        begin, end = matches.offsets[number : number + 2]
-        numbers = matches.ids[begin:end].tobytes()
-        moment = matches.generation, self._moment
+        numbers = b""
+        if matches is not None:
+            begin, end = matches.offsets[number : number + 2]
+            numbers = matches.ids[begin:end].tobytes()
+        moment = 0 if matches is None else matches.generation, self._moment
         if moment != self._answered or self._remembered > _REMEMBERED:
             self._answers, self._answered, self._remembered = {}, moment, 0
-        wanting = self._answers.get(numbers)
+        wanting = self._answers.get((row, numbers))
         if wanting is None:
-            wanting = self._answers[numbers] = self._look_up(matches, number)
-            self._remembered += 1 + end - begin
+            entries = [] if matches is None else self._by_number.of(matches, number)
+            sets = [] if destinations is None else self._channels.sets(destinations[number])
+            wanting = self._answers[row, numbers] = _wanting_of(entries, sets)
+            self._remembered += 1 + len(entries)
         return wanting
 
-    def _look_up(self, matches: BatchMatches, number: int) -> Wanting:
-        sets: set[frozenset[int]] = set()
-        clients: dict[int, list[Pattern]] = {}
-        for entry in self._by_number.of(matches, number):
-            if entry.channels:
-                sets.add(entry.channels)
-            for client in entry.clients:
-                if client in clients:
-                    clients[client].append(entry.pattern)
-                else:
-                    clients[client] = [entry.pattern]
-        return Wanting(_NONE.union(*sets) if sets else _NONE, clients)
-
     def refresh(self) -> None:
-        """Bring the matcher up to date."""
-        for text in self._stale:
-            entry = self._entries.get(text)
-            if (entry is None) == (text in self._matcher):
-                if entry is None:
-                    self._matcher.remove(text)
-                else:
-                    self._matcher.add(text, entry.pattern)
+        """Bring the matchers up to date."""
+        for text, entry in self._stale.items():
+            channels = NO_CHANNELS if entry.clients else entry.channels
+            entry.unnamed = self._channels.change(entry.pattern, entry.unnamed, channels)
+            if not entry.clients and entry.unnamed == entry.channels:
+                self._named.discard(text)
+            elif text not in self._named:
+                self._named.add(text, entry.pattern)
         self._stale.clear()
 
     def __len__(self) -> int:
         """The number of distinct patterns."""
         return len(self._entries)
+
+
+def _error_of(
+    number: int, *batches: BatchDestinations | BatchMatches | None
+) -> DocumentError | None:
+    """Why a document is none; what only was not decided is logged."""
+    for batch in batches:
+        error = batch.errors.get(number) if batch is not None and batch.errors else None
+        if isinstance(error, EvaluationBudgetError):
+            _log.warning("a document goes on without an answer for some: %s", error)
+        elif error is not None:
+            return error
+    return None
+
+
+def _wanting_of(entries: list[_Entry], sets: list[frozenset[int]]) -> Wanting:
+    """Who wants the patterns that were named, and the sets of channels besides."""
+    clients: dict[int, list[Pattern]] = {}
+    for entry in entries:
+        for client in entry.clients:
+            if client in clients:
+                clients[client].append(entry.pattern)
+            else:
+                clients[client] = [entry.pattern]
+    every_set = {*sets, *(entry.channels for entry in entries)}
+    return Wanting(NO_CHANNELS.union(*every_set), clients)
