@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 from folders import EXAMPLES as EXAMPLE_FILES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matcher_answers import parse_all
+from matcher_answers import as_set, parse_all
 from strategies import NAMESPACES, documents, expressions, linear_expressions
 
 from twigcast import DocumentLimits, Matcher
@@ -48,18 +48,13 @@ def filled(
     return matcher
 
 
-def expected(
-    matcher: Matcher, documents: Sequence[bytes | str], of: Destinations
-) -> list[set[int]]:
-    """By the keys that each document matches."""
-    return [
-        {number for key in keys if (number := of[key]) is not None}
-        for keys in matcher.match_batch(documents)
-    ]
-
-
-def as_sets(batch: Iterable[list[int]]) -> list[set[int]]:
-    return [set(numbers) for numbers in batch]
+def check(matcher: Matcher, documents: Sequence[bytes | str], of: Destinations) -> None:
+    """The destinations, and the keys of those without, are those of the keys that match."""
+    batch, matches = matcher.match_destinations(documents), matcher.match_batch(documents)
+    assert batch.errors.keys() == matches.errors.keys()
+    for numbers, named, keys in zip(batch, batch.named, matches, strict=True):
+        assert numbers == sorted({number for key in keys if (number := of[key]) is not None})
+        assert as_set(named) == {key for key in keys if of[key] is None}
 
 
 def work(batch: BatchDestinations) -> int:
@@ -80,17 +75,15 @@ def test_they_are_those_of_the_keys_that_match(data: st.DataObject, cache_bytes:
     destinations = {key: data.draw(NUMBERS) for key in patterns}
     matcher = filled(patterns, destinations, cache_bytes)
     for _ in range(2):
-        batch = matcher.match_destinations(some)
-        assert as_sets(batch) == expected(matcher, some, destinations)
-        assert batch.errors.keys() == matcher.match_batch(some).errors.keys()
+        check(matcher, some, destinations)
     gone = data.draw(st.sets(st.sampled_from(sorted(patterns))))
     for key in gone:
         matcher.remove(key)
-    assert as_sets(matcher.match_destinations(some)) == expected(matcher, some, destinations)
+    check(matcher, some, destinations)
     for key in gone:
         destinations[key] = data.draw(NUMBERS)
         matcher.add(key, patterns[key], destination=destinations[key])
-    assert as_sets(matcher.match_destinations(some)) == expected(matcher, some, destinations)
+    check(matcher, some, destinations)
 
 
 @pytest.mark.parametrize("cache_bytes", CACHES)
@@ -112,9 +105,7 @@ def test_generated_subscriptions_while_they_come_and_go(cache_bytes: int, count:
         else:
             matcher.discard(key)
         if number % 300 == 0:
-            assert as_sets(matcher.match_destinations(some)) == expected(
-                matcher, some, destinations
-            )
+            check(matcher, some, destinations)
 
 
 @pytest.mark.parametrize("reader", ["checked", "expat"])
@@ -130,6 +121,7 @@ def test_a_pattern_that_several_destinations_share() -> None:
         matcher.add(str(len(matcher)), "//quote[price > 3]", destination=number)
     assert matcher.stats().patterns == 1
     assert matcher.match_destinations([QUOTE])[0] == [3, 40]
+    assert matcher.match_destinations([QUOTE]).named[0] == ["3"]
     matcher.remove("0")
     assert matcher.match_destinations([QUOTE])[0] == [3, 40]
     matcher.remove("2")
@@ -207,6 +199,7 @@ def test_the_budget_names_what_may_want_a_document_besides() -> None:
         ("costly", COSTLY, 1),
         ("found", COSTLY, 2),
         ("nowhere", COSTLY, None),
+        ("a", "/a", None),
         ("b", "//b", 2),
     ):
         matcher.add(key, expression, destination=destination)
@@ -214,10 +207,11 @@ def test_the_budget_names_what_may_want_a_document_besides() -> None:
     assert list(batch) == [[2]]
     error = batch.errors[0]
     assert isinstance(error, EvaluationBudgetError)
-    assert (error.keys, error.matched) == (("costly",), ())
+    assert (sorted(error.keys), error.matched) == (["costly", "nowhere"], ("a",))
+    matcher.remove("nowhere")
     matcher.add("c", "//c", destination=1)
     batch = matcher.match_destinations([WIDE])
-    assert (list(batch), dict(batch.errors)) == ([[1, 2]], {})
+    assert (list(batch), list(batch.named), dict(batch.errors)) == ([[1, 2]], [["a"]], {})
 
 
 # --- files and copies ---------------------------------------------------------------------------

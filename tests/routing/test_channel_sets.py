@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from twigcast import Matcher
 from twigcast.language import parse
 from twigcast.routing import channel_sets
 from twigcast.routing.channel_sets import NO_CHANNELS, ChannelSets
@@ -21,7 +22,8 @@ def test_documents_get_the_sets_that_there_is_room_for(
 ) -> None:
     monkeypatch.setattr(channel_sets, "DESTINATION_COUNT", room)
     random = Random(room)
-    sets = ChannelSets(None, "checked")
+    matcher = Matcher()
+    sets = ChannelSets(matcher)
     kept = dict.fromkeys(PATTERNS, NO_CHANNELS)
     for _ in range(400):
         pattern = random.choice(PATTERNS)
@@ -30,9 +32,9 @@ def test_documents_get_the_sets_that_there_is_room_for(
         kept[pattern] = sets.change(pattern, kept[pattern], wanted)
         has_room = not wanted or wanted in before or len(before) < room
         assert kept[pattern] == (wanted if has_room else NO_CHANNELS)
-        assert len(sets) == sum(map(bool, kept.values()))
+        assert len(matcher) == sum(map(bool, kept.values()))
         expected = {kept[pattern] for pattern in PATTERNS[:4] if kept[pattern]}
-        assert set(sets.sets(sets.match([DOCUMENT])[0])) == expected
+        assert set(sets.sets(matcher.match_destinations([DOCUMENT])[0])) == expected
 
 
 @pytest.mark.parametrize("room", [1, 3])
@@ -61,8 +63,10 @@ def test_patterns_of_channels_are_not_named() -> None:
     client, channel = interests.open(is_client=True), interests.open(is_client=False)
     for pattern in PATTERNS:
         interests.add(channel, pattern)
+    batch = interests._matcher.match_destinations
     interests.refresh()
-    assert (len(interests._named), len(interests._channels)) == (0, 8)
+    assert batch([DOCUMENT]).named[0] == []
     interests.add(client, PATTERNS[0])
     interests.refresh()
-    assert (len(interests._named), len(interests._channels)) == (1, 7)
+    assert batch([DOCUMENT]).named[0] == ["//p0"]
+    assert len(interests._matcher) == len(PATTERNS)

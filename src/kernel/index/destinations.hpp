@@ -5,8 +5,10 @@
 //     trie node    ──► ▯▮▮▮▯…   those of all patterns with a probe there
 //     all          ──► ▯▮▮▮▮…   those of all patterns
 //
-// A vector is a few words of 32 bits, as many as the highest destination so far needs; where no
-// subscription has a destination, none.  How many subscribers of a pattern share a destination is
+// A vector is a few words of 32 bits, as many as the highest destination so far needs.  A word in
+// front says whether there are subscribers without a destination, who are to be named: that bit is
+// never found, so nothing that leads to them is skipped.  While no subscription has a destination,
+// there are no vectors at all.  How many subscribers of a pattern share a destination is
 // counted, so that the vector of a pattern is exact after every update.  The vector of a trie node
 // may keep destinations of patterns that have gone, until the index is rebuilt; whoever looks at it
 // takes only what `all` has too.
@@ -27,6 +29,10 @@ using namespace base;
 
 constexpr uint32_t MOST_DESTINATIONS = 1024;
 
+// A subscription without a destination, in a vector; destinations are counted from the next word.
+constexpr uint32_t TO_BE_NAMED = 0;
+constexpr uint32_t FIRST_DESTINATION = 32;
+
 // Vectors of one length, by number; one that was never written to is empty.
 class VectorTable {
 public:
@@ -35,12 +41,12 @@ public:
         return begin < bits_.size() ? bits_.data() + begin : NOTHING;
     }
 
-    void set(uint32_t number, uint32_t words, uint32_t destination, bool is_in) {
+    void set(uint32_t number, uint32_t words, uint32_t bit, bool is_in) {
         const size_t begin = size_t{number} * words;
         if (begin >= bits_.size()) bits_.resize(begin + words);
-        uint32_t& word = bits_[begin + destination / 32];
-        const uint32_t bit = uint32_t{1} << destination % 32;
-        word = is_in ? word | bit : word & ~bit;
+        uint32_t& word = bits_[begin + bit / 32];
+        const uint32_t mask = uint32_t{1} << bit % 32;
+        word = is_in ? word | mask : word & ~mask;
     }
 
     // Make each vector longer.
@@ -54,14 +60,14 @@ public:
     size_t byte_size() const { return bits_.capacity() * sizeof(uint32_t); }
 
 private:
-    static constexpr uint32_t NOTHING[MOST_DESTINATIONS / 32] = {};
+    static constexpr uint32_t NOTHING[(FIRST_DESTINATION + MOST_DESTINATIONS) / 32] = {};
 
     std::vector<uint32_t> bits_;
 };
 
 class Destinations {
 public:
-    // How long all vectors are.
+    // How long all vectors are; 0 where no subscription has a destination.
     uint32_t words() const { return words_; }
     uint64_t version() const { return version_; }
 
@@ -74,43 +80,45 @@ public:
         return number < subscribers_.size() ? subscribers_[number] : NONE;
     }
 
-    // A new subscriber of a pattern; whether the destination is new to the pattern.
-    bool add(uint32_t subscriber, uint32_t pattern, uint32_t destination) {
-        subscribers_.extend(subscriber - subscribers_.size(), NONE);
-        subscribers_.add(destination);
-        return count(pattern, destination);
+    // The bit of a subscriber.
+    uint32_t bit_of(uint32_t subscriber) const {
+        const uint32_t destination = of_subscriber(subscriber);
+        return destination == NONE ? TO_BE_NAMED : FIRST_DESTINATION + destination;
     }
 
-    // Count a subscriber that is there already, after a file was read.
-    bool count(uint32_t pattern, uint32_t destination) {
-        const uint64_t pair = pair_of(pattern, destination);
+    // Note the destination of a new subscriber.
+    void set(uint32_t subscriber, uint32_t destination) {
+        subscribers_.extend(subscriber - subscribers_.size(), NONE);
+        subscribers_.add(destination);
+    }
+
+    // Count a subscriber of a pattern; whether the bit is new to the pattern.
+    bool add(uint32_t pattern, uint32_t bit) {
+        const uint64_t pair = pair_of(pattern, bit);
         if (counts_.find(pair) != NONE) {
             ++counts_.edit(pair);
             return false;
         }
-        make_room(destination);
+        make_room(bit);
         counts_.add(pair, 1);
-        patterns_.set(pattern, words_, destination, true);
-        if (patterns_of_[destination]++ == 0) all_.set(0, words_, destination, true);
+        patterns_.set(pattern, words_, bit, true);
+        if (patterns_of_[bit]++ == 0) all_.set(0, words_, bit, true);
         ++version_;
         return true;
     }
 
-    void remove(uint32_t subscriber, uint32_t pattern) {
-        const uint32_t destination = of_subscriber(subscriber);
-        if (destination == NONE) return;
-        const uint64_t pair = pair_of(pattern, destination);
+    void remove(uint32_t pattern, uint32_t bit) {
+        if (words_ == 0) return;
+        const uint64_t pair = pair_of(pattern, bit);
         if (--counts_.edit(pair) != 0) return;
         counts_.remove(pair);
-        patterns_.set(pattern, words_, destination, false);
-        if (--patterns_of_[destination] == 0) all_.set(0, words_, destination, false);
+        patterns_.set(pattern, words_, bit, false);
+        if (--patterns_of_[bit] == 0) all_.set(0, words_, bit, false);
         ++version_;
     }
 
-    // A probe at the trie node leads to the destination.
-    void lead(uint32_t extra, uint32_t destination) {
-        extras_.set(extra, words_, destination, true);
-    }
+    // A probe at the trie node leads to the bit.
+    void lead(uint32_t extra, uint32_t bit) { extras_.set(extra, words_, bit, true); }
 
     template <class Visit>
     void each_array(Visit visit) {
@@ -121,6 +129,9 @@ public:
         return words_ == 0 ? 0 : patterns_.byte_size() + extras_.byte_size() + counts_.byte_size();
     }
 
+    // Whether some subscription has, or had, a destination.
+    bool are_any() const { return !subscribers_.empty(); }
+
     bool is_sound(uint32_t subscribers) const {
         for (uint32_t at = 0; at < subscribers_.size(); ++at) {
             if (subscribers_[at] != NONE && subscribers_[at] >= MOST_DESTINATIONS) return false;
@@ -129,8 +140,8 @@ public:
     }
 
 private:
-    void make_room(uint32_t destination) {
-        const uint32_t wider = destination / 32 + 1;
+    void make_room(uint32_t bit) {
+        const uint32_t wider = bit / 32 + 1;
         if (wider <= words_) return;
         for (VectorTable* const table : {&patterns_, &extras_, &all_}) table->widen(words_, wider);
         words_ = wider;
@@ -138,8 +149,8 @@ private:
     }
 
     FlatArray<uint32_t> subscribers_;    // their destinations, as far as somebody has one
-    NumberTable counts_;                 // of the subscribers, by pattern and destination
-    std::vector<uint32_t> patterns_of_;  // how many, by destination
+    NumberTable counts_;                 // of the subscribers, by pattern and bit
+    std::vector<uint32_t> patterns_of_;  // how many, by bit
     VectorTable patterns_, extras_, all_;
     uint32_t words_ = 0;
     uint64_t version_ = 0;

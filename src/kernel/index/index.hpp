@@ -94,8 +94,10 @@ public:
         const uint32_t number = subscribers.count();
         subscribers.add(key, pattern, entry, secret);
         ++living_;
-        if (destination == NONE) return;
-        if (destinations.add(number, pattern, destination)) lead(pattern, destination);
+        const bool are_counted = destinations.are_any();
+        if (destination != NONE) destinations.set(number, destination);
+        if (are_counted) return count(number);
+        if (destinations.are_any()) subscribers.each_living([&](uint32_t each) { count(each); });
     }
 
     // False if there is no subscription of that key.
@@ -106,7 +108,7 @@ public:
         const uint32_t pattern = subscribers[number].pattern;
         PatternEntry& entry = patterns_.edit(pattern);
         subscribers.remove(number, entry, version_);
-        destinations.remove(number, pattern);
+        destinations.remove(pattern, destinations.bit_of(number));
         if (entry.living == 0) ++dead_patterns_;
         --living_;
         return true;
@@ -141,8 +143,7 @@ public:
     // Add all that lives in another index to this one, which is empty.
     void take_living(const Index& other) {
         std::vector<uint32_t> taken(other.patterns_.size(), NONE);
-        for (uint32_t at = 0; at < other.subscribers.count(); ++at) {
-            if (!other.subscribers.is_living(at)) continue;
+        other.subscribers.each_living([&](uint32_t at) {
             const uint32_t old = other.subscribers[at].pattern;
             if (taken[old] == NONE) {
                 taken[old] = take_pattern(other, old);
@@ -152,7 +153,7 @@ public:
             }
             subscribe(other.subscribers.key_of(at), taken[old],
                       other.destinations.of_subscriber(at));
-        }
+        });
         version_ = std::max(version_, other.version_) + 1;
     }
 
@@ -381,19 +382,19 @@ private:
         touch_probe(probe);
     }
 
-    // The pattern has a new destination, which its probes lead to.
-    void lead(uint32_t pattern, uint32_t destination) {
-        if (patterns_[pattern].compound == NONE) return;
+    // Count a subscriber; where its bit is new to the pattern, the probes lead to it from now on.
+    void count(uint32_t subscriber) {
+        const uint32_t pattern = subscribers[subscriber].pattern;
+        const uint32_t bit = destinations.bit_of(subscriber);
+        if (!destinations.add(pattern, bit) || patterns_[pattern].compound == NONE) return;
         const Compound& compound = compounds_[patterns_[pattern].compound];
-        const auto lead_from = [&](uint32_t probe) {
-            if (probe != NONE) destinations.lead(trie[probes_[probe].node].extra, destination);
+        const auto lead = [&](uint32_t probe) {
+            if (probe != NONE) destinations.lead(trie[probes_[probe].node].extra, bit);
         };
-        for (uint32_t at = 0; at < compound.units_count; ++at) {
-            const Unit& unit = units_[compound.units_begin + at];
-            std::for_each_n(branches(unit), unit.count,
-                            [&](const Branch& branch) { lead_from(branch.probe); });
-            std::for_each_n(denials(unit), unit.denial_count, lead_from);
-        }
+        std::for_each_n(&units_[compound.units_begin], compound.units_count, [&](const Unit& unit) {
+            std::for_each_n(branches(unit), unit.count, [&](auto& each) { lead(each.probe); });
+            std::for_each_n(denials(unit), unit.denial_count, lead);
+        });
     }
 
     // What a probe leads to has changed; paths keep copies of that, but for those in large groups.

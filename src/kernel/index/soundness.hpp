@@ -197,13 +197,7 @@ inline bool Index::settle(uint64_t version) {
         if (trie[node].test == ANY_TEXT) has_text_tests_ = true;
     }
     if (!destinations.is_sound(subscribers.count())) return false;
-    for (uint32_t at = 0; at < subscribers.count(); ++at) {
-        const uint32_t pattern = subscribers[at].pattern;
-        const uint32_t destination = destinations.of_subscriber(at);
-        if (destination != NONE && destinations.count(pattern, destination)) {
-            lead(pattern, destination);
-        }
-    }
+    if (destinations.are_any()) subscribers.each_living([&](uint32_t each) { count(each); });
     test_versions_.assign(tests.count(), 0);
     group_versions_.assign(values.group_count(), 0);
     root_version_ = 0;

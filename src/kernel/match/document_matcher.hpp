@@ -50,28 +50,24 @@ public:
           units_(paths_, hits_, join_),
           resolver_(paths_, path_destinations_, hits_, units_) {}
 
-    // Add the patterns that the document matches to `answer`.
+    // Add the patterns that the document matches to `answer`; with `vectors`, the destinations that
+    // want it to these, and only patterns that have subscribers without a destination.
     Failure match(const Index& index, size_t cache_limit, const Limits& limits, const Input& input,
-                  NumberBuffer& answer) {
+                  NumberBuffer& answer, Vectors* vectors) {
         const size_t before = answer.size();
         answer.make_room(index.pattern_count() + size_t{1});
+        index_ = &index;
+        cache_limit_ = cache_limit;
         answer_ = answer.end();
-        const Failure failure = match(index, cache_limit, limits, input);
+        seeks_destinations_ = vectors != nullptr;
+        const Failure failure = match(limits, input);
+        if (cache_size() > cache_limit - cache_limit / 4) forget_oldest();
+        report();
         answer.extend_to(hits_.answer_end());
-        if (failure.trouble != Trouble::none) answer.shrink(before);
-        return failure;
-    }
-
-    // Find the destinations that want the document.
-    Failure match(const Index& index, size_t cache_limit, const Limits& limits, const Input& input,
-                  Vectors& vectors) {
-        answer_ = nullptr;
-        const Failure failure = match(index, cache_limit, limits, input);
-        if (failure.trouble == Trouble::none) {
-            vectors.add(hits_.vector(), hits_.looked_at());
-        } else {
-            vectors.add_nothing();
-        }
+        const bool is_read = failure.trouble == Trouble::none;
+        if (!is_read) answer.shrink(before);
+        if (vectors != nullptr && is_read) vectors->add(hits_.vector(), hits_.looked_at());
+        if (vectors != nullptr && !is_read) vectors->add_nothing();
         return failure;
     }
 
@@ -210,16 +206,6 @@ private:
         reported_bytes_ = cache_size();
     }
 
-    Failure match(const Index& index, size_t cache_limit, const Limits& limits,
-                  const Input& input) {
-        index_ = &index;
-        cache_limit_ = cache_limit;
-        const Failure failure = match(limits, input);
-        if (cache_size() > cache_limit - cache_limit / 4) forget_oldest();
-        report();
-        return failure;
-    }
-
     Failure match(const Limits& limits, const Input& input) {
         const Failure failure = Reader<DocumentMatcher>(limits, *this, memory_).read(input);
         if (failure.trouble != Trouble::none) return failure;
@@ -249,7 +235,7 @@ private:
 
     // Begin the document; perhaps again, by another reader.
     void start() {
-        hits_.start(*index_, answer_);
+        hits_.start(*index_, answer_, seeks_destinations_);
         if (index_->generation != generation_) {
             generation_ = index_->generation;
             forget_derived();
@@ -432,6 +418,7 @@ private:
     uint64_t generation_ = NEVER;
     size_t cache_limit_ = 0, limit_ = 0;
     uint32_t* answer_ = nullptr;
+    bool seeks_destinations_ = false;
     ReaderMemory memory_;
     PathCache paths_;
     PathDestinations path_destinations_;

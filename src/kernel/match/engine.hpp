@@ -37,9 +37,22 @@ struct Batch {
     std::vector<std::pair<size_t, Failure>> failures;
     // Documents and patterns of which it was not found out whether they match.
     std::vector<std::pair<size_t, uint32_t>> undecided;
-    // The destinations, where these are sought; then there are no patterns.
+    // The destinations, where these are sought; the patterns then have subscribers without one.
     bool seeks_destinations = false;
     Vectors vectors;
+};
+
+// Takes only the numbers of subscribers without a destination.
+struct WithoutDestination {
+    const Destinations& destinations;
+    NumberBuffer& numbers;
+
+    void add(uint32_t number) {
+        if (destinations.of_subscriber(number) == NONE) numbers.add(number);
+    }
+    void append(const uint32_t* first, const uint32_t* last) {
+        std::for_each(first, last, [&](uint32_t number) { add(number); });
+    }
 };
 
 enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
@@ -188,7 +201,10 @@ public:
         for (size_t document = begin; document < end; ++document) {
             const uint32_t* const first = patterns + batch.offsets[document];
             const uint32_t* const last = patterns + batch.offsets[document + 1];
-            if (room < STREAMED) {
+            if (batch.seeks_destinations) {
+                WithoutDestination named{batch.index->destinations, numbers};
+                expand(batch, document, first, last, named);
+            } else if (room < STREAMED) {
                 expand(batch, document, first, last, numbers);
             } else {
                 expand(batch, document, first, last, stream);
@@ -213,14 +229,14 @@ public:
         }
     }
 
-    // Keep only those subscribers whose destination a document of a batch has not found.
+    // Leave out the subscribers whose destination a document of a batch has found.
     void keep_undecided(const Batch& batch, size_t document, NumberBuffer& numbers) {
         const Reading reading(gate_);
         const uint32_t* const row = batch.vectors.rows.data() + document * batch.vectors.words;
         uint32_t* const first = numbers.end() - numbers.size();
         numbers.extend_to(std::remove_if(first, numbers.end(), [&](uint32_t number) {
             const uint32_t destination = batch.index->destinations.of_subscriber(number);
-            return destination == NONE || (row[destination / 32] >> destination % 32 & 1) != 0;
+            return destination != NONE && (row[destination / 32] >> destination % 32 & 1) != 0;
         }));
     }
 
@@ -259,9 +275,7 @@ public:
     Keys list(NumberBuffer& numbers) {
         const Reading reading(gate_);
         numbers.make_room(index_->living());
-        for (uint32_t at = 0; at < index_->subscribers.count(); ++at) {
-            if (index_->subscribers.is_living(at)) numbers.add(at);
-        }
+        index_->subscribers.each_living([&](uint32_t each) { numbers.add(each); });
         return index_->subscribers.keys();
     }
 
@@ -378,9 +392,8 @@ private:
             const Reading reading(gate_);
             const Index& index = *batch.index;
             batch.moments.push_back(index.now());
-            failure = batch.seeks_destinations
-                          ? matcher.match(index, cache_limit_, limits, input, batch.vectors)
-                          : matcher.match(index, cache_limit_, limits, input, batch.patterns);
+            failure = matcher.match(index, cache_limit_, limits, input, batch.patterns,
+                                    batch.seeks_destinations ? &batch.vectors : nullptr);
             for (const uint32_t pattern : matcher.undecided()) {
                 batch.undecided.emplace_back(number, pattern);
             }

@@ -54,10 +54,11 @@ private:
 
 class Hits {
 public:
-    // Patterns are put where `answer` leads, which has room for all of them and one more; without
-    // it, destinations are sought.
-    void start(const Index& index, uint32_t* answer) {
-        sought_ = answer == nullptr ? &index.destinations : nullptr;
+    // Patterns are put where `answer` leads, which has room for all of them and one more; where
+    // destinations are sought, only those that have subscribers to be named.
+    void start(const Index& index, uint32_t* answer, bool seeks_destinations) {
+        const bool are_any = index.destinations.words() != 0;
+        sought_ = seeks_destinations && are_any ? &index.destinations : nullptr;
         vector_.assign(index.destinations.words(), 0);
         looked_at_ = 0;
         if (++epoch_ == 0) epoch_ = 1;
@@ -86,7 +87,7 @@ public:
     void accept(uint32_t pattern) {
         if (seeks_destinations()) {
             find(sought_->of_pattern(pattern));
-            return;
+            if (!is_named(pattern)) return;
         }
         *answer_end_ = pattern;
         answer_end_ += pattern_marks_[pattern] != mark_;
@@ -109,8 +110,8 @@ public:
         answer_end_ = answer;
     }
     bool is_accepted(uint32_t pattern) const {
-        return seeks_destinations() ? has_all(sought_->of_pattern(pattern))
-                                    : pattern_marks_[pattern] == mark_;
+        return pattern_marks_[pattern] == mark_ ||
+               (seeks_destinations() && has_all(sought_->of_pattern(pattern)));
     }
 
     void drop_dead(const Index& index) {
@@ -126,10 +127,13 @@ public:
     bool seeks_destinations() const { return sought_ != nullptr; }
     const std::vector<uint32_t>& vector() const { return vector_; }
 
-    // Add the destinations of a vector.
+    // Whether a pattern has subscribers to be named.
+    bool is_named(uint32_t pattern) const { return sought_->of_pattern(pattern)[0] != 0; }
+
+    // Add the destinations of a vector; that somebody is to be named is never among them.
     void find(const uint32_t* vector) {
         ++looked_at_;
-        for (size_t at = 0; at < vector_.size(); ++at) vector_[at] |= vector[at];
+        for (size_t at = 1; at < vector_.size(); ++at) vector_[at] |= vector[at];
     }
     // Whether no destination of a vector is missing, among those that somebody still has.
     bool has_all(const uint32_t* vector) const {

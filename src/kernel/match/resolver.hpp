@@ -42,7 +42,9 @@ public:
     // The document meets a path for the first time, and for the second.
     void add_visit(uint32_t path) {
         if (hits_.seeks_destinations()) {
-            hits_.find(destinations_.accepted(path));
+            const uint32_t* const accepted = destinations_.accepted(path);
+            hits_.find(accepted);
+            if (accepted[0] != 0) accept_named(path);
             const uint32_t* const lists = paths_[path].lists;
             if (lists[PathCache::PROBES] == lists[PathCache::TRIGGERS + 1]) return;
         }
@@ -158,6 +160,13 @@ private:
         }
         watch(number);
         units_.add_triggers(path.lists[PathCache::TRIGGERS], path.lists[PathCache::TRIGGERS + 1]);
+    }
+
+    // Accept the patterns of a path that have subscribers to be named.
+    void accept_named(uint32_t path) {
+        for (const uint32_t pattern : paths_.list(paths_[path], PathCache::ACCEPTED)) {
+            if (hits_.is_named(pattern)) hits_.accept(pattern);
+        }
     }
 
     void watch(uint32_t path) {

@@ -1,4 +1,4 @@
-"""The destinations that want the documents of a batch: vectors of bits, nobody named."""
+"""The destinations that want the documents of a batch: vectors of bits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from twigcast.errors import DocumentError
 from twigcast.matching._kernel import Answers
+from twigcast.matching.batch_matches import BatchMatches
 
 
 class BatchDestinations(Sequence[list[int]]):
@@ -17,10 +18,14 @@ class BatchDestinations(Sequence[list[int]]):
     They are those of the moment when the document was matched.
     """
 
-    __slots__ = ("_answers",)
+    __slots__ = ("_answers", "named")
+
+    named: BatchMatches
+    """The subscriptions without a destination that the documents match."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
+        self.named = BatchMatches(answers)
 
     @property
     def vectors(self) -> memoryview:
@@ -44,7 +49,7 @@ class BatchDestinations(Sequence[list[int]]):
         """Why a document could not be matched, by its position in the batch.
 
         With an EvaluationBudgetError, only the destinations of its ``keys`` were not decided; the
-        document's vector holds all others that want it.  Its ``matched`` is empty.
+        document's vector holds all others that want it.
         """
         return MappingProxyType(self._answers.errors)
 

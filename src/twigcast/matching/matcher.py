@@ -352,11 +352,11 @@ class Matcher(Mapping[str, Pattern]):
         )
 
     def match_destinations(self, documents: Any) -> BatchDestinations:
-        """The destinations of the subscriptions that documents match, and no subscription by name.
+        """The destinations of the subscriptions that documents match; those without are named.
 
         ``documents`` are as for :meth:`match_batch`.  What leads only to destinations that the
         document has already is not looked at, so this takes less time the fewer destinations there
-        are.  Subscriptions without a destination are left out.
+        are, and the fewer subscriptions without one.
         """
         prepared = prepare_batch(documents, self._limits, self._reader)
         return BatchDestinations(self._engine.match(prepared, seeks_destinations=True))

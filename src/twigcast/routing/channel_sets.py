@@ -6,28 +6,29 @@ Many patterns have the same channels, and such a set of channels is one destinat
     /news/body//p       ──►  destination 0: channels {5}
 
 A document gets the sets of the patterns that it matches, and what leads only to sets that it has is
-not looked at.  A matcher has so many destinations; the patterns of further sets are left to whoever
-names patterns.  Where a set is given up, its destination is free for another.
+not looked at.  A matcher has so many destinations; the patterns of further sets have to be named.
+Where no pattern has a set any more, its destination is free for another.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final
 
-from twigcast.documents import DocumentLimits, Source
 from twigcast.language import Pattern
-from twigcast.matching import DESTINATION_COUNT, BatchDestinations, Matcher, ReaderName
+from twigcast.matching import DESTINATION_COUNT, Matcher
 
 NO_CHANNELS: Final[frozenset[int]] = frozenset()
+_UNNAMED: Final = "\0"
+"""Before the keys of these patterns; no expression begins so, and no key that is named."""
 
 
 class ChannelSets:
-    """Patterns, each with the set of channels that want it."""
+    """Patterns of a matcher, each with the set of channels that want it."""
 
-    def __init__(self, limits: DocumentLimits | None, reader: ReaderName) -> None:
-        self._matcher = Matcher(limits=limits, reader=reader)
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
         self._destinations: dict[frozenset[int], int] = {}
         self._sets: dict[int, frozenset[int]] = {}  # by destination
         self._patterns: Counter[int] = Counter()  # how many have a set, by destination
@@ -41,15 +42,16 @@ class ChannelSets:
             return channels
         if former:
             self._give_up(former)
+        key = f"{_UNNAMED}{pattern}"
         if not channels or (channels not in self._destinations and not self._free):
-            self._matcher.discard(str(pattern))
+            self._matcher.discard(key)
             return NO_CHANNELS
         if channels not in self._destinations:
             self._destinations[channels] = self._free.pop()
             self._sets[self._destinations[channels]] = channels
         destination = self._destinations[channels]
         self._patterns[destination] += 1
-        self._matcher.update({str(pattern): pattern}, destination=destination)
+        self._matcher.update({key: pattern}, destination=destination)
         return channels
 
     def _give_up(self, channels: frozenset[int]) -> None:
@@ -59,14 +61,6 @@ class ChannelSets:
             del self._patterns[destination], self._sets[destination], self._destinations[channels]
             self._free.append(destination)
 
-    def match(self, documents: Sequence[Source]) -> BatchDestinations:
-        """The sets that want the documents, as destinations."""
-        return self._matcher.match_destinations(documents)
-
-    def sets(self, destinations: Sequence[int]) -> list[frozenset[int]]:
+    def sets(self, destinations: Iterable[int]) -> list[frozenset[int]]:
         """The sets that destinations stand for."""
         return [self._sets[destination] for destination in destinations]
-
-    def __len__(self) -> int:
-        """The number of patterns."""
-        return len(self._matcher)

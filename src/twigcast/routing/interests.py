@@ -7,15 +7,13 @@ there are::
     //Stock[Price>15]   ──►  3 (client desk-7), 5 (channel 1 of rome)
     /news/body//p       ──►  5 (channel 1 of rome)
 
-The sources of the patterns that a document matches are where it may have to go.  Of a channel it
-suffices to know that something matches, so patterns that no client wants are not named
-(:mod:`~twigcast.routing.channel_sets`).  Those of clients are named by a matcher of their own: it
-answers with numbers, and each number leads to the entry of its pattern.  A document is read twice
-where there are patterns of both kinds; that takes less time than naming some hundred of them.
-
-Documents with the same channels and the same patterns of clients have the same answer, the same
-object: what others make of it need not be made for each.  The matchers are brought up to date when
-a document comes; changes that undo each other in the meantime cost nothing there.
+A document is matched with all patterns in one go; the sources of those that match are where it may
+have to go.  Of a channel it suffices to know that something matches, so patterns that no client
+wants are not named (:mod:`~twigcast.routing.channel_sets`).  Of the others, the matcher gives
+numbers, and each number leads to the entry of its pattern.  Documents with the same channels and
+the same patterns of clients have the same answer, the same object: what others make of it need not
+be made for each.  The matcher is brought up to date when a document comes; changes that undo each
+other in the meantime cost nothing there.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from typing import Final, NamedTuple
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, EvaluationBudgetError
 from twigcast.language import Pattern
-from twigcast.matching import BatchDestinations, BatchMatches, ByNumber, Matcher, ReaderName
+from twigcast.matching import BatchDestinations, ByNumber, Matcher, ReaderName
 from twigcast.routing.channel_sets import NO_CHANNELS, ChannelSets
 
 _log: Final = logging.getLogger(__name__)
@@ -74,11 +72,11 @@ class Interests:
     def __init__(
         self, limits: DocumentLimits | None = None, reader: ReaderName = "checked"
     ) -> None:
-        self._named = Matcher(limits=limits, reader=reader)  # the patterns of clients
-        self._channels = ChannelSets(limits, reader)
+        self._matcher = Matcher(limits=limits, reader=reader)  # of named patterns, by their text
+        self._channels = ChannelSets(self._matcher)
         self._entries: dict[str, _Entry] = {}  # by the text of the pattern
-        # Entries that have changed since the matchers were brought up to date.  A pattern has one
-        # entry for as long as a matcher has it, so that the number of a match leads to it.
+        # Entries that have changed since the matcher was brought up to date.  A pattern has one
+        # entry for as long as the matcher has it, so that the number of a match leads to it.
         self._stale: dict[str, _Entry] = {}
         self._by_number = ByNumber(self._entries.__getitem__)
         self._patterns: dict[int, dict[Pattern, int]] = {}
@@ -190,84 +188,58 @@ class Interests:
     def foresee(self, documents: Sequence[Source]) -> list[Foreseen]:
         """Match documents in one go, which costs less than one by one."""
         self.refresh()
-        destinations = self._channels.match(documents) if len(self._channels) else None
-        # Somebody has to see whether they are documents, also when nobody wants anything.
-        is_needed = destinations is None or len(self._named)
-        matches = self._named.match_batch(documents) if is_needed else None
-        rows = b"" if destinations is None else destinations.vectors.tobytes()
-        width = len(rows) // max(1, len(documents))
+        batch = self._matcher.match_destinations(documents)
+        errors, vectors = batch.errors, batch.vectors.tobytes()
+        width = len(vectors) // max(1, len(documents))
         answers: list[Foreseen] = []
         for number in range(len(documents)):
-            error = _error_of(number, destinations, matches)
-            if error is not None:
+            error = errors.get(number) if errors else None
+            if isinstance(error, EvaluationBudgetError):
+                _log.warning("a document goes on without an answer for some: %s", error)
+            elif error is not None:
                 answers.append(Foreseen(error, self._moment))
                 continue
-            row = rows[number * width : (number + 1) * width]
-            answers.append(
-                Foreseen(self._wanting(destinations, row, matches, number), self._moment)
-            )
+            vector = vectors[number * width : (number + 1) * width]
+            answers.append(Foreseen(self._wanting(batch, vector, number), self._moment))
         return answers
 
-    def _wanting(
-        self,
-        destinations: BatchDestinations | None,
-        row: bytes,
-        matches: BatchMatches | None,
-        number: int,
-    ) -> Wanting:
+    def _wanting(self, batch: BatchDestinations, vector: bytes, number: int) -> Wanting:
         """Who wants a document: the same object for the same matches, while nothing changes."""
-        numbers = b""
-        if matches is not None:
-            begin, end = matches.offsets[number : number + 2]
-            numbers = matches.ids[begin:end].tobytes()
-        moment = 0 if matches is None else matches.generation, self._moment
+        matches = batch.named
+        begin, end = matches.offsets[number : number + 2]
+        key = vector, matches.ids[begin:end].tobytes()
+        moment = matches.generation, self._moment
         if moment != self._answered or self._remembered > _REMEMBERED:
             self._answers, self._answered, self._remembered = {}, moment, 0
-        wanting = self._answers.get((row, numbers))
+        wanting = self._answers.get(key)
         if wanting is None:
-            entries = [] if matches is None else self._by_number.of(matches, number)
-            sets = [] if destinations is None else self._channels.sets(destinations[number])
-            wanting = self._answers[row, numbers] = _wanting_of(entries, sets)
-            self._remembered += 1 + len(entries)
+            wanting = self._answers[key] = self._look_up(batch, number)
+            self._remembered += 1 + end - begin
         return wanting
 
+    def _look_up(self, batch: BatchDestinations, number: int) -> Wanting:
+        sets = set(self._channels.sets(batch[number]))
+        clients: dict[int, list[Pattern]] = {}
+        for entry in self._by_number.of(batch.named, number):
+            sets.add(entry.channels)
+            for client in entry.clients:
+                if client in clients:
+                    clients[client].append(entry.pattern)
+                else:
+                    clients[client] = [entry.pattern]
+        return Wanting(NO_CHANNELS.union(*sets), clients)
+
     def refresh(self) -> None:
-        """Bring the matchers up to date."""
+        """Bring the matcher up to date."""
         for text, entry in self._stale.items():
             channels = NO_CHANNELS if entry.clients else entry.channels
             entry.unnamed = self._channels.change(entry.pattern, entry.unnamed, channels)
             if not entry.clients and entry.unnamed == entry.channels:
-                self._named.discard(text)
-            elif text not in self._named:
-                self._named.add(text, entry.pattern)
+                self._matcher.discard(text)
+            elif text not in self._matcher:
+                self._matcher.add(text, entry.pattern)
         self._stale.clear()
 
     def __len__(self) -> int:
         """The number of distinct patterns."""
         return len(self._entries)
-
-
-def _error_of(
-    number: int, *batches: BatchDestinations | BatchMatches | None
-) -> DocumentError | None:
-    """Why a document is none; what only was not decided is logged."""
-    for batch in batches:
-        error = batch.errors.get(number) if batch is not None and batch.errors else None
-        if isinstance(error, EvaluationBudgetError):
-            _log.warning("a document goes on without an answer for some: %s", error)
-        elif error is not None:
-            return error
-    return None
-
-
-def _wanting_of(entries: list[_Entry], sets: list[frozenset[int]]) -> Wanting:
-    """Who wants the patterns that were named, and the sets of channels besides."""
-    clients: dict[int, list[Pattern]] = {}
-    for entry in entries:
-        for client in entry.clients:
-            if client in clients:
-                clients[client].append(entry.pattern)
-            else:
-                clients[client] = [entry.pattern]
-    every_set = {*sets, *(entry.channels for entry in entries)}
-    return Wanting(NO_CHANNELS.union(*every_set), clients)
