@@ -61,7 +61,8 @@ SECTIONS = tuple(
     "tests words name_bytes partial word_slots nodes edge_slots places heads value_links blocks "
     "intervals head_slots parts part_texts buckets filter part_slots subscribers keys key_ends "
     "members subscriber_slots patterns compounds texts extras probes links triggers units branches "
-    "segments denials segment_slots compound_slots probe_slots known_labels known_paths".split()
+    "segments denials segment_slots compound_slots probe_slots known_labels known_paths "
+    "destinations".split()
 )
 """The arrays of an index, in the order of ``Index::each_array``."""
 
@@ -204,7 +205,8 @@ def save(expressions: Sequence[str]) -> bytes:
     """The file of a matcher of these, under their numbers as keys."""
     matcher = empty_matcher()
     for number, expression in enumerate(expressions):
-        matcher.add(str(number), expression, NAMESPACES)
+        destination = number % 40 if number % 3 else None
+        matcher.add(str(number), expression, NAMESPACES, destination=destination)
     matcher.match_batch(DOCUMENTS)  # so that there are label paths to be saved
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "genuine"
@@ -359,6 +361,9 @@ class Use:
             batch = matcher.match_batch(DOCUMENTS)
             assert list(batch.errors) == [len(DOCUMENTS) - 1]
             assert len(batch.ids) == sum(map(len, batch)) == batch.offsets[-1]
+        with self._being_reported():
+            wanted = matcher.match_destinations(DOCUMENTS)
+            assert list(wanted.errors) == [len(DOCUMENTS) - 1]
 
     @contextmanager
     def _being_reported(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lab.experiments import (
+    destination_skipping,
     factorization_size,
     false_positives,
     network_traffic,
@@ -27,5 +28,6 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         network_traffic,
         false_positives,
         notification_delay,
+        destination_skipping,
     )
 }

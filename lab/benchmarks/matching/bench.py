@@ -161,10 +161,10 @@ class MatchingBench:
         """That many distinct tree patterns, half of them with a value, or all there are."""
         return self._trees.take(count, self.progress)
 
-    def fill(self, texts: Sequence[str]) -> Matcher:
-        """A matcher with these subscriptions, the first under ``s0``."""
+    def fill(self, texts: Sequence[str], destinations: int = 0) -> Matcher:
+        """A matcher with these subscriptions, the first under ``s0``, dealt out to destinations."""
         self.progress(f"adding {len(texts):,} subscriptions")
-        return fill(texts)
+        return fill(texts, destinations)
 
     def goal(self, bound: float, size: str, *, least: bool = False) -> Goal:
         """A bound on a figure; it applies where the size of that name is the full one."""
@@ -228,11 +228,12 @@ class MatchingBench:
         return ratio_result(name, work, measurements, OURS, goal=goal, matches=matches)
 
 
-def fill(texts: Iterable[str]) -> Matcher:
-    """A matcher with these subscriptions, the first under ``s0``."""
+def fill(texts: Iterable[str], destinations: int = 0) -> Matcher:
+    """A matcher with these subscriptions, the first under ``s0``, dealt out to destinations."""
     matcher = Matcher()
     for number, text in enumerate(texts):
-        matcher.add(f"s{number}", text)
+        destination = number % destinations if destinations else None
+        matcher.add(f"s{number}", text, destination=destination)
     return matcher
 
 

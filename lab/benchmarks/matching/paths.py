@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from lxml import etree
 
@@ -22,6 +23,8 @@ from lab.benchmarks.matching.bench import (
 from lab.benchmarks.measure import each, measure, spread, timed
 from lab.benchmarks.results import Result, ratio_result
 from twigcast.matching import Matcher
+
+_DESTINATIONS: Final = 32
 
 
 def warm_paths(bench: MatchingBench) -> Iterator[Result]:
@@ -115,7 +118,7 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
         texts[index] for index, count in zip(ranked, counts, strict=True) for _ in range(count)
     ]
     Random(bench.seed).shuffle(wanted)
-    matcher = bench.fill(wanted)
+    matcher = bench.fill(wanted, _DESTINATIONS)
     del batch
     work = f"{len(wanted):,} subscribers of {len(texts):,} paths"
     yield bench.expat_ratio(
@@ -126,6 +129,28 @@ def many_subscribers(bench: MatchingBench) -> Iterator[Result]:
         bench.goal(2, "subscribers"),
         patterns=matcher.stats().patterns,
         popularity=f"rank to the power of -{exponent:.3f}",
+    )
+
+    bench.progress(f"{work}, {_DESTINATIONS} destinations")
+    wanting = matcher.match_destinations(documents)
+    measurements = measure(
+        work,
+        {EXPAT: lambda: parse_all(documents), OURS: lambda: matcher.match_destinations(documents)},
+        units=len(documents),
+        rounds=bench.quick_rounds,
+        clock=time.process_time,
+    )
+    yield ratio_result(
+        "subscribers-destinations",
+        f"{work}, destinations found, {_DESTINATIONS} in all",
+        measurements,
+        OURS,
+        goal=bench.goal(0.4, "subscribers"),
+        matches=mean_matches(matcher, documents),
+        details={
+            "destinations": statistics.mean(map(len, wanting)),
+            "looked_at": statistics.mean(wanting.looked_at),
+        },
     )
 
     some = documents[: max(1, len(documents) // 10)]

@@ -22,6 +22,13 @@ public:
         }
     }
 
+    // The value of a key that is there.
+    uint32_t& edit(uint64_t key) {
+        size_t at = home(key);
+        while (slots_[at].key != key || slots_[at].value == NONE) at = next(at);
+        return slots_[at].value;
+    }
+
     void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[home(key)]); }
 
     void add(uint64_t key, uint32_t value) {

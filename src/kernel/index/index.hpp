@@ -25,8 +25,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "index/destinations.hpp"
 #include "index/known_paths.hpp"
-#include "index/path_text.hpp"
 #include "index/records.hpp"
 #include "index/subscribers.hpp"
 #include "index/trie.hpp"
@@ -87,12 +87,17 @@ public:
         return pattern;
     }
 
-    void subscribe(std::string_view key, uint32_t pattern) {
+    void subscribe(std::string_view key, uint32_t pattern, uint32_t destination) {
         ++version_;
         PatternEntry& entry = patterns_.edit(pattern);
         if (entry.living == 0) --dead_patterns_;
+        const uint32_t number = subscribers.count();
         subscribers.add(key, pattern, entry, secret);
         ++living_;
+        const bool are_counted = destinations.are_any();
+        if (destination != NONE) destinations.set(number, destination);
+        if (are_counted) return count(number);
+        if (destinations.are_any()) subscribers.each_living([&](uint32_t each) { count(each); });
     }
 
     // False if there is no subscription of that key.
@@ -100,8 +105,10 @@ public:
         const uint32_t number = subscribers.find(key, secret);
         if (number == NONE) return false;
         ++version_;
-        PatternEntry& entry = patterns_.edit(subscribers[number].pattern);
+        const uint32_t pattern = subscribers[number].pattern;
+        PatternEntry& entry = patterns_.edit(pattern);
         subscribers.remove(number, entry, version_);
+        destinations.remove(pattern, destinations.bit_of(number));
         if (entry.living == 0) ++dead_patterns_;
         --living_;
         return true;
@@ -136,8 +143,7 @@ public:
     // Add all that lives in another index to this one, which is empty.
     void take_living(const Index& other) {
         std::vector<uint32_t> taken(other.patterns_.size(), NONE);
-        for (uint32_t at = 0; at < other.subscribers.count(); ++at) {
-            if (!other.subscribers.is_living(at)) continue;
+        other.subscribers.each_living([&](uint32_t at) {
             const uint32_t old = other.subscribers[at].pattern;
             if (taken[old] == NONE) {
                 taken[old] = take_pattern(other, old);
@@ -145,8 +151,9 @@ public:
                     throw std::runtime_error("the matcher holds a pattern that is damaged");
                 subscribers.reserve(patterns_.edit(taken[old]), other.patterns_[old].living);
             }
-            subscribe(other.subscribers.key_of(at), taken[old]);
-        }
+            subscribe(other.subscribers.key_of(at), taken[old],
+                      other.destinations.of_subscriber(at));
+        });
         version_ = std::max(version_, other.version_) + 1;
     }
 
@@ -199,7 +206,7 @@ public:
 
     size_t byte_size() const {
         size_t size = sizeof(Index) + test_versions_.capacity() * sizeof(uint64_t) +
-                      subscribers.departures_size();
+                      subscribers.departures_size() + destinations.byte_size();
         const_cast<Index*>(this)->each_array([&](auto& array) { size += array.byte_size(); });
         return size;
     }
@@ -226,6 +233,7 @@ public:
         compound_slots_.each_array(visit);
         probe_slots_.each_array(visit);
         known_paths.each_array(visit);
+        destinations.each_array(visit);
     }
 
     // After the arrays were read from a file: whether every number in them leads somewhere, and no
@@ -239,6 +247,7 @@ public:
     ValueIndex values;
     Subscribers subscribers;
     KnownPaths known_paths;
+    Destinations destinations;
 
 private:
     std::string_view text_of(uint32_t compound) const {
@@ -254,17 +263,6 @@ private:
         } else {
             test_versions_[trie[node].test] = version_ + 1;
         }
-    }
-
-    static bool is_path(std::string_view path) {
-        PathText steps(path);
-        bool any = false, is_leaf = false;
-        while (steps.next()) {
-            if (is_leaf) return false;  // nothing lies below an attribute or a text node
-            is_leaf = steps.kind != Kind::element;
-            any = true;
-        }
-        return any && steps.at_end();
     }
 
     uint32_t intern_node(std::string_view path) {
@@ -322,21 +320,6 @@ private:
         if (before.is_small() || before.seeks != values.group(extra.group).seeks) touch(node);
         touch_group(extra.group);
         return probe;
-    }
-
-    static bool is_plan(const UnitPlan& plan) {
-        const size_t count = plan.branches.size();
-        for (size_t at = 0; at < count; ++at) {
-            const BranchPlan& branch = plan.branches[at];
-            const bool last = at + 1 == count;
-            if (!is_path(branch.path) || !is_predicate(branch.predicate)) return false;
-            if (branch.above != NONE && (last || branch.above <= at || branch.above >= count))
-                return false;
-        }
-        return count != 0 && count <= MOST_BRANCHES && plan.denials.size() <= MOST_BRANCHES &&
-               std::all_of(plan.denials.begin(), plan.denials.end(), [](const BranchPlan& denial) {
-                   return is_path(denial.path) && is_predicate(denial.predicate);
-               });
     }
 
     void add_unit(uint32_t pattern, const UnitPlan& plan) {
@@ -397,6 +380,21 @@ private:
         probe.triggers =
             triggers_.add({unit, probes.size() > 1 ? probes[1] : NONE, probe.triggers});
         touch_probe(probe);
+    }
+
+    // Count a subscriber; where its bit is new to the pattern, the probes lead to it from now on.
+    void count(uint32_t subscriber) {
+        const uint32_t pattern = subscribers[subscriber].pattern;
+        const uint32_t bit = destinations.bit_of(subscriber);
+        if (!destinations.add(pattern, bit) || patterns_[pattern].compound == NONE) return;
+        const Compound& compound = compounds_[patterns_[pattern].compound];
+        const auto lead = [&](uint32_t probe) {
+            if (probe != NONE) destinations.lead(trie[probes_[probe].node].extra, bit);
+        };
+        std::for_each_n(&units_[compound.units_begin], compound.units_count, [&](const Unit& unit) {
+            std::for_each_n(branches(unit), unit.count, [&](auto& each) { lead(each.probe); });
+            std::for_each_n(denials(unit), unit.denial_count, lead);
+        });
     }
 
     // What a probe leads to has changed; paths keep copies of that, but for those in large groups.

@@ -19,7 +19,7 @@ using namespace base;
 
 // To be raised with every change of what the arrays mean.  The codes of operators, functions and
 // axes are part of it.
-constexpr uint32_t FORMAT = 5;
+constexpr uint32_t FORMAT = 6;
 constexpr uint32_t INDEX_FILE_VERSION =
     FORMAT << 24 | ((OPERATORS_CHECKSUM ^ EXPRESSIONS_CHECKSUM) & 0xFFFFFF);
 

@@ -20,19 +20,20 @@ double set_most(Interval* all, size_t begin, size_t end) {
     return all[middle].most = std::max({all[middle].high, below, above});
 }
 
-// Visit the intervals that hold the number.
+// Visit the intervals that hold the number, while `visit` wants to go on; whether it still does.
 template <class Interval, class Visit>
-void search_intervals(const Interval* all, size_t begin, size_t end, double sought,
+bool search_intervals(const Interval* all, size_t begin, size_t end, double sought,
                       const Visit& visit) {
     while (begin < end) {
         const size_t middle = begin + (end - begin) / 2;
         const Interval& interval = all[middle];
-        if (interval.most < sought) return;
-        search_intervals(all, begin, middle, sought, visit);
-        if (interval.low > sought) return;
-        if (interval.high >= sought) visit(interval);
+        if (interval.most < sought) return true;
+        if (!search_intervals(all, begin, middle, sought, visit)) return false;
+        if (interval.low > sought) return true;
+        if (interval.high >= sought && !visit(interval)) return false;
         begin = middle + 1;
     }
+    return true;
 }
 
 }  // namespace twigcast::index

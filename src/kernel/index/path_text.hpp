@@ -64,4 +64,16 @@ private:
     std::string_view rest_;
 };
 
+// Whether a text is a path.
+inline bool is_path(std::string_view path) {
+    PathText steps(path);
+    bool any = false, is_leaf = false;
+    while (steps.next()) {
+        if (is_leaf) return false;  // nothing lies below an attribute or a text node
+        is_leaf = steps.kind != Kind::element;
+        any = true;
+    }
+    return any && steps.at_end();
+}
+
 }  // namespace twigcast::index

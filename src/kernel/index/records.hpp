@@ -1,6 +1,8 @@
 // The elements of an index's arrays, and the plans that new patterns come as.
 #pragma once
 
+#include "index/path_text.hpp"
+#include "index/predicate.hpp"
 #include "index/subscribers.hpp"
 
 namespace twigcast::index {
@@ -79,5 +81,21 @@ struct UnitPlan {
     std::vector<BranchPlan> branches;
     std::vector<BranchPlan> denials;
 };
+
+// Whether a plan can be followed.
+inline bool is_plan(const UnitPlan& plan) {
+    const size_t count = plan.branches.size();
+    for (size_t at = 0; at < count; ++at) {
+        const BranchPlan& branch = plan.branches[at];
+        const bool last = at + 1 == count;
+        if (!is_path(branch.path) || !is_predicate(branch.predicate)) return false;
+        if (branch.above != NONE && (last || branch.above <= at || branch.above >= count))
+            return false;
+    }
+    return count != 0 && count <= MOST_BRANCHES && plan.denials.size() <= MOST_BRANCHES &&
+           std::all_of(plan.denials.begin(), plan.denials.end(), [](const BranchPlan& denial) {
+               return is_path(denial.path) && is_predicate(denial.predicate);
+           });
+}
 
 }  // namespace twigcast::index

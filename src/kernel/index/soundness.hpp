@@ -196,6 +196,8 @@ inline bool Index::settle(uint64_t version) {
         if (parent != 0 && trie[parent].test == ANY_TEXT) return false;
         if (trie[node].test == ANY_TEXT) has_text_tests_ = true;
     }
+    if (!destinations.is_sound(subscribers.count())) return false;
+    if (destinations.are_any()) subscribers.each_living([&](uint32_t each) { count(each); });
     test_versions_.assign(tests.count(), 0);
     group_versions_.assign(values.group_count(), 0);
     root_version_ = 0;

@@ -72,6 +72,13 @@ public:
     uint32_t count() const { return entries_.count(); }
     bool is_living(uint32_t number) const { return entries_[number].place != NONE; }
 
+    template <class Visit>
+    void each_living(Visit visit) const {
+        for (uint32_t at = 0; at < count(); ++at) {
+            if (is_living(at)) visit(at);
+        }
+    }
+
     Keys keys() const {
         return {count(), keys_.data(), key_ends_.data(), keys_.memory(), key_ends_.memory()};
     }

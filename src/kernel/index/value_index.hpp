@@ -136,7 +136,7 @@ public:
     }
 
     // Call `visit` with every probe of the group whose range the number is in, and whether there is
-    // nothing else to ask.
+    // nothing else to ask, while it wants to go on.
     template <class Visit>
     void search_numbers(uint32_t group, double sought, Visit visit) const {
         search_blocks(groups_[group].blocks, sought, visit);
@@ -324,9 +324,12 @@ private:
     void search_blocks(uint32_t at, double sought, Visit& visit) const {
         for (; at != NONE; at = blocks_[at].next) {
             const Block& block = blocks_[at];
-            search_intervals(
-                intervals_.data() + block.begin, 0, block.size, sought,
-                [&](const Interval& interval) { visit(interval.probe, interval.complete != 0); });
+            const bool goes_on =
+                search_intervals(intervals_.data() + block.begin, 0, block.size, sought,
+                                 [&](const Interval& interval) {
+                                     return visit(interval.probe, interval.complete != 0);
+                                 });
+            if (!goes_on) return;
         }
     }
 

@@ -27,6 +27,7 @@
 #include "match/join.hpp"
 #include "match/learning.hpp"
 #include "match/resolver.hpp"
+#include "match/vectors.hpp"
 #include "program/evaluation.hpp"
 #include "program/program_bytes.hpp"
 #include "program/tree_program.hpp"
@@ -43,21 +44,30 @@ using namespace index;
 class DocumentMatcher : public WithDeclarations {
 public:
     explicit DocumentMatcher(const ExpatTable* expat)
-        : memory_(expat), join_(paths_, hits_), resolver_(paths_, hits_, join_) {}
+        : memory_(expat),
+          path_destinations_(paths_),
+          join_(paths_, hits_),
+          units_(paths_, hits_, join_),
+          resolver_(paths_, path_destinations_, hits_, units_) {}
 
-    // Add the patterns that the document matches to `answer`.
+    // Add the patterns that the document matches to `answer`; with `vectors`, the destinations that
+    // want it to these, and only patterns that have subscribers without a destination.
     Failure match(const Index& index, size_t cache_limit, const Limits& limits, const Input& input,
-                  NumberBuffer& answer) {
+                  NumberBuffer& answer, Vectors* vectors) {
         const size_t before = answer.size();
         answer.make_room(index.pattern_count() + size_t{1});
         index_ = &index;
         cache_limit_ = cache_limit;
         answer_ = answer.end();
+        seeks_destinations_ = vectors != nullptr;
         const Failure failure = match(limits, input);
         if (cache_size() > cache_limit - cache_limit / 4) forget_oldest();
         report();
         answer.extend_to(hits_.answer_end());
-        if (failure.trouble != Trouble::none) answer.shrink(before);
+        const bool is_read = failure.trouble == Trouble::none;
+        if (!is_read) answer.shrink(before);
+        if (vectors != nullptr && is_read) vectors->add(hits_.vector(), hits_.looked_at());
+        if (vectors != nullptr && !is_read) vectors->add_nothing();
         return failure;
     }
 
@@ -122,12 +132,12 @@ public:
         });
         end_run();
         const uint32_t path = enter(label_of(Kind::element, name));
-        if (depth >= Join::DEEPEST) resolver_.be_exact();
+        if (depth >= Join::DEEPEST) units_.be_exact();
         CachedPath& cached = paths_[path];
         const uint32_t parent = open_.back().element;
         const uint32_t element = visit(path, parent);
         const uint32_t edges = (open_.back().edges & (BELOW_ATTRIBUTE | BELOW_TEXT)) | cached.edges;
-        const bool wants_value = cached.values != NONE;
+        const bool wants_value = cached.values != NONE && resolver_.leads_on(path);
         collecting_ += wants_value;
         if (wants_value) resolver_.begin_value(cached, text_.size());
         open_.push_back({path, element, edges, wants_value, text_.size()});
@@ -144,8 +154,7 @@ public:
         end_run();
         const Open closed = open_.back();
         if (closed.wants_value) {
-            resolver_.end_value(paths_[closed.path], closed.element, closed.text_begin,
-                                text_.size());
+            resolver_.end_value(closed.path, closed.element, closed.text_begin, text_.size());
             --collecting_;
             bound_queues();
         }
@@ -201,7 +210,7 @@ private:
         const Failure failure = Reader<DocumentMatcher>(limits, *this, memory_).read(input);
         if (failure.trouble != Trouble::none) return failure;
         resolver_.flush(text_);
-        const std::vector<uint32_t>& asked = resolver_.find_units();
+        const std::vector<uint32_t>& asked = units_.find();
         if (!asked.empty()) {
             if (!builder_.has_value()) {
                 DocumentBuilder builder(document_);
@@ -214,6 +223,10 @@ private:
                     undecided_.push_back(pattern);
                 }
             }
+            // Others may have found its destinations since.
+            undecided_.erase(std::remove_if(undecided_.begin(), undecided_.end(),
+                                            [&](auto each) { return hits_.is_accepted(each); }),
+                             undecided_.end());
         }
         patience_ = !asked.empty() ? PATIENCE : patience_ - (patience_ != 0);
         if (index_->dead_patterns() != 0) hits_.drop_dead(*index_);
@@ -222,16 +235,18 @@ private:
 
     // Begin the document; perhaps again, by another reader.
     void start() {
-        hits_.start(*index_, answer_);
+        hits_.start(*index_, answer_, seeks_destinations_);
         if (index_->generation != generation_) {
             generation_ = index_->generation;
-            join_.clear();
+            forget_derived();
             programs_.clear();
         }
         paths_.follow(*index_);
+        path_destinations_.start(*index_);
         limit_ = cache_limit_;
         if (hits_.epoch() == 1) forget();
         resolver_.start(*index_);
+        units_.start(*index_);
         text_.clear();
         undecided_.clear();
         builder_.reset();
@@ -270,16 +285,24 @@ private:
 
     void forget() {
         paths_.forget();
-        join_.clear();
+        forget_derived();
     }
 
     void forget_oldest() {
         paths_.forget_oldest();
-        join_.clear();
+        forget_derived();
         if (cache_size() > cache_limit_ - cache_limit_ / 4) forget();
     }
 
-    size_t cache_size() const { return paths_.byte_size() + join_.byte_size(); }
+    // Forget what is kept by the numbers of paths.
+    void forget_derived() {
+        join_.clear();
+        path_destinations_.clear();
+    }
+
+    size_t cache_size() const {
+        return paths_.byte_size() + join_.byte_size() + path_destinations_.byte_size();
+    }
 
     // --- paths ----------------------------------------------------------------------------------
 
@@ -295,9 +318,10 @@ private:
     void forget_closed() {
         labels_.clear();
         for (const Open& open : open_) labels_.push_back(paths_.origin(open.path).label);
-        resolver_.forget_paths(text_);
+        resolver_.flush(text_);
+        units_.forget_paths();
         paths_.clear();
-        join_.clear();
+        forget_derived();
         paths_.close_all();
         paths_.open(PathCache::ROOT);
         for (size_t at = 1; at < open_.size(); ++at) {
@@ -337,7 +361,9 @@ private:
             return;
         }
         const uint32_t element = visit(number, open_.back().element);
-        if (path.values != NONE) resolver_.add_value(path, element, value);
+        if (path.values != NONE && resolver_.leads_on(number)) {
+            resolver_.add_value(number, element, value);
+        }
         if (resolver_.is_full()) resolver_.flush(text_);
     }
 
@@ -371,6 +397,7 @@ private:
     // False where the pattern needs more work than it may cost.
     bool ask(const Limits& limits, const Input& input, LabelIndex& labels, uint32_t pattern) {
         if (hits_.is_accepted(pattern)) return true;
+        hits_.look_at(1);
         if (programs_.size() > MOST_PROGRAMS) programs_.clear();
         const auto [entry, is_new] = programs_.try_emplace(pattern);
         if (is_new && !read_program(pattern, entry->second.program)) {
@@ -391,10 +418,13 @@ private:
     uint64_t generation_ = NEVER;
     size_t cache_limit_ = 0, limit_ = 0;
     uint32_t* answer_ = nullptr;
+    bool seeks_destinations_ = false;
     ReaderMemory memory_;
     PathCache paths_;
+    PathDestinations path_destinations_;
     Hits hits_;
     Join join_;
+    UnitSearch units_;
     Resolver resolver_;
     std::unordered_map<uint32_t, KnownProgram> programs_;
     std::vector<uint32_t> undecided_;

@@ -128,7 +128,11 @@ struct CopiedGroup {
             if (intervals[at].high >= sought) {
                 visit(intervals[at]);
             } else if (++misses > MOST_MISSES) {
-                return search_intervals(intervals, 0, count, sought, visit);
+                search_intervals(intervals, 0, count, sought, [&](const CachedInterval& interval) {
+                    visit(interval);
+                    return true;
+                });
+                return;
             }
         }
     }

@@ -37,6 +37,22 @@ struct Batch {
     std::vector<std::pair<size_t, Failure>> failures;
     // Documents and patterns of which it was not found out whether they match.
     std::vector<std::pair<size_t, uint32_t>> undecided;
+    // The destinations, where these are sought; the patterns then have subscribers without one.
+    bool seeks_destinations = false;
+    Vectors vectors;
+};
+
+// Takes only the numbers of subscribers without a destination.
+struct WithoutDestination {
+    const Destinations& destinations;
+    NumberBuffer& numbers;
+
+    void add(uint32_t number) {
+        if (destinations.of_subscriber(number) == NONE) numbers.add(number);
+    }
+    void append(const uint32_t* first, const uint32_t* last) {
+        std::for_each(first, last, [&](uint32_t number) { add(number); });
+    }
 };
 
 enum class Update : int { done, duplicate_key, unknown_key, unknown_pattern, bad_plan };
@@ -54,42 +70,46 @@ public:
 
     // --- updates ------------------------------------------------------------------------------
 
-    Update add_path(std::string_view key, std::string_view path, KeyRule rule) {
+    Update add_path(std::string_view key, std::string_view path, uint32_t destination,
+                    KeyRule rule) {
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         const uint32_t pattern = index_->intern_path(path);
-        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, destination, rule);
     }
 
     // Add a subscription to a pattern in canonical text, if somebody else has it or it is a plain
     // tree, whose text is its program too.
-    Update add_text(std::string_view key, std::string_view text, KeyRule rule) {
-        const Update update = add_known(key, text, rule);
+    Update add_text(std::string_view key, std::string_view text, uint32_t destination,
+                    KeyRule rule) {
+        const Update update = add_known(key, text, destination, rule);
         Tree tree;
         if (update != Update::unknown_pattern || !TreeText::read(text, tree) ||
             tree.root().text != text) {
             return update;
         }
         const UnitPlan plan = TreePlan::make(tree);
-        return TreePlan::is_path(plan) ? add_path(key, plan.branches[0].path, rule)
-                                       : add_compound(key, text, {}, {plan}, rule);
+        return TreePlan::is_path(plan) ? add_path(key, plan.branches[0].path, destination, rule)
+                                       : add_compound(key, text, {}, {plan}, destination, rule);
     }
 
     // Add a subscription to a pattern that somebody else has.
-    Update add_known(std::string_view key, std::string_view text, KeyRule rule) {
+    Update add_known(std::string_view key, std::string_view text, uint32_t destination,
+                     KeyRule rule) {
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         const uint32_t pattern = index_->find_compound(text);
-        return pattern == NONE ? Update::unknown_pattern : subscribe(key, pattern, rule);
+        return pattern == NONE ? Update::unknown_pattern
+                               : subscribe(key, pattern, destination, rule);
     }
 
     Update add_compound(std::string_view key, std::string_view text, std::string_view program,
-                        const std::vector<UnitPlan>& plans, KeyRule rule) {
+                        const std::vector<UnitPlan>& plans, uint32_t destination, KeyRule rule) {
         const Writing writing(gate_);
         if (const Update update = check(key, rule); update != Update::done) return update;
         uint32_t pattern = index_->find_compound(text);
         if (pattern == NONE) pattern = index_->add_compound(text, program, plans);
-        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, rule);
+        return pattern == NONE ? Update::bad_plan : subscribe(key, pattern, destination, rule);
     }
 
     Update remove(std::string_view key) {
@@ -181,7 +201,10 @@ public:
         for (size_t document = begin; document < end; ++document) {
             const uint32_t* const first = patterns + batch.offsets[document];
             const uint32_t* const last = patterns + batch.offsets[document + 1];
-            if (room < STREAMED) {
+            if (batch.seeks_destinations) {
+                WithoutDestination named{batch.index->destinations, numbers};
+                expand(batch, document, first, last, named);
+            } else if (room < STREAMED) {
                 expand(batch, document, first, last, numbers);
             } else {
                 expand(batch, document, first, last, stream);
@@ -204,6 +227,17 @@ public:
             if (last - pattern > AHEAD) index.subscribers.prefetch(index.pattern(pattern[AHEAD]));
             index.subscribers.name(index.pattern(*pattern), batch.moments[document], numbers);
         }
+    }
+
+    // Leave out the subscribers whose destination a document of a batch has found.
+    void keep_undecided(const Batch& batch, size_t document, NumberBuffer& numbers) {
+        const Reading reading(gate_);
+        const uint32_t* const row = batch.vectors.rows.data() + document * batch.vectors.words;
+        uint32_t* const first = numbers.end() - numbers.size();
+        numbers.extend_to(std::remove_if(first, numbers.end(), [&](uint32_t number) {
+            const uint32_t destination = batch.index->destinations.of_subscriber(number);
+            return destination != NONE && (row[destination / 32] >> destination % 32 & 1) != 0;
+        }));
     }
 
     // The keys by the numbers of the subscribers.
@@ -241,9 +275,7 @@ public:
     Keys list(NumberBuffer& numbers) {
         const Reading reading(gate_);
         numbers.make_room(index_->living());
-        for (uint32_t at = 0; at < index_->subscribers.count(); ++at) {
-            if (index_->subscribers.is_living(at)) numbers.add(at);
-        }
+        index_->subscribers.each_living([&](uint32_t each) { numbers.add(each); });
         return index_->subscribers.keys();
     }
 
@@ -332,15 +364,16 @@ private:
         return rule == KeyRule::free ? Update::duplicate_key : Update::unknown_key;
     }
 
-    Update subscribe(std::string_view key, uint32_t pattern, KeyRule rule) {
+    Update subscribe(std::string_view key, uint32_t pattern, uint32_t destination, KeyRule rule) {
         if (rule != KeyRule::free) {
             const uint32_t former = index_->subscribers.find(key, secret_);
-            if (former != NONE && index_->subscribers[former].pattern == pattern) {
+            if (former != NONE && index_->subscribers[former].pattern == pattern &&
+                index_->destinations.of_subscriber(former) == destination) {
                 return Update::done;
             }
             index_->unsubscribe(key);
         }
-        index_->subscribe(key, pattern);
+        index_->subscribe(key, pattern, destination);
         rebuild_if_worth();
         return Update::done;
     }
@@ -359,12 +392,14 @@ private:
             const Reading reading(gate_);
             const Index& index = *batch.index;
             batch.moments.push_back(index.now());
-            failure = matcher.match(index, cache_limit_, limits, input, batch.patterns);
+            failure = matcher.match(index, cache_limit_, limits, input, batch.patterns,
+                                    batch.seeks_destinations ? &batch.vectors : nullptr);
             for (const uint32_t pattern : matcher.undecided()) {
                 batch.undecided.emplace_back(number, pattern);
             }
         } else {
             batch.moments.emplace_back();  // refused before it came here
+            if (batch.seeks_destinations) batch.vectors.add_nothing();
         }
         batch.offsets.push_back(static_cast<int64_t>(batch.patterns.size()));
         if (failure.trouble != Trouble::none) batch.failures.emplace_back(number, failure);

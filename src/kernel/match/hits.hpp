@@ -1,5 +1,9 @@
 // What one document has shown: which patterns it matches, which probes hold and where.
 //
+// Where destinations are sought, a pattern counts as accepted when all its destinations are found,
+// whether by this pattern or by others: whoever asks before looking at a pattern skips all that
+// could add nothing.
+//
 // Everything is marked with a number of the document, so that next to nothing need be cleared
 // between documents, and a pattern or probe counts once however often it is met.
 #pragma once
@@ -50,8 +54,13 @@ private:
 
 class Hits {
 public:
-    // Patterns are put where `answer` leads, which has room for all of them and one more.
-    void start(const Index& index, uint32_t* answer) {
+    // Patterns are put where `answer` leads, which has room for all of them and one more; where
+    // destinations are sought, only those that have subscribers to be named.
+    void start(const Index& index, uint32_t* answer, bool seeks_destinations) {
+        const bool are_any = index.destinations.words() != 0;
+        sought_ = seeks_destinations && are_any ? &index.destinations : nullptr;
+        vector_.assign(index.destinations.words(), 0);
+        looked_at_ = 0;
         if (++epoch_ == 0) epoch_ = 1;
         if (++mark_ == 128) {
             std::fill(pattern_marks_.begin(), pattern_marks_.end(), 0);
@@ -76,11 +85,19 @@ public:
     // --- patterns -------------------------------------------------------------------------------
 
     void accept(uint32_t pattern) {
+        if (seeks_destinations()) {
+            find(sought_->of_pattern(pattern));
+            if (!is_named(pattern)) return;
+        }
         *answer_end_ = pattern;
         answer_end_ += pattern_marks_[pattern] != mark_;
         pattern_marks_[pattern] = mark_;
     }
     void accept_all(const uint32_t* first, const uint32_t* last) {
+        if (seeks_destinations()) {
+            std::for_each(first, last, [&](uint32_t each) { accept(each); });
+            return;
+        }
         uint32_t* answer = answer_end_;
         uint8_t* const marks = pattern_marks_.data();
         const uint8_t mark = mark_;
@@ -92,7 +109,10 @@ public:
         }
         answer_end_ = answer;
     }
-    bool is_accepted(uint32_t pattern) const { return pattern_marks_[pattern] == mark_; }
+    bool is_accepted(uint32_t pattern) const {
+        return pattern_marks_[pattern] == mark_ ||
+               (seeks_destinations() && has_all(sought_->of_pattern(pattern)));
+    }
 
     void drop_dead(const Index& index) {
         answer_end_ = std::remove_if(answer_, answer_end_, [&](uint32_t pattern) {
@@ -101,6 +121,34 @@ public:
     }
 
     uint32_t* answer_end() const { return answer_end_; }
+
+    // --- destinations ---------------------------------------------------------------------------
+
+    bool seeks_destinations() const { return sought_ != nullptr; }
+    const std::vector<uint32_t>& vector() const { return vector_; }
+
+    // Whether a pattern has subscribers to be named.
+    bool is_named(uint32_t pattern) const { return sought_->of_pattern(pattern)[0] != 0; }
+
+    // Add the destinations of a vector; that somebody is to be named is never among them.
+    void find(const uint32_t* vector) {
+        ++looked_at_;
+        for (size_t at = 1; at < vector_.size(); ++at) vector_[at] |= vector[at];
+    }
+    // Whether no destination of a vector is missing, among those that somebody still has.
+    bool has_all(const uint32_t* vector) const {
+        const uint32_t* const all = sought_->all();
+        uint32_t missing = 0;
+        for (size_t at = 0; at < vector_.size(); ++at) {
+            missing |= vector[at] & all[at] & ~vector_[at];
+        }
+        return missing == 0;
+    }
+    bool is_complete() const { return seeks_destinations() && has_all(sought_->all()); }
+
+    // How many paths, values and patterns the document was looked at for.
+    uint32_t looked_at() const { return looked_at_; }
+    void look_at(size_t more) { looked_at_ += static_cast<uint32_t>(more); }
 
     // --- probes ---------------------------------------------------------------------------------
 
@@ -143,6 +191,9 @@ public:
 private:
     static constexpr size_t MOST_HITS = size_t{1} << 22;
 
+    const Destinations* sought_ = nullptr;  // those of the index; null where patterns are wanted
+    std::vector<uint32_t> vector_;          // destinations
+    uint32_t looked_at_ = 0;
     uint32_t epoch_ = 0;
     uint32_t* answer_ = nullptr;
     uint32_t* answer_end_ = nullptr;

@@ -1,19 +1,24 @@
-// From what a document showed to what it matches: paths that were met, values to be tested, and
-// units whose probes may all hold.
+// From what a document showed to what it matches: paths that were met, and values to be tested.
+// What holds goes to the hits, what it triggers to the search for units.
 //
 // Each of these looks into tables that are far larger than the processor's caches, and the document
 // decides where.  So the work is queued while the document is read and done in blocks: first all
 // memory of a block is asked for, then it is used.  That hides most of the waiting, which is
 // otherwise two thirds of the time with a hundred thousand tree patterns.
+//
+// Where destinations are sought, those of the patterns that a path accepts are found at once, when
+// the path is met.  All else of a path whose probes and values lead only to destinations already
+// found is left out, but for the elements at branching points: these count for other paths.
 #pragma once
 
 #include <cmath>
 #include <utility>
 
 #include "match/hits.hpp"
-#include "match/join.hpp"
 #include "match/path_cache.hpp"
+#include "match/path_destinations.hpp"
 #include "match/text_search.hpp"
+#include "match/unit_search.hpp"
 
 namespace twigcast::match {
 
@@ -22,7 +27,8 @@ using namespace index;
 
 class Resolver {
 public:
-    Resolver(PathCache& paths, Hits& hits, Join& join) : paths_(paths), hits_(hits), join_(join) {}
+    Resolver(PathCache& paths, PathDestinations& destinations, Hits& hits, UnitSearch& units)
+        : paths_(paths), destinations_(destinations), hits_(hits), units_(units) {}
 
     void start(const Index& index) {
         index_ = &index;
@@ -31,23 +37,33 @@ public:
         tests_.clear();
         texts_.clear();
         search_.start(index);
-        pending_.clear();
-        triggering_.clear();
-        waiting_.clear();
-        asked_.clear();
-        exact_ = false;
     }
 
     // The document meets a path for the first time, and for the second.
-    void add_visit(uint32_t path) { visits_.push_back(path); }
+    void add_visit(uint32_t path) {
+        if (hits_.seeks_destinations()) {
+            const uint32_t* const accepted = destinations_.accepted(path);
+            hits_.find(accepted);
+            if (accepted[0] != 0) accept_named(path);
+            const uint32_t* const lists = paths_[path].lists;
+            if (lists[PathCache::PROBES] == lists[PathCache::TRIGGERS + 1]) return;
+        }
+        visits_.push_back(path);
+    }
     void add_repeat(uint32_t path) { repeats_.push_back(path); }
 
+    // Whether something that is still wanted may follow from the probes and values of a path.
+    bool leads_on(uint32_t path) {
+        return !hits_.seeks_destinations() || !hits_.has_all(destinations_.beyond(path));
+    }
+
     // A node of the path has this value, which is kept here.
-    void add_value(const CachedPath& path, uint32_t element, std::string_view value) {
+    void add_value(uint32_t path, uint32_t element, std::string_view value) {
         const size_t begin = texts_.size();
-        tests_.push_back({path.values, element, begin, begin + value.size(), true});
+        const uint32_t values = paths_[path].values;
+        tests_.push_back({values, path, element, true, begin, begin + value.size()});
         texts_.append(value);
-        if (!paths_.effects.values(path.values).seeks) return;
+        if (!paths_.effects.values(values).seeks) return;
         search_.in_leaves.begin_value(begin);
         search_.in_leaves.end_value(texts_.size());
     }
@@ -55,9 +71,10 @@ public:
     void begin_value(const CachedPath& path, size_t begin) {
         if (paths_.effects.values(path.values).seeks) search_.in_elements.begin_value(begin);
     }
-    void end_value(const CachedPath& path, uint32_t element, size_t begin, size_t end) {
-        tests_.push_back({path.values, element, begin, end, false});
-        if (paths_.effects.values(path.values).seeks) search_.in_elements.end_value(end);
+    void end_value(uint32_t path, uint32_t element, size_t begin, size_t end) {
+        const uint32_t values = paths_[path].values;
+        tests_.push_back({values, path, element, false, begin, end});
+        if (paths_.effects.values(values).seeks) search_.in_elements.end_value(end);
     }
 
     bool is_full() const { return tests_.size() > MOST_WAITING || texts_.size() > MOST_WAITING; }
@@ -74,61 +91,14 @@ public:
         search_.read(text, texts_);
         for (size_t at = 0, end; at < tests_.size(); at = end) {
             end = at + 1;
+            if (!leads_on(tests_[at].path)) continue;
             while (end < tests_.size() && end - at < BLOCK && !is_long(tests_[end - 1])) ++end;
+            hits_.look_at(end - at);
             test_block(at, end, text);
         }
         search_.finish();
         tests_.clear();
         texts_.clear();
-    }
-
-    // Paths are about to be forgotten, and with them which element stands where.
-    void forget_paths(std::string_view text) {
-        flush(text);
-        each_pending([&](const CachedTrigger& trigger) {
-            waiting_.push_back(paths_.effects.triggers.record(trigger.record).unit);
-        });
-        pending_.clear();
-        exact_ = true;
-    }
-
-    // The document is deeper than Join can handle.
-    void be_exact() { exact_ = true; }
-
-    // At the end of the document: accept the patterns of units that hold, and give the patterns to
-    // be asked exactly.
-    const std::vector<uint32_t>& find_units() {
-        triggered_.clear();
-        each_pending([&](const CachedTrigger& trigger) {
-            if (trigger.other != NONE && !hits_.holds(trigger.other)) return;
-            const TriggerRecord* const record = &paths_.effects.triggers.record(trigger.record);
-            prefetch(record);
-            triggered_.push_back(record);
-        });
-        for (const TriggerRecord* const record : triggered_) look_at(*record);
-        for (const uint32_t unit : waiting_) find_unit(unit);
-        for (const uint32_t probe : triggering_) {
-            uint32_t at = index_->probe(probe).triggers;
-            for (; at != NONE; at = index_->trigger(at).next) {
-                const Trigger& trigger = index_->trigger(at);
-                if (trigger.other == NONE || hits_.holds(trigger.other)) find_unit(trigger.unit);
-            }
-        }
-        if (hits_.is_full()) exact_ = true;
-        // A unit is met once for each path that its trigger holds on.
-        std::sort(undecided_.begin(), undecided_.end());
-        undecided_.erase(std::unique(undecided_.begin(), undecided_.end()), undecided_.end());
-        for (size_t at = 0; at < undecided_.size(); ++at) {
-            if (at + AHEAD < undecided_.size()) prefetch(&index_->unit(undecided_[at + AHEAD]));
-            if (at + AHEAD / 2 < undecided_.size()) {
-                prefetch(index_->branches(index_->unit(undecided_[at + AHEAD / 2])));
-            }
-            decide(index_->unit(undecided_[at]));
-        }
-        undecided_.clear();
-        std::sort(asked_.begin(), asked_.end());
-        asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
-        return asked_;
     }
 
 private:
@@ -138,9 +108,10 @@ private:
 
     struct Test {
         uint32_t values;
+        uint32_t path;
         uint32_t element;
-        size_t begin, end;  // in the text, or in `texts_`
         bool is_leaf;       // an attribute or a text node
+        size_t begin, end;  // in the text, or in `texts_`
     };
 
     // A group of which a value of the block may pass something: by its text, or as a number.
@@ -179,15 +150,22 @@ private:
 
     void visit(uint32_t number) {
         const CachedPath& path = paths_[number];
-        const Span accepted = paths_.list(path, PathCache::ACCEPTED);
-        hits_.accept_all(accepted.begin(), accepted.end());
+        if (!hits_.seeks_destinations()) {
+            const Span accepted = paths_.list(path, PathCache::ACCEPTED);
+            hits_.accept_all(accepted.begin(), accepted.end());
+        }
+        if (!leads_on(number)) return watch(number);
         for (const uint32_t probe : paths_.list(path, PathCache::PROBES)) {
             hits_.hold(probe, number, false, true);
         }
         watch(number);
-        if (!paths_.list(path, PathCache::TRIGGERS).empty()) {
-            pending_.push_back(
-                {path.lists[PathCache::TRIGGERS], path.lists[PathCache::TRIGGERS + 1]});
+        units_.add_triggers(path.lists[PathCache::TRIGGERS], path.lists[PathCache::TRIGGERS + 1]);
+    }
+
+    // Accept the patterns of a path that have subscribers to be named.
+    void accept_named(uint32_t path) {
+        for (const uint32_t pattern : paths_.list(paths_[path], PathCache::ACCEPTED)) {
+            if (hits_.is_named(pattern)) hits_.accept(pattern);
         }
     }
 
@@ -226,7 +204,7 @@ private:
             if (one.has_number) test_intervals(small, element, values_[one.test]);
         }
         each_group(begin, end, [&](uint32_t group, size_t at) {
-            test_numbers(group, tests_[at].element, values_[at - begin]);
+            if (leads_on(tests_[at].path)) test_numbers(group, tests_[at], values_[at - begin]);
         });
         for (const Below& below : below_) search_below(below);
         below_.clear();
@@ -335,34 +313,37 @@ private:
         }
     }
 
-    void test_numbers(uint32_t group, uint32_t element, Value& value) {
+    void test_numbers(uint32_t group, const Test& test, Value& value) {
         if (index_->values.group(group).blocks == NONE) return;
         const double number = value.number();
         if (number != number) return;
         const CopiedGroup copied = paths_.effects.intervals_of(*index_, group);
         if (copied.runs == nullptr) {
             return index_->values.search_numbers(group, number, [&](uint32_t probe, bool complete) {
-                if (complete || passes(probe, value)) hold(probe, element);
+                if (complete || passes(probe, value)) hold(probe, test.element);
+                return leads_on(test.path);
             });
         }
         if (copied.count != 0) {
-            below_.push_back({group, element, copied.begin_below(number), &value});
+            below_.push_back({group, test.element, copied.begin_below(number), &value});
         }
         for (size_t run = 0; run < CopiedGroup::RUNS; ++run) {
             search_run(copied.runs[run], CopiedGroup::is_plain(run),
-                       CopiedGroup::is_upward(run) ? number : -number, element);
+                       CopiedGroup::is_upward(run) ? number : -number, test);
         }
     }
 
-    void search_run(const Run& run, bool is_plain, double number, uint32_t element) {
+    void search_run(const Run& run, bool is_plain, double number, const Test& test) {
         if (run.count == 0) return;
         const size_t count = paths_.effects.count_of_run(run, number);
         if (is_plain) {
-            const auto [first, last] = paths_.effects.patterns(run, count);
-            return hits_.accept_all(first, last);
+            auto [pattern, last] = paths_.effects.patterns(run, count);
+            if (!hits_.seeks_destinations()) return hits_.accept_all(pattern, last);
+            for (; pattern != last && leads_on(test.path); ++pattern) hits_.accept(*pattern);
+            return;
         }
         const CachedProbe* const probes = paths_.effects.probes(run);
-        for (size_t at = 0; at < count; ++at) queue(probes[at], element);
+        for (size_t at = 0; at < count; ++at) queue(probes[at], test.element);
     }
 
     void search_below(const Below& below) {
@@ -384,7 +365,7 @@ private:
         const uint32_t patterns = counts.begin()[0], triggers = counts.begin()[1];
         hits_.accept_all(counts.end(), counts.end() + patterns);
         const uint32_t begin = cached.effect + 2 + patterns;
-        if (triggers != 0) pending_.push_back({begin, begin + triggers});
+        units_.add_triggers(begin, begin + triggers);
     }
 
     // The same for a probe that no path has copied.
@@ -394,84 +375,14 @@ private:
         for (uint32_t at = probe.accept; at != NONE; at = index_->link(at).next) {
             hits_.accept(index_->link(at).value);
         }
-        if (probe.triggers != NONE) triggering_.push_back(number);
-    }
-
-    // --- units ----------------------------------------------------------------------------------
-
-    template <class Visit>
-    void each_pending(Visit visit) const {
-        for (size_t at = 0; at < pending_.size(); ++at) {
-            if (at + AHEAD < pending_.size()) prefetch(paths_.trigger(pending_[at + AHEAD].first));
-            const CachedTrigger* const last = paths_.trigger(pending_[at].second);
-            for (const CachedTrigger* trigger = paths_.trigger(pending_[at].first); trigger < last;
-                 ++trigger) {
-                visit(*trigger);
-            }
-        }
-    }
-
-    // The first two probes of the unit hold.
-    void look_at(const TriggerRecord& trigger) {
-        const uint32_t* const probes = trigger.first_probe();
-        for (uint32_t at = 0; at < trigger.probes; ++at) {
-            if (!hits_.holds(probes[at])) return;
-        }
-        bool single = trigger.needs_check == 0;
-        const uint32_t* const watches = trigger.first_watch();
-        for (uint32_t at = 0; at < trigger.watches; ++at) {
-            single = single && hits_.is_single(watches[at]);
-        }
-        const uint32_t* const denials = trigger.first_denial();
-        for (uint32_t at = 0; at < trigger.denials; ++at) {
-            single = single && !hits_.holds(denials[at]);
-        }
-        if (single) {
-            hits_.accept(trigger.pattern);
-        } else if (!hits_.is_accepted(trigger.pattern)) {
-            undecided_.push_back(trigger.unit);
-        }
-    }
-
-    void find_unit(uint32_t number) {
-        const Unit& unit = index_->unit(number);
-        if (hits_.is_accepted(unit.pattern)) return;
-        const Branch* const branches = index_->branches(unit);
-        bool single = unit.needs_check == 0 && !is_denied(unit);
-        for (uint32_t at = 0; at < unit.count; ++at) {
-            const Branch& branch = branches[at];
-            if (branch.probe != NONE) {
-                if (!hits_.holds(branch.probe)) return;
-            } else {
-                single = single && hits_.is_single(index_->watch_at(branch.node));
-            }
-        }
-        if (single) {
-            hits_.accept(unit.pattern);
-        } else {
-            undecided_.push_back(number);
-        }
-    }
-
-    // Something that the unit denies may be in the document.
-    bool is_denied(const Unit& unit) const {
-        return index_->is_denied(unit, [&](uint32_t probe) { return hits_.holds(probe); });
-    }
-
-    // All probes of the unit hold, but perhaps not together.
-    void decide(const Unit& unit) {
-        if (hits_.is_accepted(unit.pattern)) return;
-        if (unit.needs_check != 0 || exact_ || is_denied(unit)) {
-            if (index_->pattern(unit.pattern).living != 0) asked_.push_back(unit.pattern);
-        } else if (join_.holds(*index_, unit)) {
-            hits_.accept(unit.pattern);
-        }
+        units_.add_probe(number);
     }
 
     const Index* index_ = nullptr;
     PathCache& paths_;
+    PathDestinations& destinations_;
     Hits& hits_;
-    Join& join_;
+    UnitSearch& units_;
 
     std::vector<uint32_t> visits_, repeats_;
     std::vector<Test> tests_;
@@ -481,15 +392,6 @@ private:
     std::vector<Below> below_;
     TextSearch search_;
     std::vector<Queued> queued_;
-
-    // Ranges of triggers in the cache's lists.
-    std::vector<std::pair<uint32_t, uint32_t>> pending_;
-    std::vector<uint32_t> triggering_;  // probes, beside those
-    std::vector<const TriggerRecord*> triggered_;
-    std::vector<uint32_t> waiting_;    // units whose triggers are forgotten
-    std::vector<uint32_t> undecided_;  // units whose probes all hold
-    std::vector<uint32_t> asked_;      // patterns
-    bool exact_ = false;               // elements cannot be joined by their paths
 };
 
 }  // namespace twigcast::match

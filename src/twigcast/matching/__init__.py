@@ -34,7 +34,8 @@ from functools import lru_cache
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits, Source
 from twigcast.language import Pattern
-from twigcast.matching._kernel import CompactDocument, CompiledPattern
+from twigcast.matching._kernel import DESTINATION_COUNT, CompactDocument, CompiledPattern
+from twigcast.matching.batch_destinations import BatchDestinations
 from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import READERS, ReaderName
 from twigcast.matching.by_number import ByNumber
@@ -52,9 +53,11 @@ from twigcast.matching.skeletons import (
 )
 
 __all__ = [
+    "DESTINATION_COUNT",
     "LARGEST_SKELETON",
     "READERS",
     "SKELETON_LIMITS",
+    "BatchDestinations",
     "BatchMatches",
     "ByNumber",
     "CompactDocument",

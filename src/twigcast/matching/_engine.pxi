@@ -4,25 +4,30 @@ cdef class KernelView:
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         if flags & PyBUF_WRITABLE:
             raise BufferError("what the kernel holds cannot be changed")
+        cdef Py_ssize_t width = self.strides[self.dimensions - 1]
         buffer.buf = <void*> self.data
         buffer.obj = self
-        buffer.len = self.count * self.width
+        buffer.len = self.shape[0] * self.strides[0]
         buffer.readonly = 1
-        buffer.format = b"q" if self.width == 8 else b"I" if self.width == 4 else b"B"
-        buffer.ndim = 1
-        buffer.shape = &self.count
-        buffer.strides = &self.width
+        buffer.format = b"q" if width == 8 else b"I" if width == 4 else b"B"
+        buffer.ndim = self.dimensions
+        buffer.shape = self.shape
+        buffer.strides = self.strides
         buffer.suboffsets = NULL
-        buffer.itemsize = self.width
+        buffer.itemsize = width
         buffer.internal = NULL
 
 
-cdef object _view(owner, const void* data, size_t count, Py_ssize_t width):
+cdef object _view(owner, const void* data, size_t count, Py_ssize_t width, size_t row=0):
+    """A view of so many numbers of that width in bytes, or of so many rows of numbers."""
     cdef KernelView view = KernelView.__new__(KernelView)
     view.owner = owner
     view.data = data if count else <const void*> &_NOTHING
-    view.count = count
-    view.width = width
+    view.dimensions = 2 if row else 1
+    view.shape[0] = count
+    view.shape[1] = row
+    view.strides[0] = width * row if row else width
+    view.strides[1] = width
     return memoryview(view)
 
 
@@ -66,6 +71,20 @@ cdef class Answers:
     @property
     def pattern_ids(self):
         return _view(self, self.batch.patterns.data(), self.batch.patterns.size(), 4)
+
+    @property
+    def vectors(self):
+        return _view(
+            self,
+            self.batch.vectors.rows.data(),
+            self.batch.vectors.looked_at.size(),
+            4,
+            self.batch.vectors.words,
+        )
+
+    @property
+    def looked_at(self):
+        return _view(self, self.batch.vectors.looked_at.data(), self.batch.vectors.looked_at.size(), 4)
 
     @property
     def offsets(self):
@@ -143,6 +162,8 @@ cdef class Answers:
                 self.engine.engine.expand(
                     self.batch, undecided.first, &pattern, &pattern + 1, numbers
                 )
+                if self.batch.seeks_destinations:
+                    self.engine.engine.keep_undecided(self.batch, undecided.first, numbers)
             concerned.setdefault(undecided.first, []).extend(self.spell(numbers))
         for document, keys in concerned.items():
             self.errors[document] = EvaluationBudgetError(tuple(keys), tuple(self.keys(document)))
@@ -192,23 +213,31 @@ cdef class MatchEngine:
         """After a fork, in the parent and in the child."""
         self.engine.resume(is_child)
 
-    def add_path(self, bytes key, bytes path, int rule):
+    def add_path(self, bytes key, bytes path, uint32_t destination, int rule):
         """Subscribe to a pattern that is one path, given by its canonical text."""
         cdef string_view key_view = _view_of(key), path_view = _view_of(path)
         cdef Update update
         with nogil:
-            update = self.engine.add_path(key_view, path_view, <KeyRule> rule)
+            update = self.engine.add_path(key_view, path_view, destination, <KeyRule> rule)
         return _UPDATES[<int> update]
 
-    def add_text(self, bytes key, bytes text, int rule):
+    def add_text(self, bytes key, bytes text, uint32_t destination, int rule):
         """Subscribe to a pattern in canonical text, if it is there already or is a plain tree."""
         cdef string_view key_view = _view_of(key), text_view = _view_of(text)
         cdef Update update
         with nogil:
-            update = self.engine.add_text(key_view, text_view, <KeyRule> rule)
+            update = self.engine.add_text(key_view, text_view, destination, <KeyRule> rule)
         return _UPDATES[<int> update]
 
-    def add_compound(self, bytes key, bytes text, CompiledPattern pattern not None, units, int rule):
+    def add_compound(
+        self,
+        bytes key,
+        bytes text,
+        CompiledPattern pattern not None,
+        units,
+        uint32_t destination,
+        int rule,
+    ):
         """Subscribe to any other pattern, with its units as ``plan`` lays them out."""
         cdef string_view key_view = _view_of(key), text_view = _view_of(text)
         cdef vector[UnitPlan] plans
@@ -232,7 +261,7 @@ cdef class MatchEngine:
             plans.push_back(plan)
         with nogil:
             update = self.engine.add_compound(
-                key_view, text_view, string_view(program), plans, <KeyRule> rule
+                key_view, text_view, string_view(program), plans, destination, <KeyRule> rule
             )
         return _UPDATES[<int> update]
 
@@ -244,12 +273,13 @@ cdef class MatchEngine:
             update = self.engine.remove(view)
         return _UPDATES[<int> update]
 
-    def match(self, Documents documents not None):
-        """What each of the documents matches."""
+    def match(self, Documents documents not None, bool seeks_destinations=False):
+        """What each of the documents matches, or else which destinations want it."""
         cdef Answers answers = Answers.__new__(Answers)
         cdef Limits bounds = _bounds(documents.limits)
         answers.engine = self
         answers.errors = documents.errors
+        answers.batch.seeks_destinations = seeks_destinations
         cdef size_t begin = 0, end = 0, size, count = documents.inputs.size()
         cdef DocumentMatcher* matcher
         # Never wait for other threads with the interpreter lock held: they may be waiting for it.

@@ -268,6 +268,17 @@ cdef extern from "match/document_matcher.hpp" namespace "twigcast::match" nogil:
         pass
 
 
+cdef extern from "index/destinations.hpp" namespace "twigcast::index" nogil:
+    const uint32_t MOST_DESTINATIONS
+
+
+cdef extern from "match/vectors.hpp" namespace "twigcast::match" nogil:
+    cdef cppclass Vectors:
+        uint32_t words
+        vector[uint32_t] rows
+        vector[uint32_t] looked_at
+
+
 cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
     cdef cppclass Batch:
         shared_ptr[Index] index
@@ -275,6 +286,8 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         NumberBuffer patterns
         vector[pair[size_t, Failure]] failures
         vector[pair[size_t, uint32_t]] undecided
+        bool seeks_destinations
+        Vectors vectors
     cdef enum class Update(int):
         done
         duplicate_key
@@ -289,9 +302,11 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         size_t subscriptions, patterns, states, bytes, cached_paths, cached_bytes
     cdef cppclass Engine:
         Engine(const ExpatTable*, const HashSecret&, size_t) except +
-        Update add_path(string_view, string_view, KeyRule) except +
-        Update add_text(string_view, string_view, KeyRule) except +
-        Update add_compound(string_view, string_view, string_view, const vector[UnitPlan]&, KeyRule) except +
+        Update add_path(string_view, string_view, uint32_t, KeyRule) except +
+        Update add_text(string_view, string_view, uint32_t, KeyRule) except +
+        Update add_compound(
+            string_view, string_view, string_view, const vector[UnitPlan]&, uint32_t, KeyRule
+        ) except +
         Update remove(string_view) except +
         DocumentMatcher* start(Batch&) except +
         void finish(DocumentMatcher*) except +
@@ -304,6 +319,7 @@ cdef extern from "match/engine.hpp" namespace "twigcast::match" nogil:
         void resume(bool) except +
         void expand(const Batch&, size_t, size_t, NumberBuffer&, vector[int64_t]&) except +
         void expand(const Batch&, size_t, const uint32_t*, const uint32_t*, NumberBuffer&) except +
+        void keep_undecided(const Batch&, size_t, NumberBuffer&) except +
         Keys keys(const Index&) except +
         bool has_repeated_keys(const Index&)
         size_t size()
@@ -371,8 +387,9 @@ cdef class KeyMemory:
 cdef class KernelView:
     cdef object owner
     cdef const void* data
-    cdef Py_ssize_t count
-    cdef Py_ssize_t width
+    cdef int dimensions
+    cdef Py_ssize_t shape[2]
+    cdef Py_ssize_t strides[2]
 
 
 cdef class MatchEngine:

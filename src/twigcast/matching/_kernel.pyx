@@ -63,6 +63,8 @@ _UPDATES = ("done", "duplicate key", "unknown key", "unknown pattern", "bad plan
 FREE_KEY = <int> KeyRule.free
 ANY_KEY = <int> KeyRule.any
 TAKEN_KEY = <int> KeyRule.taken
+DESTINATION_COUNT = <int> MOST_DESTINATIONS
+NO_DESTINATION = _NOWHERE
 _FILE_TROUBLES = (
     "",
     "this is no file of a matcher",

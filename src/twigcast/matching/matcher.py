@@ -45,16 +45,19 @@ from twigcast.matching._kernel import (
     MatchEngine,
     normal_form,
 )
+from twigcast.matching.batch_destinations import BatchDestinations
 from twigcast.matching.batch_matches import BatchMatches
 from twigcast.matching.batches import ReaderName, prepare_batch
 from twigcast.matching.explain import explain
 from twigcast.matching.explanation import Explanation
 from twigcast.matching.expression_program import encode
 from twigcast.matching.forks import pause_at_forks
+from twigcast.matching.keys import destination_number, key_bytes, new_key
 from twigcast.matching.learning import learn_known_paths
 from twigcast.matching.plan import make_units
 from twigcast.matching.program import make_program
 from twigcast.matching.subscription_pairs import Subscriptions, pairs_of
+from twigcast.matching.views import Items, Values
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
 _MOST_CACHE_BYTES = 2**32 - 1
@@ -158,17 +161,21 @@ class Matcher(Mapping[str, Pattern]):
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        *,
+        destination: int | None = None,
         **bindings: Unpack[BindingKeywords],
     ) -> None:
         """Add a subscription under a key of its own.
 
         ``namespaces`` and ``variables`` are bindings for this expression, beside those of the
-        matcher; ``relative_to`` and ``version`` replace the matcher's.  Raises
+        matcher; ``relative_to`` and ``version`` replace the matcher's.  ``destination`` is the
+        number that :meth:`match_destinations` gives for it.  Raises
         :class:`~twigcast.errors.DuplicateKeyError` if the key is taken, and
         :class:`~twigcast.errors.SubscriptionError` for an expression outside the language.
         """
+        number = destination_number(destination)
         read = self._read(subscription, namespaces, **bindings)
-        if not self._put(_new_key(key), read, FREE_KEY):
+        if not self._put(new_key(key), read, number, FREE_KEY):
             raise DuplicateKeyError(key)
 
     def _pattern(
@@ -202,64 +209,69 @@ class Matcher(Mapping[str, Pattern]):
                 return form
         return self._pattern(subscription, namespaces, **bindings)
 
-    def _put(self, key: bytes, subscription: bytes | Pattern, rule: int) -> bool:
+    def _put(self, key: bytes, subscription: bytes | Pattern, destination: int, rule: int) -> bool:
         """Give a key a pattern, or one in normal form; False if the rule refuses the key."""
         text = subscription if isinstance(subscription, bytes) else encode(str(subscription))
         is_path = text is subscription and b"[" not in text
         add = self._engine.add_path if is_path else self._engine.add_text
-        update: str = add(key, text, rule)
+        update: str = add(key, text, destination, rule)
         if update == "unknown pattern":
             known = subscription if isinstance(subscription, Pattern) else None
-            update = self._plan(key, text, known or restore_pattern(text.decode()), rule)
+            pattern = known or restore_pattern(text.decode())
+            update = self._plan(key, text, pattern, destination, rule)
         assert update in ("done", "duplicate key", "unknown key"), update
         return update == "done"
 
-    def _plan(self, key: bytes, text: bytes, pattern: Pattern, rule: int) -> str:
+    def _plan(self, key: bytes, text: bytes, pattern: Pattern, destination: int, rule: int) -> str:
         """Add a pattern that the kernel cannot read by itself."""
         units = make_units(pattern)
         if len(units) == 1 and units[0].is_path:
-            return self._engine.add_path(key, units[0].branches[0].path, rule)
+            return self._engine.add_path(key, units[0].branches[0].path, destination, rule)
         program = CompiledPattern(make_program(pattern))
-        return self._engine.add_compound(key, text, program, units, rule)
+        return self._engine.add_compound(key, text, program, units, destination, rule)
 
     def remove(self, key: str) -> None:
         """End a subscription; raises :class:`~twigcast.errors.UnknownKeyError` if there is none."""
-        if self._engine.remove(_key_bytes(key)) != "done":
+        if self._engine.remove(key_bytes(key)) != "done":
             raise UnknownKeyError(key)
 
     def discard(self, key: str) -> None:
         """End a subscription if there is one under the key."""
-        self._engine.remove(_key_bytes(key))
+        self._engine.remove(key_bytes(key))
 
     def replace(
         self,
         key: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        *,
+        destination: int | None = None,
         **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Give a key another subscription; raises UnknownKeyError if it has none.
+        """Give a key another subscription and destination; UnknownKeyError if it has none.
 
         A document meets either the one or the other.
         """
+        number = destination_number(destination)
         read = self._read(subscription, namespaces, **bindings)
-        if not self._put(_key_bytes(key), read, TAKEN_KEY):
+        if not self._put(key_bytes(key), read, number, TAKEN_KEY):
             raise UnknownKeyError(key)
 
-    def update(self, subscriptions: Subscriptions) -> None:
-        """Add many subscriptions, or replace those whose keys are taken.
+    def update(self, subscriptions: Subscriptions, *, destination: int | None = None) -> None:
+        """Add many subscriptions of one destination, or replace those whose keys are taken.
 
         All are read before the first is added, so that an error changes nothing.  A document may
         come between two of them.  The first time, a binding of the matcher that no expression uses
         is reported as a warning.
         """
+        number = destination_number(destination)
         read: dict[bytes, bytes | Pattern] = {}  # what the kernel reads itself is a normal form
         bindings = self._bindings
         notices = Notices()
         if not len(self):
             notices.bind(bindings)
         for key, subscription in pairs_of(subscriptions):
-            name = _new_key(key)
+            name = new_key(key)
             if isinstance(subscription, str) and bindings is NO_BINDINGS:
                 form = normal_form(subscription)
                 if form is not None:
@@ -276,7 +288,7 @@ class Matcher(Mapping[str, Pattern]):
             read[name] = subscription
         notices.issue()
         for name, one in read.items():
-            self._put(name, one, ANY_KEY)
+            self._put(name, one, number, ANY_KEY)
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -287,22 +299,22 @@ class Matcher(Mapping[str, Pattern]):
         return iter(self._engine.keys())
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and _key_bytes(key) in self._engine
+        return isinstance(key, str) and key_bytes(key) in self._engine
 
     def __getitem__(self, key: str) -> Pattern:
         """The pattern of a subscription."""
-        text = self._engine.text(_key_bytes(key))
+        text = self._engine.text(key_bytes(key))
         if text is None:
             raise UnknownKeyError(key)
         return restore_pattern(text)
 
     def items(self) -> ItemsView[str, Pattern]:
         """The keys and patterns; what other threads remove meanwhile may be left out."""
-        return _Items(self)
+        return Items(self)
 
     def values(self) -> ValuesView[Pattern]:
         """The patterns, one for each key."""
-        return _Values(self)
+        return Values(self)
 
     # A matcher is itself and no other, whatever subscriptions it has.
     __eq__ = object.__eq__
@@ -339,6 +351,16 @@ class Matcher(Mapping[str, Pattern]):
             self._engine.match(prepare_batch(documents, self._limits, self._reader))
         )
 
+    def match_destinations(self, documents: Any) -> BatchDestinations:
+        """The destinations of the subscriptions that documents match; those without are named.
+
+        ``documents`` are as for :meth:`match_batch`.  What leads only to destinations that the
+        document has already is not looked at, so this takes less time the fewer destinations there
+        are, and the fewer subscriptions without one.
+        """
+        prepared = prepare_batch(documents, self._limits, self._reader)
+        return BatchDestinations(self._engine.match(prepared, seeks_destinations=True))
+
     def explain(self, document: Source, subscription: str | Pattern) -> Explanation:
         """Which steps, values and texts make a document match a subscription, or fail.
 
@@ -346,7 +368,7 @@ class Matcher(Mapping[str, Pattern]):
         taken for the key.
         """
         if not isinstance(subscription, Pattern):
-            text = self._engine.text(_key_bytes(subscription))
+            text = self._engine.text(key_bytes(subscription))
             if text is not None:
                 subscription = restore_pattern(text)
             else:
@@ -453,27 +475,6 @@ class Matcher(Mapping[str, Pattern]):
         )
 
 
-class _Items(ItemsView[str, Pattern]):
-    """The items of a matcher, for as long as they are there."""
-
-    _mapping: Matcher
-
-    def __iter__(self) -> Iterator[tuple[str, Pattern]]:
-        for key in self._mapping:
-            pattern = self._mapping.get(key)
-            if pattern is not None:
-                yield key, pattern
-
-
-class _Values(ValuesView[Pattern]):
-    """The values of a matcher, for as long as they are there."""
-
-    _mapping: Matcher
-
-    def __iter__(self) -> Iterator[Pattern]:
-        return (pattern for _, pattern in self._mapping.items())
-
-
 def _restored(
     kind: type[Matcher],
     data: bytes,
@@ -485,16 +486,3 @@ def _restored(
     matcher = kind.__new__(kind)
     matcher._start(limits, cache_bytes, reader, bindings, data, "a pickled matcher")
     return matcher
-
-
-def _key_bytes(key: str, errors: str = "surrogatepass") -> bytes:
-    if not isinstance(key, str):
-        raise TypeError(f"a key is a str, not {type(key).__name__}")
-    return key.encode(errors=errors)
-
-
-def _new_key(key: str) -> bytes:
-    try:
-        return _key_bytes(key, "strict")
-    except UnicodeEncodeError:
-        raise ValueError(f"the key {key!r} has half a character, which UTF-8 cannot hold") from None

@@ -8,12 +8,12 @@ there are::
     /news/body//p       ──►  5 (channel 1 of rome)
 
 A document is matched with all patterns in one go; the sources of those that match are where it may
-have to go.  Of a channel it suffices to know that something matches, and many patterns have the
-same channels: such a set is kept once and met once a document.  The matcher answers with numbers,
-and each number leads to the entry of its pattern.  Documents that match the same patterns have the
-same answer, the same object: what others make of it need not be made for each.  The matcher is
-brought up to date when a document comes; changes that undo each other in the meantime cost nothing
-there.
+have to go.  Of a channel it suffices to know that something matches, so patterns that no client
+wants are not named (:mod:`~twigcast.routing.channel_sets`).  Of the others, the matcher gives
+numbers, and each number leads to the entry of its pattern.  Documents with the same channels and
+the same patterns of clients have the same answer, the same object: what others make of it need not
+be made for each.  The matcher is brought up to date when a document comes; changes that undo each
+other in the meantime cost nothing there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from typing import Final, NamedTuple
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import DocumentError, EvaluationBudgetError
 from twigcast.language import Pattern
-from twigcast.matching import BatchMatches, ByNumber, Matcher, ReaderName
+from twigcast.matching import BatchDestinations, ByNumber, Matcher, ReaderName
+from twigcast.routing.channel_sets import NO_CHANNELS, ChannelSets
 
 _log: Final = logging.getLogger(__name__)
 
@@ -49,16 +50,15 @@ class Foreseen(NamedTuple):
     """After how many changes of what is wanted."""
 
 
-_NONE: frozenset[int] = frozenset()
-
-
 @dataclass(slots=True, eq=False)
 class _Entry:
     """A pattern and its sources."""
 
     pattern: Pattern
-    channels: frozenset[int] = _NONE
+    channels: frozenset[int] = NO_CHANNELS
     clients: dict[int, None] = field(default_factory=dict)
+    unnamed: frozenset[int] = NO_CHANNELS
+    """The channels that get documents without naming the pattern: all of them, or none."""
 
 
 _SPARE_SETS: Final = 1024
@@ -72,10 +72,11 @@ class Interests:
     def __init__(
         self, limits: DocumentLimits | None = None, reader: ReaderName = "checked"
     ) -> None:
-        self._matcher = Matcher(limits=limits, reader=reader)
+        self._matcher = Matcher(limits=limits, reader=reader)  # of named patterns, by their text
+        self._channels = ChannelSets(self._matcher)
         self._entries: dict[str, _Entry] = {}  # by the text of the pattern
-        # Entries that the matcher may lack, or have in vain.  A pattern has one entry for as long
-        # as the matcher has it, so that the number of a match leads to it.
+        # Entries that have changed since the matcher was brought up to date.  A pattern has one
+        # entry for as long as the matcher has it, so that the number of a match leads to it.
         self._stale: dict[str, _Entry] = {}
         self._by_number = ByNumber(self._entries.__getitem__)
         self._patterns: dict[int, dict[Pattern, int]] = {}
@@ -84,7 +85,7 @@ class Interests:
         self._next = 0
         self._moment = 0
         """How often what is wanted has changed."""
-        self._answers: dict[bytes, Wanting] = {}  # by the numbers of the matches
+        self._answers: dict[tuple[bytes, bytes], Wanting] = {}  # by vectors and numbers
         self._answered: tuple[int, int] = (0, 0)  # the generation and moment of these answers
         self._remembered = 0  # matches of these answers
 
@@ -118,8 +119,8 @@ class Interests:
         text = str(pattern)
         entry = self._entries.get(text)
         if entry is None:
-            entry = self._stale.get(text) or _Entry(pattern)
-            self._entries[text] = self._stale[text] = entry
+            entry = self._entries[text] = self._stale.get(text) or _Entry(pattern)
+        self._stale[text] = entry
         if source in self._clients:
             entry.clients[source] = None
         else:
@@ -135,14 +136,13 @@ class Interests:
             return
         del patterns[pattern]
         text = str(pattern)
-        entry = self._entries[text]
+        entry = self._stale[text] = self._entries[text]
         if source in self._clients:
             del entry.clients[source]
         else:
             entry.channels = self._kept(entry.channels - {source})
         if not entry.clients and not entry.channels:
             del self._entries[text]
-            self._stale[text] = entry
 
     def _kept(self, channels: frozenset[int]) -> frozenset[int]:
         if len(self._sets) > 2 * len(self._entries) + _SPARE_SETS:
@@ -188,8 +188,9 @@ class Interests:
     def foresee(self, documents: Sequence[Source]) -> list[Foreseen]:
         """Match documents in one go, which costs less than one by one."""
         self.refresh()
-        matches = self._matcher.match_batch(documents)
-        errors = matches.errors
+        batch = self._matcher.match_destinations(documents)
+        errors, vectors = batch.errors, batch.vectors.tobytes()
+        width = len(vectors) // max(1, len(documents))
         answers: list[Foreseen] = []
         for number in range(len(documents)):
             error = errors.get(number) if errors else None
@@ -198,44 +199,45 @@ class Interests:
             elif error is not None:
                 answers.append(Foreseen(error, self._moment))
                 continue
-            answers.append(Foreseen(self._wanting(matches, number), self._moment))
+            vector = vectors[number * width : (number + 1) * width]
+            answers.append(Foreseen(self._wanting(batch, vector, number), self._moment))
         return answers
 
-    def _wanting(self, matches: BatchMatches, number: int) -> Wanting:
+    def _wanting(self, batch: BatchDestinations, vector: bytes, number: int) -> Wanting:
         """Who wants a document: the same object for the same matches, while nothing changes."""
+        matches = batch.named
         begin, end = matches.offsets[number : number + 2]
-        numbers = matches.ids[begin:end].tobytes()
+        key = vector, matches.ids[begin:end].tobytes()
         moment = matches.generation, self._moment
         if moment != self._answered or self._remembered > _REMEMBERED:
             self._answers, self._answered, self._remembered = {}, moment, 0
-        wanting = self._answers.get(numbers)
+        wanting = self._answers.get(key)
         if wanting is None:
-            wanting = self._answers[numbers] = self._look_up(matches, number)
+            wanting = self._answers[key] = self._look_up(batch, number)
             self._remembered += 1 + end - begin
         return wanting
 
-    def _look_up(self, matches: BatchMatches, number: int) -> Wanting:
-        sets: set[frozenset[int]] = set()
+    def _look_up(self, batch: BatchDestinations, number: int) -> Wanting:
+        sets = set(self._channels.sets(batch[number]))
         clients: dict[int, list[Pattern]] = {}
-        for entry in self._by_number.of(matches, number):
-            if entry.channels:
-                sets.add(entry.channels)
+        for entry in self._by_number.of(batch.named, number):
+            sets.add(entry.channels)
             for client in entry.clients:
                 if client in clients:
                     clients[client].append(entry.pattern)
                 else:
                     clients[client] = [entry.pattern]
-        return Wanting(_NONE.union(*sets) if sets else _NONE, clients)
+        return Wanting(NO_CHANNELS.union(*sets), clients)
 
     def refresh(self) -> None:
         """Bring the matcher up to date."""
-        for text in self._stale:
-            entry = self._entries.get(text)
-            if (entry is None) == (text in self._matcher):
-                if entry is None:
-                    self._matcher.remove(text)
-                else:
-                    self._matcher.add(text, entry.pattern)
+        for text, entry in self._stale.items():
+            channels = NO_CHANNELS if entry.clients else entry.channels
+            entry.unnamed = self._channels.change(entry.pattern, entry.unnamed, channels)
+            if not entry.clients and entry.unnamed == entry.channels:
+                self._matcher.discard(text)
+            elif text not in self._matcher:
+                self._matcher.add(text, entry.pattern)
         self._stale.clear()
 
     def __len__(self) -> int:

@@ -69,6 +69,7 @@ ROWS = {
     "paths-fresh": 1.3,
     "paths-cold": 3.5,
     "subscribers": 2,
+    "subscribers-destinations": 0.4,
     "subscribers-expanded": 1.5,
     "trees-warm": 2,
     "trees-cache": 25,

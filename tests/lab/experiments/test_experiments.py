@@ -27,6 +27,7 @@ from lab.experiments import (
     Outcome,
     Setting,
     Sheet,
+    destination_skipping,
     factorization_size,
     processing_time,
     routing_table_size,
@@ -44,6 +45,7 @@ NAMES = [
     "network-traffic",
     "false-positives",
     "notification-delay",
+    "destination-skipping",
 ]
 
 
@@ -64,7 +66,8 @@ def test_each_experiment_has_its_name() -> None:
     for name, one in EXPERIMENTS.items():
         assert one.name == name
         assert one.summary
-        assert any(paper in one.source for paper in ("Chand and Felber", "Li, Hou and Jacobsen"))
+        papers = ("Chand and Felber", "Li, Hou and Jacobsen", "NaradaBrokering")
+        assert any(paper in one.source for paper in papers)
 
 
 def sheet(outcome: Outcome, name: str) -> list[dict[str, Any]]:
@@ -176,6 +179,24 @@ def test_advertisements_are_chosen_from_beginning_to_end(
     assert len(some) == 10
     assert some[0] == every[0]
     assert some[-1] in every[len(every) // 2 :]
+
+
+def test_skipping_evaluates_a_few_profiles_however_many_there_are(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(destination_skipping, "_QUICK", (200, 2_000))
+    monkeypatch.setattr(destination_skipping, "_DOCUMENTS", 10)
+    monkeypatch.setattr(destination_skipping, "_NAMED", 2_000)
+    outcome = EXPERIMENTS["destination-skipping"].run(setting)
+    rows = sheet(outcome, "destination-skipping")
+    assert [row["profiles"] for row in rows] == [200, 2_000]
+    assert [row["paper, ms"] for row in rows] == [600, 6_000]
+    for row in rows:
+        assert row["paper, skipping, ms"] == "120 to 170"
+        assert row["matching"] == pytest.approx(0.725 * row["profiles"], rel=0.01)
+        assert 32 <= row["evaluated"] < 100
+        assert row["looked at"] < 32 * 8
+        assert all(row[f"{method}, ms"] > 0 for method in destination_skipping.METHODS)
 
 
 # Panels
