@@ -65,8 +65,8 @@ class LocalNetwork:
             )
         if overlay.gateways:
             raise NetworkError(
-                "live brokers do not form units yet; choose a topology without them, or run it with "
-                "twigcast simulate"
+                "live brokers do not form units yet; choose a topology without them, or let "
+                "twigcast simulate run it"
             )
         last_port = base_port + (1 + http) * len(overlay) - 1
         if base_port and last_port > _MOST_PORT:
