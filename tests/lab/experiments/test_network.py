@@ -146,7 +146,7 @@ def test_traffic_stands_beside_the_papers(setting: Setting) -> None:
         assert between[0] > between[-1]
 
 
-def test_merging_before_telling_saves_what_brokers_say_to_each_other() -> None:
+def test_merging_before_sending_saves_what_brokers_say_to_each_other() -> None:
     """Less than 0.7 of what covering takes, though brokers never gather two expressions."""
     schema, overlay = example("protein.dtd"), balanced_tree(3, 2)
     wanted = draw(PROTEIN.take(schema, 200), overlay.leaves, 100, seed=1)
