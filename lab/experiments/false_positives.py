@@ -169,7 +169,6 @@ def _in_a_network(setting: Setting, workload: _Workload, degrees: Sequence[float
             own = workload.dealt[number :: len(leaves)]
             network.subscribe_all(client, {str(each): each for each in own})
         network.settle()
-        network.merge()
         size = sum(router.table_size for router in network.routers.values())
         passed = wasted = 0
         for route in network.freeze().route_batch(workload.publications.paths, origin):

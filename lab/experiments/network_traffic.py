@@ -31,7 +31,7 @@ from lab.published.figures import (
     ROUTING,
 )
 from twigcast.language import Pattern
-from twigcast.routing import PAPER_STRATEGIES, Overlay
+from twigcast.routing import GATHERING, PAPER_STRATEGIES, Overlay
 from twigcast.simulation import balanced_tree, draft_tree
 
 LATENCY: Final = 0.0001
@@ -66,6 +66,11 @@ _QUICK: Final = (
     _Case("7 brokers", _tree(3), 7, 250, 12),
     _Case("31 brokers", _tree(5), 127, 60, 3),
 )
+_GATHERED: Final = (0.0, 0.001, GATHERING, 0.025, 0.1, 0.25, 1.0)
+"""For how many seconds brokers gather, where that is compared."""
+_INTERVAL: Final = 0.001
+"""Seconds between two expressions there."""
+_GATHERING: Final = ("advertisements-covering", "perfect-merging", "imperfect-merging")
 _POOL: Final = 2
 """Times as many expressions as a subscriber has are there to choose from."""
 
@@ -103,11 +108,13 @@ def network_traffic(setting: Setting) -> Outcome:
         by_case[case.name] = rows
         remarks.append(remark)
         sheets += [_sheet(case, rows), _parts(case, rows)]
+    sheets.append(_gathered(setting, cases[0], pool[: _POOL * cases[0].expressions]))
     remarks += [
         (
             f"Expressions with DO = {PROTEIN.parameters.descendant:g}; subscribers take turns, one "
-            "expression after the other, and brokers merge four times in between.  A merger that "
-            "replaces what was sent already costs messages: the merger and the cancellations."
+            "expression after the other, each when the network is at rest.  So brokers gather "
+            "nothing but what comes of one expression, except in the last table, where one comes "
+            f"every {_INTERVAL * 1e3:g} ms."
         ),
         (
             f"The schema is advertised at once and counts as its "
@@ -195,6 +202,7 @@ def _parts(case: _Case, by_strategy: Mapping[str, _Row]) -> Sheet:
             row.control.advertise,
             row.control.subscribe,
             row.control.unsubscribe,
+            row.control.between,
             row.paths.messages,
             row.paths.wasted,
             row.whole.messages,
@@ -203,11 +211,33 @@ def _parts(case: _Case, by_strategy: Mapping[str, _Row]) -> Sheet:
         for strategy, row in by_strategy.items()
     ]
     columns = (
-        *("strategy", "advertisements", "subscriptions", "cancellations", "publications"),
-        *("of these in vain", "whole documents", "largest table"),
+        *("strategy", "advertisements", "subscriptions", "cancellations"),
+        *("of both, between brokers", "publications", "of these in vain", "whole documents"),
+        "largest table",
     )
     title = f"{case.name}: our messages by kind"
     return Sheet(f"network-traffic-{_file(case)}-kinds", title, columns, rows)
+
+
+def _gathered(setting: Setting, case: _Case, pool: Sequence[Pattern]) -> Sheet:
+    """What brokers say to each other, by how long they gather."""
+    schema, overlay = setting.protein_schema, case.overlay
+    origin = Random(setting.seed).choice(overlay.brokers)
+    wanted = draw(pool, overlay.leaves, case.expressions, setting.seed)
+    rows: list[list[Cell]] = []
+    for seconds in _GATHERED:
+        between = [
+            SimulatedNetwork(
+                *(overlay, strategy, schema, origin, wanted, setting.progress),
+                gathering=seconds,
+                interval=_INTERVAL,
+            ).control.between
+            for strategy in _GATHERING
+        ]
+        rows.append([seconds * 1e3, *between, *(each / between[0] for each in between[1:])])
+    columns = ("gathering, ms", *_GATHERING, "perfect, ratio", "imperfect, ratio")
+    title = f"{case.name}: subscriptions and cancellations between brokers that gather"
+    return Sheet(f"network-traffic-{_file(case)}-gathering", title, columns, rows)
 
 
 def _file(case: _Case) -> str:

@@ -13,13 +13,11 @@ from typing import Final
 
 from lab.benchmarks.measure import Progress, followed
 from twigcast.language import Pattern
-from twigcast.routing import STRATEGIES, Overlay, Towards
+from twigcast.routing import GATHERING, STRATEGIES, Overlay, Towards
 from twigcast.schema import Schema
-from twigcast.simulation import MeasuredTime, Simulation
+from twigcast.simulation import FixedTime, MeasuredTime, Simulation
 
 _PRODUCER: Final = "producer"
-_MERGINGS: Final = 4
-"""How often brokers merge while subscriptions come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,8 @@ class ControlMessages:
     advertise: int
     subscribe: int
     unsubscribe: int
+    between: int
+    """Those subscriptions and cancellations that come from other brokers."""
     table: int
     """The expressions in the largest table."""
 
@@ -57,7 +57,9 @@ class SimulatedNetwork:
 
     The producer advertises its schema once; that counts as many messages as the schema has
     advertisements, each of which the paper sends by itself.  Expressions come one by one, the
-    subscribers taking turns, where it matters to covering which comes first.
+    subscribers taking turns, where it matters to covering which comes first: each when the network
+    has come to rest, or ``interval`` seconds after the one before.  Brokers gather for as many
+    seconds as ``gathering`` says.
     """
 
     def __init__(
@@ -68,11 +70,19 @@ class SimulatedNetwork:
         origin: str,
         wanted: Mapping[str, Sequence[Pattern]],
         progress: Progress,
+        *,
+        gathering: float = GATHERING,
+        interval: float | None = None,
     ) -> None:
         self.overlay = overlay
         self._strategy = STRATEGIES[strategy]
         self._advertisements = schema.advertisements().count()
-        self._simulation = Simulation(overlay, self._strategy, processing=MeasuredTime())
+        self._interval = interval
+        # Where expressions do not wait for rest, measured times would decide which come together.
+        processing = MeasuredTime() if interval is None else FixedTime()
+        self._simulation = Simulation(
+            overlay, self._strategy, processing=processing, gathering=gathering
+        )
         self._simulation.attach(_PRODUCER, origin)
         if self._strategy.towards is not Towards.EVERYONE:
             self._simulation.advertise(_PRODUCER, schema.root, schema)
@@ -83,11 +93,18 @@ class SimulatedNetwork:
         else:
             for broker, patterns in followed(list(wanted.items()), work, progress):
                 self._subscribe(broker, patterns)
-        total = self._simulation.traffic.total
+        self._simulation.run()
+        traffic = self._simulation.traffic
+        total = traffic.total
         self.control = ControlMessages(
             total.advertise * self._advertisements,
             total.subscribe,
             total.unsubscribe,
+            sum(
+                counts.subscribe + counts.unsubscribe
+                for (sender, _), counts in traffic.by_direction.items()
+                if sender in overlay
+            ),
             max(router.table_size for router in self._simulation.network.routers.values()),
         )
 
@@ -96,7 +113,8 @@ class SimulatedNetwork:
         if client not in self._simulation.network.clients:
             self._simulation.attach(client, broker)
         self._simulation.subscribe_all(client, {str(pattern): pattern for pattern in patterns})
-        self._simulation.run()
+        now, interval = self._simulation.now, self._interval
+        self._simulation.run(until=None if interval is None else now + interval)
 
     def _take_turns(
         self, wanted: Mapping[str, Sequence[Pattern]], work: str, progress: Progress
@@ -108,11 +126,8 @@ class SimulatedNetwork:
             for broker, patterns in wanted.items()
             if turn < len(patterns)
         ]
-        every = -(-len(turns) // _MERGINGS)
-        for done, (broker, pattern) in enumerate(followed(turns, work, progress), 1):
+        for broker, pattern in followed(turns, work, progress):
             self._subscribe(broker, (pattern,))
-            if self._strategy.merging is not None and (done % every == 0 or done == len(turns)):
-                self._simulation.merge()
 
     def publish(self, contents: Sequence[bytes], work: str, progress: Progress) -> Sent:
         """Publish one thing after the other, each when nothing is in transit any more."""

@@ -20,7 +20,6 @@ from lab.histories.steps import (
     Detach,
     Heal,
     History,
-    Merge,
     Publish,
     Restart,
     Settle,
@@ -163,18 +162,13 @@ class Drawing:
             if random.random() < (0.8 if self._is_ring else 0.2) and self.links:
                 return self._flap()
             return self._storm() if random.random() < 0.5 else [self._fault()]
-        if kind < 70:
-            return self._merge()
+        if kind < 70 and self._is_ring and not self._is_calm:
+            return self._flap()
         if kind < 82:
             return [Settle(), *(self._publish() for _ in range(random.choice((1, 3)))), Settle()]
         if kind < 90:
             return [self._publish()]
         return self._arrive()
-
-    def _merge(self) -> list[Step]:
-        if self._random.random() < 0.3:
-            return [Merge(self._random.choice(self.brokers))]
-        return [Merge(), Settle(), *(self._publish() for _ in range(4)), Settle()]
 
     def _storm(self) -> list[Step]:
         """Documents are in transit while the trees change."""

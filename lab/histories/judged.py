@@ -19,7 +19,7 @@ from lab.histories.checks import wrong_at_rest
 from lab.histories.oracle import Oracle, World
 from lab.histories.witness import Publication, Witness
 from twigcast.documents import Source
-from twigcast.routing import Overlay, Promise, Strategy
+from twigcast.routing import GATHERING, Overlay, Promise, Strategy
 from twigcast.simulation import Conditions, Fault, Simulation
 
 
@@ -44,6 +44,7 @@ class JudgedSimulation(Simulation):
         *,
         seed: int = 0,
         conditions: Conditions | None = None,
+        gathering: float = GATHERING,
         faults: Iterable[Fault] = (),
     ) -> None:
         given = Conditions() if conditions is None else conditions
@@ -56,6 +57,7 @@ class JudgedSimulation(Simulation):
             duplication=given.duplication,
             reordering=given.reordering,
             jitter=given.jitter,
+            gathering=gathering,
             faults=faults,
             observer=self._witness,
         )

@@ -26,7 +26,6 @@ from lab.histories.steps import (
     Detach,
     Heal,
     History,
-    Merge,
     Publish,
     Restart,
     Settle,
@@ -136,8 +135,6 @@ class _Running:
                 return broker in world.overlay and broker not in world.down
             case Restart(broker):
                 return broker in world.down
-            case Merge(at):
-                return at is None or (at in world.overlay and at not in world.down)
             case Arrive() | Settle():
                 return True
         party = world.clients.get(step.client)
@@ -194,10 +191,6 @@ class _Running:
             case Restart(broker):
                 world.down.remove(broker)
                 network.restart(broker)
-            case Merge(None):
-                network.merge()
-            case Merge(str(at)):
-                network.merge_at(at)
             case Subscribe() | Unsubscribe() | Advertise() | Unadvertise():
                 self._say(step)
 

@@ -1,7 +1,8 @@
 """A transport that lets messages arrive in the worst order that links allow.
 
-Messages on one link keep their order; which link is next is drawn anew for every message.  So every
-order in which the messages of a network can arrive comes up sooner or later.
+Messages on one link keep their order; which link is next, or which broker flushes, is drawn anew
+each time.  So every order in which the messages of a network can arrive comes up sooner or
+later, with brokers that gather for any time.
 """
 
 from __future__ import annotations

@@ -112,13 +112,6 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
-    """A broker merges what it sends, while messages are in transit; or all do, at rest."""
-
-    broker: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Arrive:
     """So many messages arrive."""
 
@@ -142,7 +135,6 @@ Step: TypeAlias = (
     | Heal
     | Crash
     | Restart
-    | Merge
     | Arrive
     | Settle
 )

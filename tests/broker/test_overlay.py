@@ -52,6 +52,34 @@ def test_a_document_crosses_a_link_only_if_somebody_beyond_wants_it(strategy: st
     asyncio.run(scenario())
 
 
+def test_whoever_subscribes_is_answered_when_it_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Brokers that gather for hours send at once what somebody waits for, and nothing else."""
+    monkeypatch.setattr("twigcast.broker.broker.GATHERING", 10_000.0)
+
+    async def scenario() -> None:
+        async with (
+            overlay_of([("a", "b")], strategy="covering") as brokers,
+            connect(brokers["a"].address) as publisher,
+            connect(brokers["b"].address) as subscriber,
+        ):
+            first = subscriber.subscribe("//first")
+            await first.ready()
+            await until(lambda: tables(brokers.values()) == [1, 1])
+            await first.close()
+            second = subscriber.subscribe("//second")
+            await second.ready()
+            # That the first is over is sent with what the second wants.
+            await until(lambda: tables(brokers.values()) == [1, 1])
+            await publisher.publish("<x><first/><second/></x>")
+            assert len(await take(second, 1)) == 1
+            await second.close()
+            await until(lambda: tables(brokers.values()) == [1, 0])
+
+    asyncio.run(scenario())
+
+
 def test_a_schema_is_advertised_across_the_overlay() -> None:
     async def scenario() -> None:
         async with (

@@ -84,7 +84,6 @@ def random_network(seed: int, observer: Observer) -> Network:
         network.attach(name, random.choice(overlay.brokers))
         network.advertise(name, "dtd", random.choice((SCHEMA, ANYTHING)))
     network.settle()
-    network.merge()
     if random.random() < 0.3 and count > 2:
         network.crash(random.choice(overlay.brokers))
     network.settle()

@@ -33,7 +33,6 @@ from lab.histories.steps import (
     Detach,
     Heal,
     History,
-    Merge,
     Publish,
     Restart,
     Settle,
@@ -128,11 +127,10 @@ def some_steps(words: Vocabulary) -> st.SearchStrategy[list[Step]]:
         st.builds(Restart, broker),
     )
     arrive = st.builds(Arrive, st.integers(1, 12))
-    merge = st.builds(Merge, st.one_of(st.none(), broker))
     unadvertise = st.builds(Unadvertise, client, promise)
     single = (
         *(subscribe, subscribe, unsubscribe, advertise, advertise, unadvertise),
-        *(publish, fault, fault, arrive, merge),
+        *(publish, fault, fault, arrive),
     )
     return st.one_of(
         st.one_of(*single).map(lambda step: [step]),
@@ -231,13 +229,12 @@ def test_steps_that_make_no_sense_are_passed_over() -> None:
         Restart("a"),
         Crash("a"),
         Crash("a"),
-        Merge("a"),
         Publish("one", "<a/>"),
         Settle(),
     )
     run = run_history(History(("a",), (), "flooding", steps))
     assert run.wrong is None
-    assert run.skipped == 12
+    assert run.skipped == 11
 
 
 def test_a_client_that_leaves_takes_everything_with_it() -> None:
@@ -354,7 +351,7 @@ def test_what_is_said_to_a_broker_that_is_gone_is_not_heard_by_the_one_that_retu
         assert network.refusals == ()
 
 
-def test_what_a_broker_merges_before_it_learns_of_a_cut_is_not_heard() -> None:
+def test_what_a_broker_sends_before_it_learns_of_a_cut_is_not_heard() -> None:
     steps: tuple[Step, ...] = (
         Attach("one", "a"),
         Attach("two", "b"),
@@ -362,7 +359,8 @@ def test_what_a_broker_merges_before_it_learns_of_a_cut_is_not_heard() -> None:
         Subscribe("two", tuple((name, f"/a/{name}") for name in "bcde")),
         Settle(),
         Cut("a", "b"),
-        Merge("b"),
+        Subscribe("two", (("f", "/a/f"),)),
+        Arrive(3),
         Heal("a", "b"),
     )
     schemas = (("wide", DEFINITIONS["wide"]),)

@@ -16,6 +16,7 @@ from one_broker import (
     broker,
     changes,
     refusals,
+    said,
     subscribe,
     told,
 )
@@ -44,6 +45,9 @@ from twigcast.routing import (
     Unsubscribe,
     Update,
 )
+
+MERGING = tuple(name for name in TOWARDS_PRODUCERS if STRATEGIES[name].merging is not None)
+ANYWHERE_B, ANYWHERE_C = map(twigcast.parse, ("//b", "//c"))
 
 # --- links and their states ----------------------------------------------------------------------
 
@@ -116,7 +120,7 @@ def test_a_link_has_a_cost_above_zero(cost: float) -> None:
 @pytest.mark.parametrize("strategy", TOWARDS_ALL)
 def test_without_advertisements_everybody_is_told(strategy: str) -> None:
     router = broker(strategy)
-    assert changes(router.handle(subscribe(s=NARROW), "one")) == {
+    assert changes(said(router, subscribe(s=NARROW), "one")) == {
         "a": Change((NARROW,)),
         "c": Change((NARROW,)),
     }
@@ -127,10 +131,12 @@ def test_without_advertisements_everybody_is_told(strategy: str) -> None:
 def test_with_advertisements_nobody_is_told_before_somebody_advertises(strategy: str) -> None:
     router = broker(strategy)
     assert router.handle(subscribe(s=NARROW), "one") == []
+    assert router.flush() == []
     sends = router.handle(Update(advertise=((AT_A, SCHEMA),)), "a")
-    assert told(*sends) == {
-        "a": Update(serve=((1, frozenset("a")),), changes=((1, Change((NARROW,))),)),
-        "c": Update(advertise=((AT_A, SCHEMA),)),
+    assert told(*sends) == {"c": Update(advertise=((AT_A, SCHEMA),))}
+    sent = ANYWHERE_B if strategy in MERGING else NARROW
+    assert told(*router.flush()) == {
+        "a": Update(serve=((1, frozenset("a")),), changes=((1, Change((sent,))),))
     }
 
 
@@ -138,11 +144,10 @@ def test_with_advertisements_nobody_is_told_before_somebody_advertises(strategy:
 def test_an_advertisement_that_ends_takes_its_channels_along(strategy: str) -> None:
     router = broker(strategy)
     router.handle(subscribe(s=NARROW), "one")
-    router.handle(Update(advertise=((AT_A, SCHEMA),)), "a")
-    assert told(*router.handle(Update(unadvertise=(AT_A,)), "a")) == {
-        "a": Update(serve=((1, frozenset()),)),
-        "c": Update(unadvertise=(AT_A,)),
-    }
+    said(router, Update(advertise=((AT_A, SCHEMA),)), "a")
+    sends = router.handle(Update(unadvertise=(AT_A,)), "a")
+    assert told(*sends) == {"c": Update(unadvertise=(AT_A,))}
+    assert told(*router.flush()) == {"a": Update(serve=((1, frozenset()),))}
     assert router.advertisements() == []
 
 
@@ -166,87 +171,149 @@ def test_only_what_may_match_is_told_where_advertisements_say(
     strategy: str, expected: bool
 ) -> None:
     router = broker(strategy)
-    router.handle(Update(advertise=((AT_A, APART),)), "a")
-    assert bool(router.handle(subscribe(s=NARROW), "one")) == expected
+    said(router, Update(advertise=((AT_A, APART),)), "a")
+    assert bool(said(router, subscribe(s=NARROW), "one")) == expected
     # Who promises more later is told what was kept back.
     more = AdvertisementKey("a", "feed", "q")
-    sends = told(*router.handle(Update(advertise=((more, SCHEMA),)), "a"))
-    assert sends.pop("c") == Update(advertise=((more, SCHEMA),))
-    kept_back = {} if expected else {"a": Update(changes=((1, Change((NARROW,))),))}
-    assert sends == kept_back
+    sends = router.handle(Update(advertise=((more, SCHEMA),)), "a")
+    assert told(*sends) == {"c": Update(advertise=((more, SCHEMA),))}
+    assert changes(router.flush()) == ({} if expected else {"a": Change((NARROW,))})
 
 
 def test_without_covering_every_subscription_is_told() -> None:
     router = broker("flooding")
-    assert changes(router.handle(subscribe(s=WIDE, t=WIDE, u=NARROW), "one")) == {
+    assert changes(said(router, subscribe(s=WIDE, t=WIDE, u=NARROW), "one")) == {
         "a": Change((WIDE, WIDE, NARROW)),
         "c": Change((WIDE, WIDE, NARROW)),
     }
     gone = Change((), (WIDE,))
-    assert changes(router.handle(Unsubscribe(("s",)), "one")) == {"a": gone, "c": gone}
-    assert changes(router.handle(Unsubscribe(("t",)), "one")) == {"a": gone, "c": gone}
+    assert changes(said(router, Unsubscribe(("s",)), "one")) == {"a": gone, "c": gone}
+    assert changes(said(router, Unsubscribe(("t",)), "one")) == {"a": gone, "c": gone}
 
 
 def test_what_is_covered_is_told_when_that_which_covers_it_goes() -> None:
     router = broker("covering")
-    router.handle(subscribe(s=NARROW), "one")
+    said(router, subscribe(s=NARROW), "one")
     wider = Change((WIDE,), (NARROW,))
-    assert changes(router.handle(subscribe(s=WIDE), "two")) == {"a": wider, "c": wider}
-    assert router.handle(subscribe(t=OTHER, u=WIDE), "one") == []
-    assert router.handle(Unsubscribe(("s",)), "two") == []  # the other client wants it, too
-    (restored,) = set(changes(router.handle(Unsubscribe(("u",)), "one")).values())
+    assert changes(said(router, subscribe(s=WIDE), "two")) == {"a": wider, "c": wider}
+    assert said(router, subscribe(t=OTHER, u=WIDE), "one") == []
+    assert said(router, Unsubscribe(("s",)), "two") == []  # the other client wants it, too
+    (restored,) = set(changes(said(router, Unsubscribe(("u",)), "one")).values())
     assert (set(restored.forward), restored.withdraw) == ({NARROW, OTHER}, (WIDE,))
 
 
 def test_a_client_that_goes_takes_what_it_wanted_along() -> None:
     router = broker("covering")
-    router.handle(subscribe(s=NARROW), "one")
-    router.handle(subscribe(s=WIDE, t=WIDE), "two")
+    said(router, subscribe(s=NARROW), "one")
+    said(router, subscribe(s=WIDE, t=WIDE), "two")
     narrower = Change((NARROW,), (WIDE,))
-    assert changes(router.handle(LinkDown(), "two")) == {"a": narrower, "c": narrower}
+    assert changes(said(router, LinkDown(), "two")) == {"a": narrower, "c": narrower}
     assert router.table_size == 1
 
 
 def test_what_one_neighbour_wants_is_told_to_the_other() -> None:
     router = broker("covering")
     update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
-    assert changes(router.handle(update, "c")) == {"a": Change((WIDE,))}
-    assert changes(router.handle(subscribe(s=NARROW), "one")) == {"c": Change((NARROW,))}
+    assert changes(said(router, update, "c")) == {"a": Change((WIDE,))}
+    assert changes(said(router, subscribe(s=NARROW), "one")) == {"c": Change((NARROW,))}
 
 
 def test_a_link_that_goes_takes_what_was_told_on_it_along() -> None:
     router = broker("covering")
     update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
-    router.handle(update, "c")
-    sends = told(*router.handle(LinkDown(), "c"))
-    assert sends == {
-        "a": Update(
-            states=(LinkState("b", 0, 3, (("a", 1.0),)),), changes=((1, Change((), (WIDE,))),)
-        )
-    }
+    said(router, update, "c")
+    state = LinkState("b", 0, 3, (("a", 1.0),))
+    assert told(*router.handle(LinkDown(), "c")) == {"a": Update(states=(state,))}
+    assert changes(router.flush()) == {"a": Change((), (WIDE,))}
     assert router.table_size == 0
     assert router.subscriptions() == []
 
 
-@pytest.mark.parametrize(("strategy", "is_merged"), [("perfect-merging", True), ("xnet", False)])
-def test_merging_is_done_when_it_is_asked_for(strategy: str, is_merged: bool) -> None:
+# --- gathering -----------------------------------------------------------------------------------
+
+
+def towards_a(strategy: str) -> Router:
+    """A broker whose neighbour ``a`` advertises."""
     router = broker(strategy)
+    said(router, Update(advertise=((AT_A, SCHEMA),)), "a")
+    assert not router.has_news
+    return router
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_is_undone_before_a_broker_flushes_is_never_sent(strategy: str) -> None:
+    router = towards_a(strategy)
+    router.handle(subscribe(s=NARROW, t=WIDE), "one")
+    assert router.has_news
+    router.handle(Unsubscribe(("s", "t")), "one")
+    assert router.flush() == []
+    assert not router.has_news
+
+
+@pytest.mark.parametrize("strategy", TOWARDS_PRODUCERS)
+def test_a_channel_that_is_gone_before_a_broker_flushes_is_never_sent(strategy: str) -> None:
+    router = broker(strategy)
+    router.handle(subscribe(s=NARROW), "one")
     router.handle(Update(advertise=((AT_A, SCHEMA),)), "a")
-    sent = changes(router.handle(subscribe(s=NARROW, t=OTHER), "one"))
-    assert sent == {"a": Change((NARROW, OTHER))}
-    sends = router.merge()
-    if not is_merged:
-        assert sends == []
-        return
-    ((link, change),) = changes(sends).items()
-    assert link == "a"
+    router.handle(Update(unadvertise=(AT_A,)), "a")
+    assert router.flush() == []
+
+
+@pytest.mark.parametrize("strategy", ["covering", "advertisements-covering", "xnet"])
+def test_what_is_covered_before_a_broker_flushes_is_never_sent(strategy: str) -> None:
+    router = towards_a(strategy)
+    router.handle(subscribe(s=NARROW), "one")
+    router.handle(subscribe(s=WIDE), "two")
+    assert changes(router.flush())["a"] == Change((WIDE,))
+
+
+@pytest.mark.parametrize("strategy", MERGING)
+def test_mergers_are_sent_instead_of_what_they_stand_for(strategy: str) -> None:
+    router = towards_a(strategy)
+    router.handle(subscribe(s=NARROW), "one")
+    router.handle(subscribe(s=OTHER), "two")
+    change = changes(router.flush())["a"]
     (merger,) = change.forward
-    assert set(change.withdraw) == {NARROW, OTHER}
     assert twigcast.covers(merger, NARROW)
     assert twigcast.covers(merger, OTHER)
-    assert router.merge() == []
+    assert change.withdraw == ()
     # A merger that has lost half of what it stood for is dissolved.
-    assert changes(router.handle(Unsubscribe(("t",)), "one")) == {"a": Change((NARROW,), (merger,))}
+    assert changes(said(router, Unsubscribe(("s",)), "two")) == {
+        "a": Change((ANYWHERE_B,), (merger,))
+    }
+
+
+@pytest.mark.parametrize("strategy", MERGING)
+def test_a_merger_replaces_what_was_sent_before_it(strategy: str) -> None:
+    router = towards_a(strategy)
+    assert changes(said(router, subscribe(s=NARROW), "one")) == {"a": Change((ANYWHERE_B,))}
+    change = changes(said(router, subscribe(s=OTHER), "two"))["a"]
+    (merger,) = change.forward
+    assert change.withdraw == (ANYWHERE_B,)
+    assert twigcast.covers(merger, NARROW)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_trees_that_change_and_change_back_are_not_sent(strategy: str) -> None:
+    router = towards_a(strategy)
+    said(router, subscribe(s=NARROW), "one")
+    more = AdvertisementKey("a", "feed", "q")
+    router.handle(Update(advertise=((more, SCHEMA),)), "a")
+    router.handle(Update(unadvertise=(more,)), "a")
+    assert router.flush() == []
+
+
+@pytest.mark.parametrize("strategy", MERGING)
+def test_a_channel_that_merges_sends_nothing_while_it_lags_behind(strategy: str) -> None:
+    router = broker(strategy)
+    router.handle(subscribe(s=NARROW, t=OTHER), "one")
+    router.begin(Update(advertise=((AT_A, SCHEMA),)), "a")
+    assert router.go_on(1)
+    assert [update.changes for update in told(*router.flush()).values()] == [()]
+    while router.go_on(1):
+        pass
+    (merger,) = changes(router.flush())["a"].forward
+    assert twigcast.covers(merger, NARROW)
 
 
 # --- documents -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from one_broker import (
     broker,
     changes,
     refusals,
+    said,
     subscribe,
 )
 
@@ -38,12 +39,10 @@ from twigcast.routing import (
 
 def test_ids_that_are_taken_or_unknown_are_refused_and_the_rest_is_followed() -> None:
     router = broker("covering")
-    router.handle(subscribe(s=NARROW), "one")
-    sends = router.handle(subscribe(s=WIDE, t=OTHER), "one")
-    refused = [each for each in sends if each.link == "one"]
-    (reason,) = refusals(refused)
+    said(router, subscribe(s=NARROW), "one")
+    (reason,) = refusals(router.handle(subscribe(s=WIDE, t=OTHER), "one"))
     assert "'s' already" in reason
-    assert changes([each for each in sends if each.link != "one"])["a"] == Change((OTHER,))
+    assert changes(router.flush())["a"] == Change((OTHER,))
     sends = router.handle(Unsubscribe(("x", "t", "t")), "one")
     (reason,) = refusals([each for each in sends if each.link == "one"])
     unknown, ended_twice = reason.split("; ")

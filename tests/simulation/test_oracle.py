@@ -82,6 +82,7 @@ class Life:
                 duplication=random.choice(shares),
                 reordering=random.choice(shares),
             ),
+            gathering=random.choice((0.0, 0.005, 0.05)),
             faults=random_faults(
                 self._overlay, number, random.choice((0, 3, 12)), random.choice((0.5, SECONDS))
             ),
@@ -113,8 +114,6 @@ class Life:
         self._trouble(10)
         self._judge()
         self._flap()
-        self._judge()
-        self.simulation.merge()
         self._judge()
         for client in tuple(network.clients):
             self.simulation.detach(client)
@@ -165,7 +164,7 @@ class Life:
         client = self._random.choice(CLIENTS)
         actions: list[Callable[[str], None]] = [
             *(self._subscribe, self._subscribe, self._unsubscribe),
-            *(self._advertise, self._unadvertise, self._publish, self._publish, self._merge),
+            *(self._advertise, self._unadvertise, self._publish, self._publish),
             self._detach,
         ]
         if client in self.simulation.network.clients:
@@ -204,11 +203,6 @@ class Life:
         promised = sorted(self.simulation.network.client(client).advertisements)
         if promised:
             self.simulation.unadvertise(client, self._random.choice(promised))
-
-    def _merge(self, client: str) -> None:
-        brokers = sorted(self.simulation.network.routers)
-        if brokers:
-            self.simulation.network.merge_at(self._random.choice(brokers))
 
     def _publish(self, client: str) -> None:
         draft = self._draft()
@@ -273,7 +267,7 @@ def test_lives_are_eventful() -> None:
             delivered=summary.deliveries,
         )
     assert min(counts.values()) > 50, counts
-    assert len(counts) == 8 + 2 + 5  # what clients do, at rest, and on links
+    assert len(counts) == 7 + 2 + 5  # what clients do, at rest, and on links
 
 
 def test_a_life_is_the_same_each_time() -> None:

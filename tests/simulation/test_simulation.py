@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -286,26 +285,30 @@ def test_an_error_of_an_action_comes_out_of_the_run_and_the_rest_goes_on_after()
     assert made.traffic.deliveries == 3
 
 
-def test_merging_can_happen_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "shop.dtd"
-    path.write_text("<!ELEMENT shop (a|b)><!ELEMENT a EMPTY><!ELEMENT b EMPTY>")
-    made = Simulation(chain(3), Strategy.named("perfect-merging"))
+@pytest.mark.parametrize(("gathering", "sent"), [(0.0, 3), (0.5, 1)])
+def test_what_comes_while_a_broker_gathers_is_sent_as_one(gathering: float, sent: int) -> None:
+    """A subscription, then another that lets both be merged: the first is sent, or it is not."""
+    shop = Schema.from_dtd("<!ELEMENT shop (a|b)><!ELEMENT a EMPTY><!ELEMENT b EMPTY>")
+    made = Simulation(chain(2), "perfect-merging", gathering=gathering)
     made.attach("feed", "b1")
-    made.attach("desk", "b3")
-    made.advertise("feed", "shop", Schema.from_dtd(path, root="shop"))
-    for name in "ab":
-        made.subscribe("desk", name, f"/shop/{name}")
-    sizes: list[int] = []
-    for time, action in (
-        (1.0, lambda: sizes.append(made.network.routers["b1"].table_size)),
-        (2.0, made.merge),
-        (3.0, lambda: sizes.append(made.network.routers["b1"].table_size)),
-    ):
-        made.at(time, action)
-    made.run(2.5)
+    made.attach("desk", "b2")
+    made.advertise("feed", "shop", shop)
     made.run()
-    assert sizes == [2, 1]
-    assert made.now >= 3.0
+    begin = made.now
+    sizes: list[int] = []
+    made.subscribe("desk", "a", "/shop/a")
+    made.at(begin + 0.2, lambda: made.subscribe("desk", "b", "/shop/b"))
+    made.at(begin + 0.4, lambda: sizes.append(made.network.routers["b1"].table_size))
+    made.run()
+    sizes.append(made.network.routers["b1"].table_size)
+    assert sizes == [int(gathering < 0.4), 1]
+    counts = made.traffic.by_direction["b2", "b1"]
+    assert counts.subscribe + counts.unsubscribe == sent
+
+
+def test_a_broker_gathers_for_a_time_that_is_not_below_zero() -> None:
+    with pytest.raises(ValueError, match="gathering time is in seconds and not below 0"):
+        Simulation(chain(2), gathering=-1.0)
 
 
 def test_measured_time_changes_delays_but_no_counts_at_rest() -> None:

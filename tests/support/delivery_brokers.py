@@ -75,7 +75,6 @@ class Broker:
         said = self._take(self.machine.handle(event, Moment(self.net.now, self.net.time)))
         while self.router.is_behind:
             self.router.go_on(100)
-            self.route(self.router.news())
         return said
 
     def _take(self, instructions: list[Instruction]) -> list[Instruction]:
@@ -234,6 +233,9 @@ class Net:
                     break
                 if broker.loads:
                     broker.load()
+                    break
+                if broker.router.has_news:
+                    broker.route(broker.router.flush())
                     break
             else:
                 return

@@ -13,6 +13,7 @@ from twigcast.routing import (
     LinkKind,
     LinkState,
     LinkUp,
+    Message,
     Refused,
     Router,
     Send,
@@ -41,7 +42,13 @@ def broker(strategy: str | Strategy = "advertisements-covering") -> Router:
     for client in ("one", "two"):
         router.handle(LinkUp(LinkKind.CLIENT), client)
     router.learn(STATES)
+    router.flush()
     return router
+
+
+def said(router: Router, message: Message, link: str) -> list[Send]:
+    """What a router answers, and then what it has gathered."""
+    return router.handle(message, link) + router.flush()
 
 
 def told(*sends: Send) -> dict[str, Update]:

@@ -183,7 +183,6 @@ def published(
     """
     crossings = _Crossings()
     network = Network.planned(plan, observer=crossings)
-    network.merge()
     deliveries: list[Row] = []
     traffic: dict[tuple[str, str], list[int]] = {}
     for link in plan.overlay.links:

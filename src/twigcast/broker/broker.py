@@ -13,7 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from itertools import count
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from twigcast.broker.access import Access
@@ -56,6 +56,7 @@ from twigcast.language import (
 )
 from twigcast.matching import Matcher
 from twigcast.routing import (
+    GATHERING,
     Advertise,
     LinkDown,
     LinkKind,
@@ -76,15 +77,12 @@ _log = logging.getLogger(__name__)
 
 _LEARN_EACH: Final = 0.02
 _TRIM_EACH: Final = 30.0
-_MERGE_EACH: Final = 10.0
 _DISK_EACH: Final = 0.005
 _ASKS: Final = 4
 _PARSED_HERE: Final = 10
 _ASK_BATCH: Final = 200
 _STEPS: Final = 20
 """How many patterns the router looks at before the time is looked at."""
-_STEPS_SENT: Final = 10
-"""After how many times as many what has changed is sent."""
 
 
 class Expression(NamedTuple):
@@ -143,6 +141,7 @@ class Broker:
         self.letters = Letters(self)
         self._tasks: list[asyncio.Task[None]] = []
         self._going_on: asyncio.Task[None] | None = None
+        self._flushing: asyncio.TimerHandle | None = None
         self._informed = asyncio.Event()
         self._taking_home = asyncio.Lock()
         self._long_lived = LongLived()
@@ -164,7 +163,7 @@ class Broker:
         """Begin to call neighbours, and start the periodic jobs."""
         self.links.start()
         jobs: list[tuple[float, Callable[[], Awaitable[object]]]]
-        jobs = [(TICK, self.flow.tick), (_MERGE_EACH, self._merge), (_TRIM_EACH, self.flow.trim)]
+        jobs = [(TICK, self.flow.tick), (_TRIM_EACH, self.flow.trim)]
         self._tasks = [asyncio.create_task(_periodically(*job)) for job in jobs]
         if self.store is None and self.config.links:
             self._tasks.append(asyncio.create_task(self._learn()))
@@ -191,6 +190,8 @@ class Broker:
     async def close(self) -> None:
         """Say good-bye to neighbours, write what waits, and stop."""
         await self.links.close()
+        if self._flushing is not None:
+            self._flushing.cancel()
         tasks = [*self._tasks, *((self._going_on,) if self._going_on else ())]
         for task in tasks:
             task.cancel()
@@ -260,7 +261,10 @@ class Broker:
     async def subscribe(
         self, link: str, number: int, patterns: Mapping[str, Pattern], window: int
     ) -> EphemeralSubscription:
-        """Open an ephemeral subscription under a link of its own."""
+        """Open an ephemeral subscription under a link of its own.
+
+        When this returns, it has been sent to neighbours, ahead of whatever is sent from then on.
+        """
         queue = DocumentQueue(self.queues, self.config.limits.queue_bytes)
         subscription = EphemeralSubscription(link, number, window, queue)
         self.flow.add_ephemeral(subscription)
@@ -270,6 +274,7 @@ class Broker:
         except BaseException:
             self.unsubscribe(subscription)
             raise
+        self._flush()
         return subscription
 
     async def _subscribe_in_turns(self, link: str, patterns: Mapping[str, Pattern]) -> None:
@@ -380,10 +385,10 @@ class Broker:
     def _route(self, message: Message, link: str, client: str = "") -> None:
         """Give the router a message, and queue what it answers.
 
-        What takes long goes on in turns.  Raises what the router refuses ``client``.
+        What takes long goes on in turns, and what the router gathers is sent in a moment.  Raises
+        what the router refuses ``client``.
         """
         self._dispatch(self.router.begin(message, link), client)
-        self._note_growth()
         self._go_on()
 
     def _note_growth(self, more: int = 0) -> None:
@@ -396,18 +401,32 @@ class Broker:
         self._go_on()
 
     def _go_on(self) -> None:
+        self._note_growth()
+        self._flush_soon()
         if self._going_on is None and self.router.is_behind:
             self._going_on = asyncio.create_task(self._catch_up(), name="tables")
+
+    def _flush_soon(self) -> None:
+        """Send what the router has gathered in a moment, if there is anything."""
+        if self._flushing is None and self.router.has_news:
+            self._flushing = asyncio.get_running_loop().call_later(GATHERING, self._flush)
+
+    def _flush(self) -> None:
+        """Send neighbours what the router has gathered."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        self._dispatch(self.router.flush())
+        self._flush_soon()
 
     async def _catch_up(self) -> None:
         """Do what the router has left to be done, while others have their turns."""
         try:
-            async for turn in taking_turns(count(1)):
-                is_behind = self.router.go_on(_STEPS)
+            async for most in taking_turns(repeat(_STEPS)):
+                is_behind = self.router.go_on(most)
                 self.router.documents.prepare()
-                if turn % _STEPS_SENT == 0 or not is_behind:
-                    self._dispatch(self.router.news())
-                    self._note_growth()
+                self._note_growth()
+                self._flush_soon()
                 if not is_behind:
                     return
         finally:
@@ -431,11 +450,6 @@ class Broker:
                     link.say(encode_update(message))
         if refused is not None:
             raise refused
-
-    # --- periodic jobs ----------------------------------------------------------------------------
-
-    async def _merge(self) -> None:
-        self._dispatch(self.router.merge())
 
 
 def _new_incarnation() -> int:

@@ -37,7 +37,7 @@ takes a fraction of a millisecond, an addition or removal some tens of microseco
 from __future__ import annotations
 
 from twigcast.covering.index import CoverIndex, CoverIndexStats
-from twigcast.covering.merging import MergedSet, Merger, PathCounter, merge
+from twigcast.covering.merging import MergedSet, Merger, PathCounter, merge, widened
 from twigcast.covering.minimal import (
     first_replacing,
     replaced_by,
@@ -75,4 +75,5 @@ __all__ = [
     "replaced_by",
     "replaced_patterns",
     "untie_circles",
+    "widened",
 ]

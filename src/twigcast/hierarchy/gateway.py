@@ -90,11 +90,12 @@ class Gateway(Router):
         self.above.go_on(most)
         return self.is_behind
 
-    def news(self) -> list[Send]:
-        return self._exchange(super().news(), self.above.news())
+    @property
+    def has_news(self) -> bool:
+        return super().has_news or self.above.has_news
 
-    def merge(self) -> list[Send]:
-        return self._exchange(super().merge(), self.above.merge())
+    def flush(self) -> list[Send]:
+        return self._exchange(super().flush(), self.above.flush())
 
     def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
         if depth == self.depth:

@@ -55,3 +55,4 @@ class Network(FlatNetwork):
             for level in members[unit]:
                 router = self._routers[level.name]
                 self._carry(level.name, router.learn(states, level.depth))
+                self._gather(level.name)

@@ -16,7 +16,8 @@ routed by the million.  A :class:`Strategy` says how far subscriptions are sent,
 shortest-path tree from each broker.  An advertisement goes down the tree of the broker where it was
 made.  Up that tree each broker sends its parent what its subtree wants of what is advertised, over
 channels (:mod:`~twigcast.routing.channels`); without advertisements, over one tree that all share,
-in both directions.  A broker keeps by link what a neighbour wants (:mod:`~twigcast.routing.
+in both directions.  Channels gather changes until their broker flushes, which merges them where the
+strategy allows it.  A broker keeps by link what a neighbour wants (:mod:`~twigcast.routing.
 interests`) until the neighbour withdraws it or the link goes down.
 
 *Documents* (:mod:`~twigcast.routing.document_router`).  A document goes down the tree of the broker
@@ -28,9 +29,10 @@ nothing else, whatever was merged at brokers in between.
 Invariants, once all messages have arrived: every interested client gets a document once; it crosses
 a link only if somebody beyond wants it, unless imperfect mergers are allowed (or elements nest
 deeper than mergers are counted); what is sent on a channel is a function of what is subscribed to
-below and advertised above, whatever happened before.  A document that is published while that
-changes may reach too few or too many brokers, but no client twice, unless the client's broker has
-crashed in between; one that is on a link or in a broker when that fails is lost there.
+below and advertised above, whatever happened before, unless it is merged.  A document that is
+published while that changes may reach too few or too many brokers, but no client twice, unless the
+client's broker has crashed in between; one that is on a link or in a broker when that fails is lost
+there.
 
 Cost: a subscription takes a search of a covering table at each broker, and for each channel, to
 which it is news; a document takes one match of the table at each broker that it reaches.  What
@@ -71,6 +73,7 @@ from twigcast.routing.neighbour import LEAF_CHANNEL
 from twigcast.routing.network import (
     Delivery,
     Envelope,
+    Flush,
     InstantTransport,
     Network,
     NetworkClient,
@@ -81,11 +84,12 @@ from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.promises import ANYTHING, Anything, Promise
-from twigcast.routing.router import Router
+from twigcast.routing.router import GATHERING, Router
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
 
 __all__ = [
     "ANYTHING",
+    "GATHERING",
     "LEAF_CHANNEL",
     "NOBODY",
     "OUTER",
@@ -106,6 +110,7 @@ __all__ = [
     "DocumentId",
     "DocumentRouter",
     "Envelope",
+    "Flush",
     "Foreseen",
     "Frame",
     "FrozenNetwork",

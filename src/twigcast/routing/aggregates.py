@@ -1,17 +1,18 @@
 """The patterns that are forwarded for all that are wanted, by strategy.
 
 An aggregate takes patterns in and out and returns with each what to forward and what to withdraw:
-every pattern by itself, the maximal patterns under covering, or mergers of these.  Of several who
-want a pattern, ``is_first`` and ``is_last`` mark the first that comes and the last that goes.
-``set()`` brings a pattern in line with how many want it, whatever came and went before.
-``merge()`` merges patterns now; ``forwarded`` has each pattern as often as it is forwarded.
+every pattern by itself, the maximal patterns under covering, or mergers of these.  A change may
+undo a part of itself.  Of several who want a pattern, ``is_first`` and ``is_last`` mark the first
+that comes and the last that goes.  ``set()`` brings a pattern in line with how many want it,
+whatever came and went before.  ``merge()`` merges patterns now; ``forwarded`` has each pattern as
+often as it is forwarded.
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from twigcast.covering import Change, CoveringTable, MergedSet, PathCounter
+from twigcast.covering import Change, CoveringTable, MergedSet, PathCounter, widened
 from twigcast.language import Pattern
 from twigcast.routing.promises import Anything, Promise
 from twigcast.routing.strategy import Strategy
@@ -19,6 +20,8 @@ from twigcast.schema import PathAutomaton
 
 _NOTHING = Change()
 _MOST_COUNTERS = 16
+_FRESH = 0.2
+"""The share of fresh patterns from which on a merging is worth its time."""
 
 
 class Plain:
@@ -52,11 +55,10 @@ class Plain:
 
 
 class Covered:
-    """Covered patterns are not forwarded; the others are merged where ``merged`` is given."""
+    """Covered patterns are not forwarded."""
 
-    def __init__(self, merged: MergedSet | None = None) -> None:
+    def __init__(self) -> None:
         self._table = CoveringTable()
-        self._merged = merged
 
     def add(self, pattern: Pattern, is_first: bool) -> Change:
         return self._pass_on(self._table.add(str(pattern), pattern)) if is_first else _NOTHING
@@ -70,16 +72,53 @@ class Covered:
         return self.add(pattern, True) if count else self.remove(pattern, True)
 
     def _pass_on(self, change: Change) -> Change:
-        if self._merged is None or not change:
-            return change
-        return self._merged.update(change.forward, change.withdraw)
+        return change
 
     def merge(self) -> Change:
-        return _NOTHING if self._merged is None else self._merged.merge()
+        return _NOTHING
 
     @property
     def forwarded(self) -> tuple[Pattern, ...]:
-        return self._table.forwarded if self._merged is None else self._merged.forwarded
+        return self._table.forwarded
+
+
+class Merged(Covered):
+    """What covering leaves is merged; what that leaves is widened, and covered once more.
+
+        wanted ──► covering table ──► merged set ──► widened ──► covering table ──► forwarded
+
+    Each of these stages gives as many patterns as it takes, or fewer.  A merging looks at
+    everything in the merged set, so it waits until a fifth of that is fresh: then a pattern takes
+    some milliseconds, however many there are.
+    """
+
+    def __init__(self, counter: PathCounter, degree: float) -> None:
+        super().__init__()
+        self._counter = counter
+        self._merged = MergedSet(counter, degree)
+        self._wide = CoveringTable()
+
+    def _pass_on(self, change: Change) -> Change:
+        return self._widen(self._merged.update(change.forward, change.withdraw))
+
+    def merge(self) -> Change:
+        merged = self._merged
+        is_worthwhile = merged.fresh >= _FRESH * len(merged.forwarded)
+        return self._widen(merged.merge()) if is_worthwhile else _NOTHING
+
+    def _widen(self, change: Change) -> Change:
+        changes = [
+            *(self._wide.add(str(each), widened(each, self._counter)) for each in change.forward),
+            *(self._wide.remove(str(each)) for each in change.withdraw),
+        ]
+        return Change(
+            tuple(pattern for each in changes for pattern in each.forward),
+            tuple(pattern for each in changes for pattern in each.withdraw),
+        )
+
+    @property
+    def forwarded(self) -> tuple[Pattern, ...]:
+        return self._wide.forwarded
 
 
 Aggregate: TypeAlias = Plain | Covered
@@ -115,4 +154,4 @@ def make_aggregate(
     counter = None if strategy.merging is None else counters.counter(promises)
     if strategy.merging is None or counter is None:
         return Covered()
-    return Covered(MergedSet(counter, strategy.merging))
+    return Merged(counter, strategy.merging)

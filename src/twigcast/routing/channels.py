@@ -18,11 +18,16 @@ many producers there are.  With them there are as many as trees differ in what l
 Only what may match a document that is promised for one of its trees goes into a channel's
 aggregate.
 
+A channel *gathers* changes until its broker *flushes*.  What is undone in between is never sent,
+nor is what is covered or merged by then.
+
 Invariant: the patterns sent on a channel are those that its aggregate forwards, once changes are
-taken; and they are a function of what its inputs and clients want now.  When the trees change, a
-channel goes on with other inputs and trees, and sends only the difference.  That may concern very
-many patterns.  These *lag behind* until :meth:`Channel.catch_up` has looked at each of them, some
-at a time; meanwhile the channel sends too little or too much of them, and of no others.
+taken.  In a change, what covers a pattern stands before the withdrawal of that pattern.  Without
+merging the patterns sent are a function of what the inputs and clients want now; mergers depend
+also on what was there when they were formed.  When the trees change, a channel goes on with other
+inputs and trees, and sends only the difference.  That may concern very many patterns.  These *lag
+behind* until :meth:`Channel.catch_up` has looked at each of them, some at a time; meanwhile the
+channel sends too little or too much of them, and of no others, or nothing where it merges.
 """
 
 from __future__ import annotations
@@ -101,10 +106,6 @@ class Channel:
         elif self.admits(pattern):
             self._note(self._aggregate.remove(pattern, is_last))
 
-    def merge(self) -> None:
-        """Merge patterns where the strategy allows it."""
-        self._note(self._aggregate.merge())
-
     def set_course(self, course: Course) -> None:
         """Go on with other trees, inputs or promises; :meth:`catch_up` does the work."""
         before, self.course = self.course, course
@@ -147,6 +148,9 @@ class Channel:
     def _note(self, change: Change) -> None:
         if change:
             self._on_news()
+        self._gather(change)
+
+    def _gather(self, change: Change) -> None:
         for pattern in change.forward:
             self._balance[pattern] = self._balance.get(pattern, 0) + 1
         for pattern in change.withdraw:
@@ -158,7 +162,14 @@ class Channel:
         return bool(self._balance)
 
     def take_change(self) -> Change:
-        """The difference to what was sent when this was last called."""
+        """The difference to what was sent when this was last called, merged as far as allowed.
+
+        A channel that merges gives nothing while it lags behind.
+        """
+        if self._strategy.merging is not None:
+            if self.is_behind:
+                return Change()
+            self._gather(self._aggregate.merge())
         balance, self._balance = self._balance, {}
         forward: list[Pattern] = []
         withdraw: list[Pattern] = []

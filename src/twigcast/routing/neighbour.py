@@ -3,8 +3,9 @@
 A neighbour is another broker, or a leaf: another overlay as a whole, which a gateway speaks for.
 
 Everything here lives as long as the link is up, at both ends alike; when the link comes up again,
-everything is sent anew.  Changes are collected while one message is handled, and leave in one
-:class:`~twigcast.routing.messages.Update`.
+everything is sent anew.  Link states and advertisements are collected while one message is handled,
+and leave in an :class:`~twigcast.routing.messages.Update` with the answer.  The trees that channels
+serve and the patterns on them are gathered, and leave in another when the broker flushes.
 """
 
 from __future__ import annotations
@@ -29,25 +30,27 @@ class Incoming:
 
 
 _NONE: frozenset[int] = frozenset()
+_NO_TREES: frozenset[str] = frozenset()
 
 
 class Neighbour:
     """A broker at the other end of a link."""
 
-    def __init__(self, name: str, with_news: dict[str, None]) -> None:
+    def __init__(self, name: str, to_answer: dict[str, None], gathered: dict[str, None]) -> None:
         self.name = name
-        self._with_news = with_news  # neighbours to whom there is something to send
+        self._to_answer = to_answer  # neighbours to send something to at once
+        self._gathered = gathered  # neighbours for whom something is gathered
         self.incoming: dict[int, Incoming] = {}
         self.outgoing: dict[int, Channel] = {}
         self._advertised: dict[str, dict[AdvertisementKey, Promise]] = {}  # by origin
         self._serving: dict[str, frozenset[int]] = {}
         self._sent: dict[AdvertisementKey, Promise] = {}
         self._sent_from: dict[str, set[AdvertisementKey]] = {}  # by origin
+        self._served: dict[int, frozenset[str]] = {}  # by channel, the trees that it was sent for
         self._next = 0
         self._states: list[LinkState] = []
         self._advertise: dict[AdvertisementKey, Promise] = {}
         self._unadvertise: dict[AdvertisementKey, None] = {}
-        self._serve: dict[int, frozenset[str]] = {}
 
     # --- what the neighbour has sent --------------------------------------------------------------
 
@@ -102,18 +105,14 @@ class Neighbour:
         """Whether it is a single broker, which has the same overlay as we."""
         return True
 
-    def begin(self) -> None:
-        """Note that there is something to send."""
-        self._with_news[self.name] = None
-
     def send_states(self, states: Iterable[LinkState]) -> None:
         """Put link states into the next update to the neighbour."""
-        self.begin()
+        self._to_answer[self.name] = None
         self._states.extend(states)
 
     def send_advertised(self, origin: str, wanted: Advertised) -> None:
         """Let the neighbour know of these advertisements at a broker and of no others there."""
-        self.begin()
+        self._to_answer[self.name] = None
         for key in self._sent_from.pop(origin, ()):
             if wanted.get(key) != self._sent[key]:
                 del self._sent[key]
@@ -128,7 +127,7 @@ class Neighbour:
 
     def arrange(self, courses: Iterable[Course], new_channel: Callable[[int], Channel]) -> None:
         """Let the channels to the neighbour take these courses, and be no others."""
-        self.begin()
+        self.gather()
         before = self.outgoing
         self.outgoing = {}
         for course, number in continued(before, courses):
@@ -138,43 +137,48 @@ class Neighbour:
                 channel = new_channel(number)
             else:
                 channel = before.pop(number)
-            if channel.course.trees != course.trees:
-                self._serve[number] = course.trees
             if channel.course != course:
                 channel.set_course(course)
             self.outgoing[number] = channel
-        for number in before:
-            self._serve[number] = frozenset()
 
-    def take_update(self) -> Update | None:
-        """The changes since this was last called, if there are any."""
+    def gather(self) -> None:
+        """Note that something is gathered for the neighbour."""
+        self._gathered[self.name] = None
+
+    def take_answer(self) -> Update:
+        """The link states and advertisements to send, since this was last called."""
+        update = Update(
+            tuple(self._states), tuple(self._advertise.items()), tuple(self._unadvertise)
+        )
+        self._states.clear()
+        self._advertise.clear()
+        self._unadvertise.clear()
+        return update
+
+    def take_gathered(self) -> Update:
+        """What channels serve and want, as far as that is not what this last gave."""
+        served = self._served
+        serving = {number: channel.course.trees for number, channel in self.outgoing.items()}
+        serve = [each for each in serving.items() if each[1] != served.get(each[0])]
+        closed = [(number, _NO_TREES) for number in served if number not in serving]
+        self._served = serving
         changes = [
             (number, channel.take_change())
             for number, channel in self.outgoing.items()
             if channel.has_news
         ]
-        changes = [each for each in changes if each[1]]
-        if not (self._states or self._advertise or self._unadvertise or self._serve):
-            return Update(changes=tuple(changes)) if changes else None
-        update = Update(
-            tuple(self._states),
-            tuple(self._advertise.items()),
-            tuple(self._unadvertise),
-            tuple(self._serve.items()),
-            tuple(changes),
-        )
-        self._states.clear()
-        self._advertise.clear()
-        self._unadvertise.clear()
-        self._serve.clear()
-        return update
+        if any(channel.has_news for channel in self.outgoing.values()):
+            self.gather()
+        return Update(serve=(*serve, *closed), changes=tuple(each for each in changes if each[1]))
 
 
 class Leaf(Neighbour):
     """Another overlay as a whole; what it wants, it wants of all trees that lead to it."""
 
-    def __init__(self, name: str, with_news: dict[str, None], source: int) -> None:
-        super().__init__(name, with_news)
+    def __init__(
+        self, name: str, to_answer: dict[str, None], gathered: dict[str, None], source: int
+    ) -> None:
+        super().__init__(name, to_answer, gathered)
         self.incoming[LEAF_CHANNEL] = Incoming(source)
         self._source = frozenset((source,))
 
@@ -187,11 +191,13 @@ class Leaf(Neighbour):
 
     def rename(self, name: str) -> None:
         """Go on under another name."""
-        self._with_news.pop(self.name, None)
+        for names in (self._to_answer, self._gathered):
+            if self.name in names:
+                del names[self.name]
+                names[name] = None
         advertised = self._advertised.pop(self.name, {})
         self.name = name
         self._advertised[name] = {key._replace(origin=name): advertised[key] for key in advertised}
-        self.begin()
 
 
 LEAF_CHANNEL: Final = 1

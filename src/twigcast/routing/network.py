@@ -5,9 +5,10 @@
                                                └── Deliver ──► deliveries of the client
 
 What routers send is put into a :class:`Transport`, which hands it out again in an order of its own:
-the one here at once and in the order of sending, that of a simulation with delays and losses.
-:meth:`Network.settle` lets everything that is in transit arrive; then the network is quiet until
-something is asked of it.
+the one here at once and in the order of sending, that of a simulation with delays and losses.  A
+broker that has gathered something puts a :class:`Flush` to itself into the transport, which so
+decides for how long brokers gather.  :meth:`Network.settle` lets everything that is in transit
+arrive, and brokers flush; then the network is quiet until something is asked of it.
 
 A client belongs to a broker.  While that is down the client keeps what it subscribes to and
 advertises, and attaches with all of it when the broker returns.  What it publishes meanwhile is
@@ -49,16 +50,24 @@ from twigcast.routing.router import Router
 from twigcast.routing.strategy import Strategy
 
 
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """A broker's note to itself: it is time to send neighbours what it has gathered."""
+
+
 class Envelope(NamedTuple):
     """A message in transit from one link end to another: brokers and clients, by name."""
 
     sender: str
     receiver: str
-    message: Message
+    message: Message | Flush
 
 
 class Transport(Protocol):
-    """Carries messages; in order between two ends, and none that was on a link when it was cut."""
+    """Carries messages; in order between two ends, and none that was on a link when it was cut.
+
+    A :class:`Flush` may arrive at any time after it was put.
+    """
 
     def put(self, envelope: Envelope) -> None:
         """Take a message in transit."""
@@ -71,16 +80,19 @@ class Transport(Protocol):
 
 
 class InstantTransport:
-    """Messages arrive in the order in which they were sent."""
+    """Messages arrive in the order in which they were sent; brokers flush when none is left."""
 
     def __init__(self) -> None:
         self._waiting: deque[Envelope] = deque()
+        self._gathering: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        self._waiting.append(envelope)
+        is_flush = isinstance(envelope.message, Flush)
+        (self._gathering if is_flush else self._waiting).append(envelope)
 
     def take(self) -> Envelope | None:
-        return self._waiting.popleft() if self._waiting else None
+        queue = self._waiting or self._gathering
+        return queue.popleft() if queue else None
 
     def cut(self, one: str, other: str) -> None:
         ends = {one, other}
@@ -157,6 +169,7 @@ class Network:
         self._lives = dict.fromkeys(overlay.brokers, 0)
         self._routers: dict[str, Router] = {name: self._new_router(name) for name in overlay}
         self._cut: set[Link] = set()
+        self._gathering: set[str] = set()  # brokers whose Flush is in transit
         self._refusals: list[Refused] = []
         self._start()
 
@@ -202,6 +215,7 @@ class Network:
         states = [router.link_state for router in self._routers.values()]
         for name, router in self._routers.items():
             self._carry(name, router.learn(states))
+            self._gather(name)
 
     # --- clients ----------------------------------------------------------------------------------
 
@@ -318,6 +332,8 @@ class Network:
         for client in self._clients.values():
             if client.broker == broker:
                 self._transport.cut(client.name, broker)
+        self._transport.cut(broker, broker)
+        self._gathering.discard(broker)
         del self._routers[broker]
 
     def restart(self, broker: str) -> None:
@@ -362,36 +378,13 @@ class Network:
 
     # --- driving ----------------------------------------------------------------------------------
 
-    def merge(self) -> None:
-        """Let every broker merge what it sends, where the strategy allows it, until all have.
-
-        What a broker sends anew, its neighbours may merge again; so there are at most as many
-        rounds as a subscription passes brokers.
-        """
-        self.settle()
-        has_sent = True
-        while has_sent:
-            has_sent = False
-            for name in tuple(self._routers):
-                has_sent |= self.merge_at(name)
-                self.settle()
-
-    def merge_at(self, broker: str) -> bool:
-        """Let one broker merge what it sends; whether it sends anything."""
-        router = self._routers.get(broker)
-        if router is None:
-            raise NetworkError(f"there is no broker {broker!r} that is up")
-        sends = router.merge()
-        self._carry(broker, sends)
-        return bool(sends)
-
     def settle(self) -> None:
         """Let everything that is in transit arrive."""
         while self.step():
             pass
 
     def step(self) -> bool:
-        """Let one message arrive; whether there was one."""
+        """Let one message arrive, or one broker flush; whether there was any."""
         envelope = self._transport.take()
         if envelope is None:
             return False
@@ -402,11 +395,24 @@ class Network:
         return True
 
     def _handle(self, envelope: Envelope) -> None:
-        sends = self._routers[envelope.receiver].handle(envelope.message, envelope.sender)
+        message, broker = envelope.message, envelope.receiver
+        router = self._routers[broker]
+        if isinstance(message, Flush):
+            self._gathering.remove(broker)
+            sends = router.flush()
+        else:
+            sends = router.handle(message, envelope.sender)
         self._observer.on_handled(envelope, sends)
-        if isinstance(envelope.message, Refused):
+        if isinstance(message, Refused):
             self._refused(envelope)
-        self._carry(envelope.receiver, sends)
+        self._carry(broker, sends)
+        self._gather(broker)
+
+    def _gather(self, broker: str) -> None:
+        """Let a broker that has gathered something flush."""
+        if self._routers[broker].has_news and broker not in self._gathering:
+            self._gathering.add(broker)
+            self._transport.put(Envelope(broker, broker, Flush()))
 
     def _carry(self, broker: str, sends: list[Send]) -> None:
         for link, message in sends:

@@ -12,12 +12,18 @@ Everything follows from four kinds of knowledge, each kept by its own class::
     channels           Channel       what was sent to each neighbour
 
 A message changes one of the first three.  If trees or advertisements have changed, the
-:class:`~twigcast.routing.planning.Planner` says which channels there should be; the channels say
-the difference to what they last sent; and that is sent, at most one update to a neighbour.
+:class:`~twigcast.routing.planning.Planner` says which channels there should be.  The answer has
+what cannot wait: link states, advertisements, documents, deliveries and refusals.
+
+Channels gather what they have to say until :meth:`Router.flush`.  Then each merges, if the strategy
+allows that, and says the difference to what it last sent.  So what a later message undoes, covers
+or lets merge is never sent.  Whoever drives a router calls :meth:`Router.flush` some time after
+:attr:`Router.has_news`; how long after decides how many messages neighbours get and how soon they
+know, but not what holds at rest.
 
 A change of links may concern very many patterns.  Whoever must not be kept waiting calls
 :meth:`Router.begin` instead of :meth:`Router.handle`, and :meth:`Router.go_on` until nothing is
-left: the answers and the :meth:`Router.news` together say the same.
+left; :meth:`Router.flush` may come at any time in between.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
 from twigcast.errors import DocumentError, NetworkError
@@ -70,6 +76,9 @@ from twigcast.routing.promises import is_promise
 from twigcast.routing.strategy import Strategy
 from twigcast.routing.trees import Graph
 
+GATHERING: Final = 0.005
+"""For how many seconds a broker gathers by default before it flushes."""
+
 
 class Router:
     """A broker: its tables, and what it does with a message.
@@ -104,7 +113,8 @@ class Router:
         self._clients: dict[str, Client] = {}
         self._client_of: dict[int, Client] = {}  # by source
         self._neighbours: dict[str, Neighbour] = {}
-        self._with_news: dict[str, None] = {}
+        self._to_answer: dict[str, None] = {}  # neighbours to send something to at once
+        self._gathered: dict[str, None] = {}  # neighbours for whom something is gathered
         self._channels: list[Channel] = []  # to all neighbours
         self._planner = Planner(
             name, self.strategy.towards, self._link_states, self._clients, self._neighbours
@@ -138,7 +148,7 @@ class Router:
         }
 
     def handle(self, message: Message, from_link: str) -> list[Send]:
-        """What to send where, now that a message has come on a link.
+        """What to send where at once, now that a message has come on a link.
 
         What cannot be followed is refused: the answer has a :class:`Refused` for that link, also
         where there is no such link.  That the parts of a message are of the types that it declares
@@ -171,9 +181,14 @@ class Router:
         self._catch_up(most)
         return self.is_behind
 
-    def news(self) -> list[Send]:
-        """What to send for the steps that were done, if another answer has not had it."""
-        return self._answer(None, "")
+    @property
+    def has_news(self) -> bool:
+        """Whether :meth:`flush` may have something to send."""
+        return bool(self._gathered)
+
+    def flush(self) -> list[Send]:
+        """What to send of all that channels have gathered: at most one update to a neighbour."""
+        return self._updates(self._gathered, Neighbour.take_gathered)
 
     def _take(self, message: Message, from_link: str) -> None:
         if isinstance(message, LinkUp):
@@ -199,12 +214,6 @@ class Router:
     def overlay(self) -> Graph:
         """The links of all brokers that are known, as both ends report them."""
         return self._link_states.view.graph
-
-    def merge(self) -> list[Send]:
-        """Merge what is sent, where the strategy allows it; to be done now and then."""
-        for channel in self._channels:
-            channel.merge()
-        return self.news()
 
     @property
     def levels(self) -> tuple[Router, ...]:
@@ -272,13 +281,13 @@ class Router:
             self._client_of[client.source] = client
         elif message.kind is LinkKind.LEAF:
             source = self._interests.open(is_client=False)
-            self._neighbours[link] = Leaf(link, self._with_news, source)
+            self._neighbours[link] = Leaf(link, self._to_answer, self._gathered, source)
             self._send_state(self._link_states.set_leaf(link, is_there=True))
         elif not 0 < message.cost < float("inf"):
             self._refuse(f"the cost of a link is above 0, not {message.cost}")
         else:
             self._set_link(link, message.cost)
-            neighbour = self._neighbours[link] = Neighbour(link, self._with_news)
+            neighbour = self._neighbours[link] = Neighbour(link, self._to_answer, self._gathered)
             neighbour.send_states(self._link_states.all)
 
     def _on_link_down(self, message: LinkDown, link: str) -> None:
@@ -462,7 +471,7 @@ class Router:
         ]
 
     def _new_channel(self, to: Neighbour, number: int) -> Channel:
-        return Channel(number, to.begin, self._interests, self.strategy, self._counters)
+        return Channel(number, to.gather, self._interests, self.strategy, self._counters)
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -470,18 +479,23 @@ class Router:
         self._refusals.append(reason)
 
     def _answer(self, message: Message | None, link: str) -> list[Send]:
-        sends = self._sends
+        sends = self._sends + self._updates(self._to_answer, Neighbour.take_answer)
         self._sends = []
-        for name in self._with_news:
-            neighbour = self._neighbours.get(name)
-            update = None if neighbour is None else neighbour.take_update()
-            if update is not None:
-                sends.append(Send(name, update._replace(depth=self.depth)))
-        self._with_news.clear()
         if self._refusals and message is not None:
             sends.append(Send(link, Refused(_in_short(self._refusals), message)))
             self._refusals.clear()
         return sends
+
+    def _updates(self, waiting: dict[str, None], take: Callable[[Neighbour], Update]) -> list[Send]:
+        """The updates that neighbours wait for; none is left waiting unless ``take`` says so."""
+        names = tuple(waiting)
+        waiting.clear()
+        updates = [
+            (name, take(self._neighbours[name])) for name in names if name in self._neighbours
+        ]
+        return [
+            Send(name, update._replace(depth=self.depth)) for name, update in updates if any(update)
+        ]
 
     # --- to look at -------------------------------------------------------------------------------
 

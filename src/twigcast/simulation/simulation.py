@@ -12,6 +12,7 @@ from twigcast.errors import NetworkError
 from twigcast.hierarchy import Network
 from twigcast.language import BindingKeywords, Pattern
 from twigcast.routing import (
+    GATHERING,
     Deliver,
     Envelope,
     Link,
@@ -55,8 +56,9 @@ class Simulation:
 
     What is asked of it is said at the time that it is, ``now``, and happens when the simulation
     runs.  ``loss``, ``duplication`` and ``reordering`` are shares of the frames on every link,
-    ``jitter`` is in seconds (:class:`~twigcast.simulation.Conditions`).  An ``observer`` sees what
-    happens once it is counted.
+    ``jitter`` is in seconds (:class:`~twigcast.simulation.Conditions`).  Brokers gather for as many
+    seconds as ``gathering`` says before they flush.  An ``observer`` sees what happens once it is
+    counted.
 
     >>> from twigcast.routing import ANYTHING, LinkTraits
     >>> links = {("london", "rome"): LinkTraits(latency=0.02)}
@@ -84,6 +86,7 @@ class Simulation:
         reordering: float = 0.0,
         jitter: float = 0.0,
         client_latency: float = 0.0,
+        gathering: float = GATHERING,
         faults: Iterable[Fault] = (),
         limits: DocumentLimits | None = None,
         observer: Observer | None = None,
@@ -96,6 +99,7 @@ class Simulation:
             processing=processing,
             conditions=self._given,
             client_latency=client_latency,
+            gathering=gathering,
         )
         self.traffic = Traffic(self._transport)
         looking_on: Observer = self.traffic
@@ -180,14 +184,6 @@ class Simulation:
     def publish(self, client: str, content: Source) -> None:
         """Let a client publish a document."""
         self.network.publish(client, content)
-
-    def merge(self) -> None:
-        """Let every broker merge what it sends, one after the other.
-
-        Between one and the next the network comes to rest, so what was asked for at later times
-        happens too, up to the time until which the simulation runs if it does.
-        """
-        self.network.merge()
 
     # --- faults -----------------------------------------------------------------------------------
 

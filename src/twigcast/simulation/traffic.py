@@ -27,6 +27,7 @@ from twigcast.routing import (
     Deliver,
     Document,
     Envelope,
+    Flush,
     Link,
     LinkDown,
     LinkUp,
@@ -87,8 +88,8 @@ class Traffic(Observer):
     def on_handled(self, envelope: Envelope, sends: list[Send]) -> None:
         """A broker has handled a message."""
         message = envelope.message
-        if isinstance(message, LinkUp | LinkDown):
-            return  # no message: both ends notice it by themselves
+        if isinstance(message, LinkUp | LinkDown | Flush):
+            return  # no message: brokers notice it by themselves
         counts = self._counts[envelope[:2]]
         counts.envelopes += 1
         if isinstance(message, Document):

@@ -28,7 +28,7 @@ from random import Random
 from time import thread_time
 from typing import NamedTuple
 
-from twigcast.routing import Envelope, Link, Overlay
+from twigcast.routing import GATHERING, Envelope, Flush, Link, Overlay
 from twigcast.simulation.conditions import Conditions, FixedTime, ProcessingTime
 from twigcast.simulation.frames import FrameCounts, FramedLink
 
@@ -64,7 +64,8 @@ class _Parcel(NamedTuple):
 class TimedTransport:
     """A transport with a clock.  Everything random in it comes from the seed.
 
-    ``client_latency`` is that of the links of clients, which are always whole.
+    ``client_latency`` is that of the links of clients, which are always whole; ``gathering`` is how
+    long after it has something to send a broker flushes.
     """
 
     def __init__(
@@ -75,9 +76,11 @@ class TimedTransport:
         processing: ProcessingTime | None = None,
         conditions: Conditions | None = None,
         client_latency: float = 0.0,
+        gathering: float = GATHERING,
     ) -> None:
-        if not 0 <= client_latency < float("inf"):
-            raise ValueError(f"a latency is in seconds and not below 0, not {client_latency}")
+        for name, seconds in (("latency", client_latency), ("gathering time", gathering)):
+            if not 0 <= seconds < float("inf"):
+                raise ValueError(f"a {name} is in seconds and not below 0, not {seconds}")
         self.now = 0.0
         """In seconds since the start."""
         self.sent = 0.0
@@ -92,6 +95,7 @@ class TimedTransport:
         self._links = overlay.links
         self._conditions = dict.fromkeys(overlay.links, conditions or Conditions())
         self._client_latency = client_latency
+        self._gathering = gathering
         self._random = Random(seed)
         self._stations = {broker: _Station() for broker in overlay}
         self._directions: dict[tuple[str, str], _Direction] = {}
@@ -111,6 +115,7 @@ class TimedTransport:
         if direction.sender is not None and direction.sender.busy_until > leaves:
             leaves = direction.sender.busy_until
         if direction.framed is not None:
+            assert not isinstance(envelope.message, Flush), "a Flush is on no link"
             self.call_at(leaves, partial(direction.framed.send, envelope.sender, envelope.message))
             return
         arrival = leaves + direction.delay
@@ -222,8 +227,12 @@ class TimedTransport:
                 self._apply(link, direction, conditions)
 
     def _open(self, sender: str, receiver: str) -> _Direction:
-        """Begin a life of a link, in both directions."""
+        """Begin a life of a link, in both directions; or let a broker flush."""
         here, there = self._stations.get(sender), self._stations.get(receiver)
+        if sender == receiver:
+            direction = self._directions[sender, receiver] = _Direction(here, there)
+            direction.delay = self._gathering
+            return direction
         direction = self._directions[sender, receiver] = _Direction(here, there)
         back = self._directions[receiver, sender] = _Direction(there, here)
         link = Link.between(sender, receiver)

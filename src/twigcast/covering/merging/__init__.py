@@ -8,7 +8,8 @@ A merger covers its members.  Its *degree* D is the share of the paths that the 
 none of its members does: 0 for a perfect merger, which matches nothing more.  D is counted
 over the paths of a schema (:mod:`~twigcast.covering.merging.counting`), or over paths seen in
 documents (:mod:`~twigcast.covering.merging.observed_paths`).  The rules that propose groups are
-those of Li, Hou and Jacobsen (:mod:`~twigcast.covering.merging.rules`).
+those of Li, Hou and Jacobsen (:mod:`~twigcast.covering.merging.rules`).  A single pattern can be
+widened (:mod:`~twigcast.covering.merging.widening`).
 
 Invariants: what a :class:`MergedSet` forwards covers every pattern in it, and no merger in it has a
 degree above the threshold.
@@ -18,5 +19,6 @@ from __future__ import annotations
 
 from twigcast.covering.merging.counting import PathCounter
 from twigcast.covering.merging.merged_set import MergedSet, Merger, merge
+from twigcast.covering.merging.widening import widened
 
-__all__ = ["MergedSet", "Merger", "PathCounter", "merge"]
+__all__ = ["MergedSet", "Merger", "PathCounter", "merge", "widened"]

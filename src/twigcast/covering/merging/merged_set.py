@@ -114,6 +114,11 @@ class MergedSet:
         """What is forwarded upstream at present, in the order in which that began."""
         return tuple(self._forwarded)
 
+    @property
+    def fresh(self) -> int:
+        """How many of them came after the last merging."""
+        return len(self._fresh)
+
     def mergers(self) -> Iterator[Merger]:
         """The mergers that stand at present."""
         for pattern, members in self._members.items():

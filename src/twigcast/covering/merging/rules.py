@@ -97,7 +97,8 @@ def _worthwhile(members: Sequence[_Path]) -> bool:
     return len(members) > 1 and any(path.fresh for path in members)
 
 
-def _spelled(tests: Sequence[str], edges: int) -> str:
+def spelled(tests: Sequence[str], edges: int) -> str:
+    """The text of a linear pattern; bit n of ``edges`` is set where step n stands behind ``//``."""
     return "".join(("//" if edges >> index & 1 else "/") + test for index, test in enumerate(tests))
 
 
@@ -126,13 +127,13 @@ def _by_edges(members: Sequence[_Path], index: int) -> Iterator[_Group]:
         by_edges.setdefault(path.edges, []).append(path)
     for edges, same in by_edges.items():
         if _worthwhile(same):
-            yield _spelled(tests, edges), same, Rule.ELEMENT
+            yield spelled(tests, edges), same, Rule.ELEMENT
         if len(by_edges) > 1:
             for at in range(len(tests)):
                 if edges >> at & 1 and edges ^ 1 << at in by_edges:
                     both = [*same, *by_edges[edges ^ 1 << at]]
                     if _worthwhile(both):
-                        yield _spelled(tests, edges), both, Rule.ELEMENT_AND_EDGE
+                        yield spelled(tests, edges), both, Rule.ELEMENT_AND_EDGE
 
 
 class _Ends:
@@ -206,4 +207,4 @@ def _by_tails(same_head: Sequence[_Ends], head: int) -> Iterator[_Group]:
         cut = len(tests) - tail
         names = [test.text for test in (*tests[:head], *tests[cut:])]
         kept = edges & (1 << head) - 1 | (edges >> cut | 1) << head
-        yield _spelled(names, kept), paths, Rule.MIDDLE
+        yield spelled(names, kept), paths, Rule.MIDDLE

@@ -153,10 +153,7 @@ def _by_network(
             f"nobody at {at} advertises anything, so documents that enter there reach only "
             f"clients of {at} (strategy {plan.strategy.name})"
         )
-    network_at_rest = Network.planned(plan)
-    if plan.strategy.merging is not None:
-        network_at_rest.merge()
-    frozen = network_at_rest.freeze()
+    frozen = Network.planned(plan).freeze()
     with tempfile.TemporaryDirectory(prefix="twigcast-") as scratch:
         frozen.save(Path(scratch) / "network")
         bundle = ship(spark, Path(scratch) / "network", FrozenNetwork.load)

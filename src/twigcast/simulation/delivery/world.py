@@ -236,7 +236,7 @@ class World:
 
     # --- steps ------------------------------------------------------------------------------------
 
-    def _possible(self) -> Iterator[Callable[[], None]]:
+    def _possible(self) -> Iterator[Callable[[], object]]:
         for pair, link in self._up.items():
             if link:
                 yield partial(self._arrive, *pair)
@@ -246,7 +246,9 @@ class World:
             if broker.loads:
                 yield partial(self._load, broker)
             if broker.router is not None and broker.router.is_behind:
-                yield partial(self._go_on, broker)
+                yield partial(broker.router.go_on, 1)
+            if broker.router is not None and broker.router.has_news:
+                yield partial(self._flush, broker)
 
     def step(self) -> bool:
         """Let one thing happen that can; False if nothing can but time can pass."""
@@ -271,10 +273,9 @@ class World:
         else:
             self.happen(broker, Came(sender, message))
 
-    def _go_on(self, broker: SimulatedBroker) -> None:
+    def _flush(self, broker: SimulatedBroker) -> None:
         assert broker.router is not None, "it runs"
-        broker.router.go_on(1)
-        self._carry_out(broker, [Route(broker.router.news())])
+        self._carry_out(broker, [Route(broker.router.flush())])
 
     def _write(self, broker: SimulatedBroker) -> None:
         ticket, write = broker.writes.popleft()

@@ -1,8 +1,8 @@
 """One strategy, simulated with a workload, and checked against what every client should have got.
 
-    attach, advertise ──► subscribe ──► merge ──► publish, while faults last ──► Summary
-                                                     │
-                                                     └──► again, once all is whole ──► checked
+    attach, advertise ──► subscribe ──► publish, while faults last ──► Summary
+                                           │
+                                           └──► again, once all is whole ──► checked
 
 Every step runs to rest, so a document meets tables that are complete and brokers that are idle.
 Only faults are different: they are spread over the time in which the documents are published, one
@@ -171,7 +171,7 @@ class _Run:
     # --- what happens -----------------------------------------------------------------------------
 
     def connect(self) -> None:
-        """Let clients attach, advertise and subscribe, and brokers merge."""
+        """Let clients attach, advertise and subscribe."""
         simulation, subscribers = self.simulation, self._workload.subscribers
         for client in self._clients.values():
             simulation.attach(client.name, client.broker)
@@ -181,10 +181,6 @@ class _Run:
         for number, client in enumerate(subscribers):
             self._report("subscribers", number, len(subscribers))
             self._subscribe(client)
-            simulation.run()
-        if self._strategy.merging is not None:
-            self._report("merging")
-            simulation.merge()
             simulation.run()
 
     def _subscribe(self, client: ClientPlan) -> None:
