@@ -8,6 +8,7 @@ from lab.experiments import (
     destination_skipping,
     factorization_size,
     false_positives,
+    levels,
     network_traffic,
     notification_delay,
     processing_time,
@@ -29,5 +30,6 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         false_positives,
         notification_delay,
         destination_skipping,
+        levels,
     )
 }

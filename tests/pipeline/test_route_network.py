@@ -96,6 +96,43 @@ def test_deliveries_and_traffic_are_those_of_the_live_network(
     assert report.warnings == ()
 
 
+def test_a_network_of_units_is_routed_as_it_would_be_live(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    dtd = json.dumps(str(EXAMPLES / "news.dtd"))
+    wanted = iter(generate_subscriptions(example("news.dtd"), PathParameters(), seed=6))
+    brokers = ["north/oslo/a", "north/oslo/b", "north/bergen/c", "south/d", "south/e"]
+    lines = [
+        f"brokers = {json.dumps(brokers)}",
+        "[gateways]",
+        '"north/oslo/a" = "north"',
+        '"north/bergen/c" = "north/bergen"',
+        '"south/d" = "south"',
+    ]
+    for one, other in ((0, 1), (0, 2), (0, 3), (3, 4)):
+        lines += ["[[links]]", f"between = {json.dumps([brokers[one], brokers[other]])}"]
+    for number, broker in enumerate(brokers):
+        texts = ", ".join(
+            f"{key} = {json.dumps(str(each))}" for key, each in enumerate(islice(wanted, 12))
+        )
+        lines += ["[[clients]]", f'name = "desk{number}"', f'broker = "{broker}"']
+        lines.append(f"subscriptions = {{ {texts} }}")
+    lines += ["[[clients]]", 'name = "feed"', 'broker = "north/oslo/b"']
+    lines.append(f'advertises = [{{ id = "feed", dtd = {dtd} }}]')
+    path = tmp_path / "network.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    documents = some_documents(30)
+    plan = read_network(path)
+    deliveries, links = published(plan, documents, dict.fromkeys(documents, "feed"))
+    out = tmp_path / "out"
+    route(spark, frame_of(spark, documents, 2), network=str(path), output=str(out))
+    found = read_result(out)
+    assert found["deliveries"] == deliveries
+    assert found["links"] == links
+    assert {link[5] for link in links} == {"", "north", "north/oslo", "south"}
+    assert {link[5] for link in links if link[2]} > {"", "north/oslo"}
+
+
 def test_what_imperfect_mergers_send_in_vain_is_counted_in_all_ways(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -205,7 +242,7 @@ def test_subscriptions_are_added_to_the_clients_that_they_name(
     assert read_result(out)["deliveries"] == [
         ("d", "one", "desk", "y"), ("d", "own", "feed", "x"), ("e", "two", "desk", "y"),
     ]  # fmt: skip
-    assert read_result(out)["links"] == [("x", "y", 2, 8, 0), ("y", "x", 0, 0, 0)]
+    assert read_result(out)["links"] == [("x", "y", 2, 8, 0, ""), ("y", "x", 0, 0, 0, "")]
 
 
 @pytest.mark.parametrize(

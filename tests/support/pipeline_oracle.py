@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -18,8 +19,9 @@ import pyarrow.parquet as pq
 from lxml import etree
 from oracle import parse_tree
 
+from twigcast.hierarchy import Network
 from twigcast.language import Pattern, Subscription
-from twigcast.routing import Crossing, Document, Envelope, Network, NetworkPlan, Observer, Send
+from twigcast.routing import Crossing, Document, Envelope, NetworkPlan, Observer, Send
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +32,7 @@ COLUMNS = {
     "deliveries": ("document", "key", "subscriber"),
     "documents": ("id", "source", "size", "hash", "status"),
     "rejected": ("document", "source", "reason", "line", "column"),
-    "links": ("sender", "receiver", "documents", "bytes", "false_positives"),
+    "links": ("sender", "receiver", "documents", "bytes", "false_positives", "unit"),
 }
 """The tables of a result; with a network deliveries have the broker too."""
 
@@ -206,8 +208,14 @@ def published(
             counts[0] += 1
             counts[1] += len(content)
             counts[2] += not (_beyond(crossing, crossings.seen) & useful)
-    links = [(*pair, *counts) for pair, counts in traffic.items()]
+    links = [(*pair, *counts, _unit_of(*pair)) for pair, counts in traffic.items()]
     return sorted(deliveries, key=repr), sorted(links, key=repr)
+
+
+def _unit_of(one: str, other: str) -> str:
+    """What the names of two brokers have in common, but for the last part."""
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
+    return "/".join(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _beyond(crossing: Crossing, seen: list[Crossing]) -> set[str]:

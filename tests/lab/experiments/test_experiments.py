@@ -29,6 +29,7 @@ from lab.experiments import (
     Sheet,
     destination_skipping,
     factorization_size,
+    levels,
     processing_time,
     routing_table_size,
     xsearch_time,
@@ -46,6 +47,7 @@ NAMES = [
     "false-positives",
     "notification-delay",
     "destination-skipping",
+    "levels",
 ]
 
 
@@ -197,6 +199,24 @@ def test_skipping_evaluates_a_few_profiles_however_many_there_are(
         assert 32 <= row["evaluated"] < 100
         assert row["looked at"] < 32 * 8
         assert all(row[f"{method}, ms"] > 0 for method in destination_skipping.METHODS)
+
+
+def test_units_know_and_send_less_and_deliver_the_same(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(levels, "_QUICK", (6,))
+    rows = sheet(EXPERIMENTS["levels"].run(setting), "levels")
+    flat, *others = rows
+    assert flat["links known of"] == flat["brokers"] == 36
+    assert len({row["deliveries"] for row in rows}) == 1
+    assert all(row["wrong"] == 0 for row in rows)
+    for row in others:
+        assert row["links known of"] == 6
+        assert row["elsewhere"] == 0 < row["messages of a link"] < flat["messages of a link"]
+        assert row["crossings"] - row["in vain"] == flat["crossings"]
+    assert others[0]["in vain"] == 0
+    for column in ("largest table", "control messages"):
+        assert others[-1][column] < flat[column]
 
 
 # Panels

@@ -19,8 +19,8 @@ COLUMNS: Final = {
     "deliveries": "document string, key string, subscriber string",
     "documents": "id string, source string, size bigint, hash string, status string",
     "rejected": "document string, source string, reason string, line int, column int",
-    "links": "sender string, receiver string, unit string, documents bigint, bytes bigint, "
-    "false_positives bigint",
+    "links": "sender string, receiver string, documents bigint, bytes bigint, "
+    "false_positives bigint, unit string",
 }
 """The tables of a result; with a network, deliveries have one more column."""
 BROKER: Final = "broker string"

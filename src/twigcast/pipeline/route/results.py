@@ -39,12 +39,12 @@ class LinkTraffic:
 
     sender: str
     receiver: str
-    unit: str
-    """The innermost unit that both are in."""
     documents: int
     bytes: int
     false_positives: int
     """Documents that no client beyond the link received."""
+    unit: str
+    """The innermost unit that both are in; empty for the whole network."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ def _links(verdicts: DataFrame, decision: Decision) -> DataFrame:
     return (
         every.join(joined, ["sender", "receiver"], "left")
         .na.fill(0)
+        .select("sender", "receiver", "documents", "bytes", "false_positives", "unit")
         .orderBy("sender", "receiver")
         .coalesce(1)
     )
@@ -241,7 +242,10 @@ def write_by_workers(
     for table in ("deliveries", "documents", "rejected"):
         if not any(path.parent.name == table for path in counted):
             write_empty(root / table, table, routed=decision.network is not None)
-    links = tuple(LinkTraffic(*one, *written.link(*one[:2])) for one in sorted(decision.links))
+    links = tuple(
+        LinkTraffic(sender, receiver, *written.link(sender, receiver), unit)
+        for sender, receiver, unit in sorted(decision.links)
+    )
     if decision.network is not None:
         write_links(root / "links", [astuple(one) for one in links])
     deliveries = sorted(path for path in counted if path.parent.name == "deliveries")

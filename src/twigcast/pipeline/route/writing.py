@@ -75,9 +75,10 @@ class Written:
             counts[1] += size
             counts[2] += wasted
 
-    def link(self, sender: str, receiver: str) -> list[int]:
+    def link(self, sender: str, receiver: str) -> tuple[int, int, int]:
         """Documents, bytes and false positives of a link."""
-        return self.links.get(json.dumps([sender, receiver]), [0, 0, 0])
+        documents, size, wasted = self.links.get(json.dumps([sender, receiver]), (0, 0, 0))
+        return documents, size, wasted
 
     def merge(self, other: Written) -> None:
         self.files += other.files

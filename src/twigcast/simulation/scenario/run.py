@@ -189,6 +189,7 @@ class _Run:
             return
         for key, pattern in client.subscriptions.items():
             self.simulation.subscribe(client.name, key, pattern)
+            self.simulation.run()  # or brokers would gather them
 
     def publish(self) -> None:
         """Publish every document, at rest or while faults happen."""
