@@ -48,7 +48,7 @@ class _Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Cost:
     """What came of a network."""
 
     name: str
@@ -74,20 +74,20 @@ class _Found:
 
 def levels(setting: Setting) -> Outcome:
     """Run networks of growing size, flat and in units."""
-    found: list[_Found] = []
+    costs: list[_Cost] = []
     for side in _FULL if setting.full else _QUICK:
         units = hierarchy((side, side))
         workload = _workload(setting, len(units), 5 * len(units), 50)
-        found.append(_run(setting, "flat", flattened(units), workload, None))
-        found += [
+        costs.append(_run(setting, "flat", flattened(units), workload, None))
+        costs += [
             _run(setting, f"units, {_budget(most)}", units, workload, most) for most in _BUDGETS
         ]
     if setting.full:
         units = hierarchy(_LARGE)
         workload = _workload(setting, len(units), 100_000, 100)
         name = f"units of units, {_budget(_LARGE_BUDGET)}"
-        found.append(_run(setting, name, units, workload, _LARGE_BUDGET))
-    return Outcome([_sheet(found)], _panels(found), _remarks(found))
+        costs.append(_run(setting, name, units, workload, _LARGE_BUDGET))
+    return Outcome([_sheet(costs)], _panels(costs), _remarks(costs))
 
 
 def flattened(overlay: Overlay) -> Overlay:
@@ -119,7 +119,7 @@ def _workload(setting: Setting, brokers: int, wanted: int, documents: int) -> _W
 
 def _run(
     setting: Setting, name: str, overlay: Overlay, workload: _Workload, most: int | None
-) -> _Found:
+) -> _Cost:
     work = f"{len(overlay):,} brokers, {name}"
     setting.progress(f"{work}: advertising")
     brokers = overlay.brokers
@@ -144,7 +144,7 @@ def _run(
     of_a_link, elsewhere = _messages_of_a_link(network, traffic)
     levels_of_all = [level for router in network.routers.values() for level in router.levels]
     ordinary = [router for router in network.routers.values() if len(router.levels) == 1]
-    return _Found(
+    return _Cost(
         name,
         len(overlay),
         max(len(router.documents.view.brokers) for router in ordinary),
@@ -229,20 +229,20 @@ _COLUMNS: Final = (
 )
 
 
-def _sheet(found: Sequence[_Found]) -> Sheet:
+def _sheet(costs: Sequence[_Cost]) -> Sheet:
     rows: list[list[Cell]] = [
         [
             *(one.name, one.brokers, one.known, one.control, one.greatest, one.patterns),
             *(one.crossings, one.in_vain, one.of_a_link, one.elsewhere),
             *(one.deliveries, one.wrong),
         ]
-        for one in found
+        for one in costs
     ]
     return Sheet("levels", "The same networks, flat and in units", _COLUMNS, rows)
 
 
-def _panels(found: Sequence[_Found]) -> list[Panel]:
-    names = list(dict.fromkeys(one.name for one in found if one.brokers <= _LARGE[0] ** 2))
+def _panels(costs: Sequence[_Cost]) -> list[Panel]:
+    names = list(dict.fromkeys(one.name for one in costs if one.brokers <= _LARGE[0] ** 2))
 
     def panel(title: str, unit: str, value: str) -> Panel:
         lines = [
@@ -250,7 +250,7 @@ def _panels(found: Sequence[_Found]) -> list[Panel]:
                 name,
                 [
                     (float(one.brokers), float(getattr(one, value)))
-                    for one in found
+                    for one in costs
                     if one.name == name
                 ],
                 number,
@@ -266,15 +266,15 @@ def _panels(found: Sequence[_Found]) -> list[Panel]:
     ]
 
 
-def _remarks(found: Sequence[_Found]) -> list[str]:
+def _remarks(costs: Sequence[_Cost]) -> list[str]:
     workload = (
         f"{_PRODUCERS} producers at random brokers advertise the schema; there are five "
         "subscriptions for each broker, at random brokers.  The link that fails and returns leads "
         "to a broker without clients."
     )
     remarks = [workload]
-    largest = max(one.brokers for one in found if one.name == "flat")
-    flat, *others = [one for one in found if one.brokers == largest]
+    largest = max(one.brokers for one in costs if one.name == "flat")
+    flat, *others = [one for one in costs if one.brokers == largest]
     remarks += [
         f"{largest:,} brokers, {one.name}, ÷ flat: control messages "
         f"{one.control / flat.control:.3f}, largest table {one.greatest / flat.greatest:.3f}, "

@@ -179,6 +179,28 @@ def test_parts_without_links_between_them_do_not_overlap() -> None:
 # --- curves ----------------------------------------------------------------------------------
 
 
+def test_units_are_frames_around_their_brokers_and_units() -> None:
+    overlay = parse_topology("hierarchy:2x3x4,gateways=2")
+    layout = lay_out(overlay, SPACING, {})
+    assert set(layout.units) == {
+        *("s1", "s2"),
+        *(f"s{one}/c{other}" for one in (1, 2) for other in (1, 2, 3)),
+    }
+    for unit, ((left, top), (right, bottom)) in layout.units.items():
+        for name, (x, y) in layout.points.items():
+            is_inside = left < x < right and top < y < bottom
+            assert is_inside == name.startswith(f"{unit}/")
+        for other, ((x, y), (last_x, last_y)) in layout.units.items():
+            if other.startswith(f"{unit}/"):
+                assert left < x < last_x < right
+                assert top < y < last_y < bottom
+    text = draw_overlay(overlay)
+    assert text.count("<title>s1/c1</title>") == 1
+    assert ">gateway<" in text
+    assert ">b1<" in text
+    assert ">s1/c1/b1<" not in text
+
+
 def test_a_curve_bends_around_what_is_in_the_way() -> None:
     in_the_way = [(50.0, 50.0), (50.0, 60.0)]
     curve = clear_curve((0, 50), (100, 50), in_the_way, 12, (100, 100))
@@ -388,7 +410,14 @@ def test_any_text_makes_a_well_formed_picture(names: list[str], title: str) -> N
     svg = draw_overlay(
         overlay, dict.fromkeys(overlay.links, 3), clients=dict.fromkeys(names, 1), title=title
     )
-    assert len(shapes(parsed(svg), "rect")) == len(names)
+    units = {
+        name[:end]
+        for name in names
+        if all(name.split("/"))
+        for end, letter in enumerate(name)
+        if letter == "/"
+    }
+    assert len(shapes(parsed(svg), "rect")) == len(names) + len(units)
 
 
 def test_the_same_overlay_gives_the_same_picture() -> None:

@@ -7,6 +7,9 @@ so links differ over two powers of ten, and below that all that carry anything a
 well be seen.  Links without traffic are thinner still, grey and, beside others with traffic,
 dashed.  The orange part of a link is the part of its traffic that nobody beyond it wanted.
 
+Units are frames with their names, in which brokers have the last part of theirs; gateways are
+coloured.
+
 The more links meet at a broker, the thinner all are: else they would merge for most of their
 length.  A drawing with a side longer than :data:`overlay_layout.WIDEST` is made smaller.  Names and
 counts show when the pointer rests on a shape, also where there are too many brokers for labels.
@@ -24,7 +27,16 @@ from typing import Any, Final, NamedTuple, TypeVar
 from twigcast.drawing import svg
 from twigcast.drawing.curves import Curve, clear_curve
 from twigcast.drawing.labels import columns, printable, shorten
-from twigcast.drawing.overlay_layout import WIDEST, Graph, Pair, Spacing, lay_out
+from twigcast.drawing.overlay_layout import (
+    FRAME,
+    HEADING,
+    WIDEST,
+    Graph,
+    Pair,
+    Spacing,
+    lay_out,
+    unit_of,
+)
 from twigcast.errors import OverlayError
 
 _TRAFFIC: Final = "#1971c2"
@@ -41,6 +53,7 @@ _SHORT_LABEL: Final = 4
 _EASY_TO_HIT: Final = 9.0
 _LEAST_SHARE: Final = 0.05
 _PLATE: Final = 13.0
+_UNIT_FONT: Final = 11.0
 _LOOKED_AT: Final = 200
 """Curves keep clear of brokers where there are no more than this."""
 
@@ -108,7 +121,12 @@ class _Picture:
         self._check()
         self._busiest = max(self._traffic.values(), default=0)
         self._look = look = next((each for most, each in _LOOKS if len(overlay) <= most), _SMALLEST)
-        self._labels = {broker: shorten(broker, _LONGEST_LABEL) for broker in overlay}
+        self._labels = {
+            broker: shorten(
+                broker.rpartition("/")[2] if unit_of(broker) else broker, _LONGEST_LABEL
+            )
+            for broker in overlay
+        }
         longest = max(map(columns, self._labels.values()), default=0)
         # Brokers are circles; where one has a longer name, all are boxes with round ends.
         self._is_boxed = longest > _SHORT_LABEL and look.is_roomy
@@ -159,9 +177,24 @@ class _Picture:
     def draw(self, title: str) -> str:
         # The busiest links last, so that they are not hidden.
         links = sorted(self._overlay.links, key=lambda link: self._traffic.get(link, 0))
-        drawing = [*map(self._link, links), *map(self._broker, self._overlay)]
+        frames = [self._unit(unit) for unit in self._layout.units]
+        drawing = [*frames, *map(self._link, links), *map(self._broker, self._overlay)]
         samples, lines = self._legend_samples(), self._legend_lines()
         return svg.page(drawing, *self._layout.frame, samples, lines, title, self._scale)
+
+    def _unit(self, unit: str) -> str:
+        (left, top), (right, bottom) = self._layout.units[unit]
+        name = unit.rpartition("/")[2]
+        most = int((right - left - 2 * FRAME) / svg.text_width("m", _UNIT_FONT))
+        return svg.titled(
+            unit,
+            svg.box(
+                (left + right) / 2, (top + bottom) / 2, right - left, bottom - top, "unit", FRAME
+            ),
+            svg.text(
+                left + FRAME, top + HEADING, shorten(name, max(most, 1)), svg.PALE, font=_UNIT_FONT
+            ),
+        )
 
     def _link(self, link: Pair) -> str:
         traffic, wasted = self._traffic.get(link, 0), self._wasted.get(link, 0)
@@ -210,7 +243,9 @@ class _Picture:
         x, y = self._layout.points[broker]
         clients = self._clients.get(broker, 0)
         links = len(self._overlay.neighbours(broker))
-        style = "clients" if clients and not look.is_roomy else "plain"
+        style = "gateway" if broker in self._overlay.gateways else "plain"
+        if clients and not look.is_roomy:
+            style = "clients"
         ink = svg.STYLES[style].ink
         return svg.titled(
             f"{broker}: {_count(links, 'link')}, {_count(clients, 'client')}",
@@ -233,6 +268,8 @@ class _Picture:
         if any(self._wasted.values()):
             wasted = svg.line(str(sample.piece(0.35, 0.65)), _WASTED, 6)
             yield svg.line(str(sample), _TRAFFIC, 6) + wasted, "the part that nobody beyond wants"
+        if self._overlay.gateways:
+            yield svg.box(svg.SAMPLE / 2, 0, 22, 14, "gateway", 7), "gateway"
         if any(self._clients.values()):
             if self._look.is_roomy:
                 yield _plate(svg.SAMPLE / 2, 0, 3), "clients at a broker"

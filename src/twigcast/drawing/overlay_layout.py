@@ -16,7 +16,9 @@ tidily (:mod:`twigcast.drawing.forest`).  On circles, a step to the side is an a
 the larger the circle; the circles are then drawn as far apart as makes the whole go round once, so
 brokers never overlap and a thousand of them fill a disc rather than a row.
 
-Parts of an overlay that no link connects stand beside each other, in rows.
+Parts of an overlay that no link connects stand beside each other, in rows.  So do units, each in a
+frame around its brokers and the units in it; the name of a broker says in which units it is, as in
+``north/oslo/b3``.
 
 Cost: linear in brokers and links, times the depth of the tree where subtrees are moved.
 """
@@ -45,6 +47,10 @@ _RATIO: Final = 1.6
 """Of width to height, where there is a choice."""
 _POWERS: Final = (0.6, 0.8, 1.0)
 """Circles grow with a power of the level, the least that leaves room between the last two."""
+FRAME: Final = 8.0
+"""The room between the frame of a unit and what is in it, and around the frame."""
+HEADING: Final = 14.0
+"""The height of the name of a unit."""
 _STRETCH: Final = 1.6
 """How much further apart brokers in a row are, which have links between them."""
 
@@ -54,6 +60,9 @@ class Graph(Protocol):
 
     @property
     def links(self) -> Collection[Pair]: ...
+
+    @property
+    def gateways(self) -> Collection[str]: ...
 
     def neighbours(self, broker: str, /) -> Collection[str]: ...
 
@@ -73,11 +82,48 @@ class Spacing(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A point between (0, 0) and ``frame`` for each broker, and which links form the tree."""
+    """A point between (0, 0) and ``frame`` for each broker, and which links form the tree.
+
+    ``units`` are the frames of units, the outer ones first, by their upper left and lower right
+    corners.
+    """
 
     points: dict[str, Point]
     tree: frozenset[Pair]
     frame: Point
+    units: dict[str, tuple[Point, Point]]
+
+
+class _Corner(NamedTuple):
+    """A corner of the frame of a unit, which has its point among those of brokers."""
+
+    unit: str
+    is_last: bool
+
+
+_Points: TypeAlias = dict[str | _Corner, Point]
+
+
+class _Part:
+    """Some brokers of an overlay, and the links between them."""
+
+    def __init__(self, graph: Graph, brokers: Collection[str]) -> None:
+        self._graph = graph
+        self._brokers = dict.fromkeys(brokers)
+        self.links = [link for link in graph.links if link[0] in self and link[1] in self]
+        self.gateways = ()
+
+    def neighbours(self, broker: str, /) -> Collection[str]:
+        return [other for other in self._graph.neighbours(broker) if other in self]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._brokers)
+
+    def __contains__(self, broker: object, /) -> bool:
+        return broker in self._brokers
+
+    def __len__(self) -> int:
+        return len(self._brokers)
 
 
 def pair(one: str, other: str) -> Pair:
@@ -85,10 +131,58 @@ def pair(one: str, other: str) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
+def unit_of(broker: str) -> str:
+    """The unit that a broker is in, as its name says; empty where that is no path."""
+    *units, last = broker.split("/")
+    return "/".join(units) if last and all(units) else ""
+
+
 def lay_out(graph: Graph, spacing: Spacing, traffic: Mapping[Pair, int]) -> Layout:
     """The layout of an overlay, along the links with most traffic where there is a choice."""
+    members: dict[str, list[str]] = {"": []}
+    units: dict[str, dict[str, None]] = {}
+    for broker in graph:
+        unit = unit_of(broker)
+        members.setdefault(unit, []).append(broker)
+        while unit:
+            around = unit.rpartition("/")[0]
+            units.setdefault(around, {})[unit] = None
+            unit = around
     tree: set[Pair] = set()
-    parts: list[dict[str, Point]] = []
+
+    def lay_out_unit(unit: str) -> tuple[_Points, Point]:
+        inside = members.get(unit, ())
+        part = _Part(graph, inside) if units else graph
+        parts = [(each, spacing.room) for each in _lay_out_members(part, spacing, traffic, tree)]
+        for each in units.get(unit, ()):
+            points, (wide, high) = lay_out_unit(each)
+            framed: _Points = {
+                _Corner(each, False): (0.0, 0.0),
+                _Corner(each, True): (wide + 2 * FRAME, high + 2 * FRAME + HEADING),
+            }
+            for name, (x, y) in points.items():
+                framed[name] = (x + FRAME, y + FRAME + HEADING)
+            parts.append((framed, FRAME))
+        return _pack(parts)
+
+    points, frame = lay_out_unit("")
+    return Layout(
+        {name: point for name, point in points.items() if not isinstance(name, _Corner)},
+        frozenset(tree),
+        frame,
+        {
+            name.unit: (point, points[_Corner(name.unit, True)])
+            for name, point in points.items()
+            if isinstance(name, _Corner) and not name.is_last
+        },
+    )
+
+
+def _lay_out_members(
+    graph: Graph, spacing: Spacing, traffic: Mapping[Pair, int], tree: set[Pair]
+) -> list[_Points]:
+    """The points of each part that links connect; the links of their trees go to ``tree``."""
+    parts: list[_Points] = []
     seen: set[str] = set()
     for broker in graph:
         if broker not in seen:
@@ -99,9 +193,8 @@ def lay_out(graph: Graph, spacing: Spacing, traffic: Mapping[Pair, int]) -> Layo
                 spanning = _spanning(graph, _centroid(spanning), traffic)
             seen.update(spanning.depth)
             tree.update(pair(*ends) for ends in spanning.parent.items())
-            parts.append(_lay_out_part(graph, spanning, spacing))
-    points, frame = _pack(parts, spacing.room)
-    return Layout(points, frozenset(tree), frame)
+            parts.append(dict(_lay_out_part(graph, spanning, spacing).items()))
+    return parts
 
 
 def _spanning(graph: Graph, root: str, traffic: Mapping[Pair, int]) -> Forest[str]:
@@ -197,23 +290,24 @@ def _polar(radius: float, angle: float) -> Point:
     return radius * sin(angle), -radius * cos(angle)
 
 
-def _pack(parts: Sequence[dict[str, Point]], room: float) -> tuple[dict[str, Point], Point]:
-    """The parts beside each other, in rows, and the size of the whole."""
+def _pack(parts: Sequence[tuple[_Points, float]]) -> tuple[_Points, Point]:
+    """The parts beside each other, with room around each, in rows; and the size of the whole."""
     boxes = []
-    for part in parts:
+    for part, room in parts:
         across, down = [x for x, _ in part.values()], [y for _, y in part.values()]
         x, y = min(across), min(down)
-        boxes.append((part, x, y, max(across) - x + 2 * room, max(down) - y + 2 * room))
+        wide, high = max(across) - x + 2 * room, max(down) - y + 2 * room
+        boxes.append((part, room - x, room - y, wide, high))
     boxes.sort(key=lambda box: -box[4])  # the highest first; the order of equals stays
     area = sum(wide * high for *_, wide, high in boxes)
     widest = max([sqrt(_RATIO * area), *(box[3] for box in boxes)])
-    points: dict[str, Point] = {}
+    points: _Points = {}
     left = top = width = height = 0.0
-    for part, x1, y1, wide, high in boxes:
+    for part, right, down_by, wide, high in boxes:
         if left and left + wide > widest:
             left, top = 0.0, height
-        for broker, (x, y) in part.items():
-            points[broker] = (left + room + x - x1, top + room + y - y1)
+        for name, (x, y) in part.items():
+            points[name] = (left + right + x, top + down_by + y)
         left += wide
         width, height = max(width, left), max(height, top + high)
     return points, (width, height)

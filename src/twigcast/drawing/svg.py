@@ -34,6 +34,8 @@ class Style(NamedTuple):
 STYLES: Final = {
     "plain": Style("#f1f3f5", SOFT, INK),
     "value": Style("#f1f3f5", SOFT, NOTE),
+    "gateway": Style("#d0ebff", NOTE, INK),
+    "unit": Style("#fbfcfd", "#ced4da", PALE),
     "clients": Style("#0b7285", "#084c59", PAPER),
     "or": Style("#fff3bf", "#b46d00", "#b46d00"),
     "and": Style("#d3f9d8", "#2b8a3e", "#2b8a3e"),
