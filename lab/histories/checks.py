@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from lab.histories.oracle import ExpectedChannel, Oracle
-from lab.histories.units import UnitsOracle, wrong_in_units
+from lab.histories.units import UnitsOracle, wrong_route_in_units, wrong_tables_in_units
 from lab.histories.witness import Publication
 from twigcast.covering import covers
 from twigcast.language import Pattern
@@ -21,13 +21,12 @@ def wrong_at_rest(
     network: Network, oracle: Oracle, publications: Collection[Publication]
 ) -> Iterator[str]:
     """What is wrong with a network at rest, and with what became of documents published at rest."""
-    if isinstance(oracle, UnitsOracle):
-        yield from wrong_in_units(network, oracle, publications)
-        yield from wrong_frozen(publications, network)
-        return
     yield from wrong_routes(publications, oracle)
     yield from wrong_frozen(publications, network)
-    yield from wrong_tables(network, oracle)
+    if isinstance(oracle, UnitsOracle):
+        yield from wrong_tables_in_units(network, oracle.world)
+    else:
+        yield from wrong_tables(network, oracle)
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -193,10 +192,14 @@ def wrong_routes(publications: Collection[Publication], oracle: Oracle) -> Itera
         elif publication.is_promised:
             for each in _wrong_route(publication, oracle):
                 yield f"{publication.content!r} of {publication.client}: {each}"
-    yield from _wrong_order(publications)
+    if not isinstance(oracle, UnitsOracle) or oracle.is_whole:
+        yield from _wrong_order(publications)
 
 
 def _wrong_route(publication: Publication, oracle: Oracle) -> Iterator[str]:
+    if isinstance(oracle, UnitsOracle):
+        yield from wrong_route_in_units(publication, oracle)
+        return
     wanted = oracle.wanted(publication.content, publication.origin)
     needed = oracle.crossings(publication.origin, wanted)
     crossed = set(publication.crossings)

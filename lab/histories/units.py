@@ -12,7 +12,7 @@ those of another network, in which nothing ever happened but what is still true.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 from lab.histories.oracle import Oracle, World
@@ -72,21 +72,8 @@ class UnitsOracle(Oracle):
         return len(reached) == len(members)
 
 
-def wrong_in_units(
-    network: Network, oracle: UnitsOracle, publications: Collection[Publication]
-) -> Iterator[str]:
-    """What is wrong with a network of units at rest."""
-    for publication in publications:
-        if publication.is_refusable:
-            if publication.refusals != 1 or publication.got or publication.crossings:
-                yield f"{publication.content!r} is to be refused, once, and to go nowhere"
-        elif publication.is_promised:
-            for each in _wrong_route(publication, oracle):
-                yield f"{publication.content!r} of {publication.client}: {each}"
-    yield from _wrong_tables(network, oracle.world)
-
-
-def _wrong_route(publication: Publication, oracle: UnitsOracle) -> Iterator[str]:
+def wrong_route_in_units(publication: Publication, oracle: UnitsOracle) -> Iterator[str]:
+    """What is wrong with where a document went, and over which links."""
     wanted = oracle.wanted(publication.content, publication.origin)
     expected = {client: [ids] for client, ids in wanted.items()}
     if publication.got != expected:
@@ -105,7 +92,8 @@ def is_loose(strategy: Strategy) -> bool:
     return bool(strategy.merging) or strategy.most_patterns is not None
 
 
-def _wrong_tables(network: Network, world: World) -> Iterator[str]:
+def wrong_tables_in_units(network: Network, world: World) -> Iterator[str]:
+    """What is wrong with what brokers know in each unit."""
     for (name, depth), router in _levels(network).items():
         strangers = [
             each

@@ -191,9 +191,8 @@ class FrozenNetwork:
         clients = self._tables.clients
         deliveries = tuple(
             ClientDelivery(clients[table][0], broker, tuple(subscriptions[table]))
-            for broker in dict.fromkeys(broker for broker, _, _ in reached)
-            for level in levels[broker].values()
-            for table in level.clients
+            for broker, depth in dict.fromkeys((broker, depth) for broker, depth, _ in reached)
+            for table in levels[broker][depth].clients
             if table in subscriptions
         )
         return Route(deliveries, tuple(crossings))
