@@ -7,6 +7,8 @@ clusters of clusters.  Every delivery is held against a matcher that has all sub
 
 from __future__ import annotations
 
+import resource
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -70,6 +72,8 @@ class _Cost:
     deliveries: int
     wrong: int
     """Clients that did not get exactly what they want."""
+    seconds: float
+    """Of all this, on one core."""
 
 
 def levels(setting: Setting) -> Outcome:
@@ -122,6 +126,7 @@ def _run(
 ) -> _Cost:
     work = f"{len(overlay):,} brokers, {name}"
     setting.progress(f"{work}: advertising")
+    began = time.perf_counter()
     brokers = overlay.brokers
     traffic = Traffic()
     network = Network(overlay, Strategy(most_patterns=most), observer=traffic)
@@ -157,6 +162,7 @@ def _run(
         elsewhere,
         traffic.deliveries,
         _wrong(network, workload),
+        time.perf_counter() - began,
     )
 
 
@@ -226,6 +232,7 @@ def _wrong(network: Network, workload: _Workload) -> int:
 _COLUMNS: Final = (
     *("network", "brokers", "links known of", "control messages", "largest table", "all tables"),
     *("crossings", "in vain", "messages of a link", "elsewhere", "deliveries", "wrong"),
+    "seconds",
 )
 
 
@@ -234,7 +241,7 @@ def _sheet(costs: Sequence[_Cost]) -> Sheet:
         [
             *(one.name, one.brokers, one.known, one.control, one.greatest, one.patterns),
             *(one.crossings, one.in_vain, one.of_a_link, one.elsewhere),
-            *(one.deliveries, one.wrong),
+            *(one.deliveries, one.wrong, one.seconds),
         ]
         for one in costs
     ]
@@ -281,6 +288,8 @@ def _remarks(costs: Sequence[_Cost]) -> list[str]:
         f"crossings {one.crossings / flat.crossings:.3f}."
         for one in others
     ]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    remarks.append(f"The process had up to {memory / 1e9:.1f} GB of memory.")
     return remarks
 
 
