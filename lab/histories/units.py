@@ -18,7 +18,7 @@ from functools import cached_property
 from lab.histories.oracle import Oracle, World
 from lab.histories.witness import Publication
 from twigcast import hierarchy
-from twigcast.hierarchy import unit_at, unit_of
+from twigcast.hierarchy import unit_at
 from twigcast.routing import Network, Overlay, Router, Strategy
 
 
@@ -33,24 +33,7 @@ class UnitsOracle(Oracle):
         }
 
     def reachable(self, broker: str) -> frozenset[str]:
-        """The brokers whose clients get what is published at one."""
-        places = [(unit_of(broker), broker, True)]
-        known = set(places)
-        for unit, at, may_climb in places:
-            around = [
-                (unit, other, may_climb)
-                for other in self.costs[at]
-                if unit in self.units[at] and unit in self.units[other]
-            ]
-            units = self.units[at]
-            place = units.index(unit)
-            if place > 0:
-                around.append((units[place - 1], at, False))
-            if may_climb and place + 1 < len(units):
-                around.append((units[place + 1], at, True))
-            places += [each for each in dict.fromkeys(around) if each not in known]
-            known.update(around)
-        return frozenset(at for unit, at, _ in places if unit == unit_of(at))
+        return hierarchy.reachable(broker, self.costs, self.units)
 
     @cached_property
     def is_whole(self) -> bool:

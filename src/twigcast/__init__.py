@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         UnknownKeyError,
         WorkloadError,
     )
-    from twigcast.hierarchy import Network
+    from twigcast.hierarchy import Network, read_network
     from twigcast.language import (
         LanguageLimits,
         Pattern,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         read_subscriptions,
     )
     from twigcast.matching import BatchMatches, Matcher, MatcherStats
-    from twigcast.routing import FrozenNetwork, Overlay, Strategy, read_network
+    from twigcast.routing import FrozenNetwork, Overlay, Strategy
     from twigcast.schema import Advertisement, Schema
 
 __version__ = "0.1.0"
@@ -119,7 +119,7 @@ _HOMES = {
     "equivalent": "covering",
     "overlaps": "covering",
     "parse": "language",
-    "read_network": "routing",
+    "read_network": "hierarchy",
     "read_subscriptions": "language",
 }
 

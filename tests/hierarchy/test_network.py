@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from twigcast.errors import OverlayError
+from twigcast.errors import NetworkError, OverlayError
 from twigcast.hierarchy import Gateway, Network
 from twigcast.routing import (
     ANYTHING,
@@ -26,7 +26,7 @@ from twigcast.routing import (
 from twigcast.routing import (
     Network as FlatNetwork,
 )
-from twigcast.simulation import parse_topology
+from twigcast.simulation import Traffic, parse_topology
 
 WANTED = "<Stock><Price>17</Price></Stock>"
 UNWANTED = "<Stock><Price>7</Price></Stock>"
@@ -216,6 +216,75 @@ def test_a_budget_keeps_what_is_told_small_and_loses_nothing() -> None:
         tables[most] = network.routers["c1/b3"].table_size
     assert tables[None] == 6
     assert tables[2] <= 2
+
+
+def test_what_a_budget_lets_through_in_vain_is_counted_alike_when_frozen() -> None:
+    """Two gateways that are linked pass a document on in both units: once of use, once in vain."""
+    brokers = ["w/g1", "w/g2", "v/o", "u/z"]
+    links = [("w/g1", "w/g2"), ("v/o", "w/g1"), ("w/g2", "u/z")]
+    gateways = {"w/g1": "w", "w/g2": "w", "v/o": "v", "u/z": "u"}
+    traffic = Traffic()
+    overlay = Overlay(brokers, links, gateways)
+    network = Network(overlay, Strategy(most_patterns=1), observer=traffic)
+    network.attach("feed", "v/o")
+    network.advertise("feed", "all", ANYTHING)
+    network.attach("near", "w/g2")
+    network.subscribe("near", "one", "/a/b")
+    network.attach("far", "u/z")
+    network.subscribe_all("far", {"two": "/c/d", "three": "/e/f"})
+    network.settle()
+    document = "<a><b/></a>"
+    network.publish("feed", document)
+    network.settle()
+    assert got(network) == {"near": 1, "far": 0}
+    route = network.freeze().route(document, at="v/o")
+    by_link = Counter(route.crossings)
+    assert by_link == {("v/o", "w/g1"): 1, ("w/g1", "w/g2"): 2, ("w/g2", "u/z"): 1}
+    assert Counter(route.wasted()) == {("w/g1", "w/g2"): 1, ("w/g2", "u/z"): 1}
+    assert traffic.total.wasted == 2
+
+
+@pytest.mark.parametrize("name", ["^x/a", "x/^a", "@x/a", "x/@a"])
+def test_names_that_stand_for_units_are_refused(name: str) -> None:
+    with pytest.raises(OverlayError, match="names do not begin with"):
+        Network(Overlay([name], []))
+
+
+@pytest.mark.parametrize("name", ["^x/a", "x/@a"])
+def test_clients_do_not_have_the_names_of_units(name: str) -> None:
+    network = Network(Overlay(["x/a"], [], {"x/a": "x"}))
+    with pytest.raises(NetworkError, match="is kept for units"):
+        network.attach(name, "x/a")
+
+
+def test_a_flat_network_may_have_any_names() -> None:
+    network = FlatNetwork(Overlay(["^x", "y"], [("^x", "y")]), "covering")
+    network.attach("feed", "y")
+    network.attach("desk", "^x")
+    network.subscribe("desk", "all", "//a")
+    network.settle()
+    network.publish("feed", "<a/>")
+    network.settle()
+    assert len(network.client("desk").deliveries) == 1
+
+
+def test_a_part_of_a_unit_sends_a_document_as_the_network_does_when_frozen() -> None:
+    """A document comes back to its origin by another tree, where the unit around has parted."""
+    brokers = ["x/p/o", "x/p/c", "x/q/d"]
+    links = [("x/p/o", "x/p/c"), ("x/p/o", "y/e"), ("x/p/c", "y/e"), ("x/q/d", "x/p/c")]
+    gateways = {"x/p/o": "x", "x/p/c": "x", "x/q/d": "x/q", "y/e": "y"}
+    listening = Listening()
+    network = Network(Overlay([*brokers, "y/e"], links, gateways), observer=listening)
+    with_clients(network, "x/p/o", ["x/p/c", "x/q/d", "y/e"])
+    for cut in (None, ("x/p/o", "x/p/c")):
+        if cut is not None:
+            network.cut(*cut)
+            network.settle()
+        listening.heard.clear()
+        network.publish("feed", WANTED)
+        network.settle()
+        route = network.freeze().route(WANTED, at="x/p/o")
+        assert Counter(route.crossings) == Counter(listening.crossings())
 
 
 def test_a_message_of_another_depth_is_refused() -> None:

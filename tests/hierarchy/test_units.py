@@ -20,9 +20,19 @@ def test_a_broker_stands_in_its_unit_and_a_gateway_in_those_around() -> None:
     assert common_unit("north/oslo/b1", "b1") == ""
 
 
-@pytest.mark.parametrize(("broker", "unit"), [("north/a", "south"), ("north/a", ""), ("a", "a")])
-def test_a_broker_is_no_gateway_of_a_unit_that_it_is_not_in(broker: str, unit: str) -> None:
-    with pytest.raises(OverlayError, match="is not in the unit"):
+@pytest.mark.parametrize(
+    ("broker", "unit", "said"),
+    [
+        ("north/a", "south", "is not in the unit 'south'; make it a gateway of one of: north"),
+        ("north/a", "", "is not in the unit"),
+        ("north/a", "north/a", "is itself no unit; make it a gateway of one of: north"),
+        ("a", "a", "is in no unit, so it is a gateway of none"),
+    ],
+)
+def test_a_broker_is_no_gateway_of_a_unit_that_it_is_not_in(
+    broker: str, unit: str, said: str
+) -> None:
+    with pytest.raises(OverlayError, match=said):
         units_of(broker, unit)
 
 
@@ -38,8 +48,8 @@ def test_a_link_belongs_to_the_units_in_which_both_brokers_stand() -> None:
 @pytest.mark.parametrize(
     ("brokers", "links", "gateways", "said"),
     [
-        (["x//a"], [], {}, "a name is a path"),
-        (["a/b/c/d/e"], [], {}, "a path of 1 to 4 names"),
+        (["x//a"], [], {}, "has an empty name; it has a path of 1 to 4"),
+        (["a/b/c/d/e"], [], {}, "has 5 names; it has a path of 1 to 4"),
         (["x", "x/a"], [], {}, "'x' is a broker and a unit"),
         (["x/a"], [], {"x/b": "x"}, "the gateway 'x/b' is no broker"),
         (["x/a"], [], {"x/a": "y"}, "is not in the unit 'y'; make it a gateway of one of: x"),
@@ -47,13 +57,13 @@ def test_a_link_belongs_to_the_units_in_which_both_brokers_stand() -> None:
             ["x/a", "y/b"],
             [("x/a", "y/b")],
             {"x/a": "x"},
-            "make 'x/a' of 'x' and 'y/b' of 'y' a gateway",
+            "make 'y/b' a gateway of 'y', or link others",
         ),
         (
             [*(f"x/b{number}" for number in range(MOST_MEMBERS + 1)), "y/a"],
             [],
             {},
-            "the unit 'x' has 33 members, and the most are 32; put some of them into a unit",
+            "the most are 32; put some of them into a unit of their own, as in x/new/",
         ),
     ],
 )

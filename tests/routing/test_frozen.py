@@ -140,14 +140,6 @@ def test_where_nobody_wants_it_a_document_does_not_go() -> None:
     assert [each.client for each in route.deliveries] == ["near"]
 
 
-def test_wasted_crossings_are_those_with_no_delivery_beyond() -> None:
-    route = Route(
-        (ClientDelivery("desk", "c", ("one",)),),
-        (Crossing("a", "b"), Crossing("a", "d"), Crossing("b", "c"), Crossing("c", "e")),
-    )
-    assert route.wasted() == (Crossing("a", "d"), Crossing("c", "e"))
-
-
 def test_a_batch_gives_routes_and_the_errors_of_bad_documents() -> None:
     frozen = chain().freeze()
     good, bad, far = frozen.route_batch([b"<a><b/></a>", b"<a>", b"<a><b/></a>"], ["l", "l", "r"])

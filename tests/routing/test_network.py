@@ -309,3 +309,18 @@ def test_a_notebook_shows_the_brokers_the_links_and_how_many_clients_each_broker
         assert "paris – rome" in svg
         assert "rome: 1 link, 1 client<" in svg
         assert "3 brokers, 2 links, 2 clients<" in svg
+
+
+def test_a_broker_that_returns_at_once_is_as_good_as_one_that_returns_late() -> None:
+    network = Network(Overlay(["a", "b"], [("a", "b")]))
+    network.attach("feed", "a")
+    network.attach("desk", "b")
+    network.advertise("feed", "all", ANYTHING)
+    network.subscribe("desk", "every", "//x")
+    for _ in range(3):
+        network.crash("b")
+        network.restart("b")
+    network.settle()
+    network.publish("feed", "<x/>")
+    network.settle()
+    assert len(network.client("desk").deliveries) == 1

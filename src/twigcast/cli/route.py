@@ -174,4 +174,5 @@ def _print_levels(links: Sequence[LinkTraffic], numbers: Sequence[str]) -> None:
         )
         for depth in sorted(levels)
     ]
-    print_table(("level", *numbers), rows, numbers=numbers)
+    names = ("crossings", *numbers[1:])
+    print_table(("level", *names), rows, numbers=names)

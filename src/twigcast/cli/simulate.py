@@ -43,7 +43,8 @@ def simulate(
         str,
         typer.Option(
             help="The overlay: tree:levels=3,fanout=2, chain:count=5, star:count=9, draft, "
-            "random:count=20,extra=5,seed=1 or a network file; latency=5 sets milliseconds."
+            "random:count=20,extra=5,seed=1, hierarchy:2x3x4,gateways=2 or a network file; "
+            "latency=5 sets milliseconds."
         ),
     ] = "tree:levels=3,fanout=2",
     network: Annotated[
@@ -150,6 +151,11 @@ def simulate(
         _draw(result, svg)
     if len(result.workload.parts) > 1:
         warn(about_parts(result.workload.parts))
+    elif any(run.unreachable for run in result.runs):
+        warn(
+            "some documents cannot reach who wants them: no path leads through a unit from outside "
+            "to outside; link the gateways of that unit with each other, or the others directly"
+        )
     with leaving_early():
         if json:
             print_json(result.as_json())

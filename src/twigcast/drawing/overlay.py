@@ -177,31 +177,33 @@ class _Picture:
     def draw(self, title: str) -> str:
         # The busiest links last, so that they are not hidden.
         links = sorted(self._overlay.links, key=lambda link: self._traffic.get(link, 0))
-        frames = [self._unit(unit) for unit in self._layout.units]
-        drawing = [*frames, *map(self._link, links), *map(self._broker, self._overlay)]
+        units = self._layout.units
+        drawing = [
+            *map(self._frame, units),
+            *map(self._link, links),
+            *map(self._heading, units),
+            *map(self._broker, self._overlay),
+        ]
         samples, lines = self._legend_samples(), self._legend_lines()
         return svg.page(drawing, *self._layout.frame, samples, lines, title, self._scale)
 
-    def _unit(self, unit: str) -> str:
+    def _frame(self, unit: str) -> str:
         (left, top), (right, bottom) = self._layout.units[unit]
-        name = unit.rpartition("/")[2]
+        middle = (left + right) / 2, (top + bottom) / 2
+        return svg.titled(unit, svg.box(*middle, right - left, bottom - top, "unit", FRAME))
+
+    def _heading(self, unit: str) -> str:
+        (left, top), (right, _) = self._layout.units[unit]
         most = int((right - left - 2 * FRAME) / svg.text_width("m", _UNIT_FONT))
-        return svg.titled(
-            unit,
-            svg.box(
-                (left + right) / 2, (top + bottom) / 2, right - left, bottom - top, "unit", FRAME
-            ),
-            svg.text(
-                left + FRAME, top + HEADING, shorten(name, max(most, 1)), svg.PALE, font=_UNIT_FONT
-            ),
-        )
+        name = shorten(unit.rpartition("/")[2], max(most, 1))
+        return svg.text(left + FRAME, top + HEADING, name, svg.PALE, font=_UNIT_FONT, halo=True)
 
     def _link(self, link: Pair) -> str:
         traffic, wasted = self._traffic.get(link, 0), self._wasted.get(link, 0)
         curve, width = self._curves[link], self._thickness(traffic)
         said = f"{link[0]} – {link[1]}"
         if self._counts_messages:
-            said += f": {traffic:,} messages"
+            said += f": {_count(traffic, 'message')}"
         if wasted:
             said += f", {wasted:,} of them ({wasted / traffic:.1%}) wanted by nobody beyond"
         # The more links cross each other, the paler they are.

@@ -38,7 +38,7 @@ that it stands in.
 from __future__ import annotations
 
 from twigcast.hierarchy.gateway import Gateway, make_router
-from twigcast.hierarchy.network import Network
+from twigcast.hierarchy.network import Network, read_network
 from twigcast.hierarchy.profile import Profile
 from twigcast.hierarchy.units import (
     MOST_LEVELS,
@@ -46,6 +46,7 @@ from twigcast.hierarchy.units import (
     common_unit,
     depth_of,
     leaf_of,
+    reachable,
     unit_at,
     unit_of,
     units_around,
@@ -63,6 +64,8 @@ __all__ = [
     "depth_of",
     "leaf_of",
     "make_router",
+    "reachable",
+    "read_network",
     "unit_at",
     "unit_of",
     "units_around",

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
+from twigcast.errors import NetworkError, OverlayError
 from twigcast.hierarchy.gateway import make_router
-from twigcast.hierarchy.units import depth_of, require_units, unit_at, units_of_link
-from twigcast.routing import Link, LinkKind, LinkUp, Router
+from twigcast.hierarchy.units import (
+    depth_of,
+    is_kept_for_units,
+    require_units,
+    unit_at,
+    units_of_link,
+)
+from twigcast.routing import Link, LinkKind, LinkUp, NetworkPlan, Router
 from twigcast.routing import Network as FlatNetwork
+from twigcast.routing import read_network as read_plan
 
 
 class Network(FlatNetwork):
@@ -25,6 +35,12 @@ class Network(FlatNetwork):
     >>> network.client("desk").deliveries
     [Delivery(id=DocumentId(origin='north/b', incarnation=0, number=0), subscriptions=('dear',))]
     """
+
+    def attach(self, client: str, broker: str) -> None:
+        """Connect a client to a broker."""
+        if is_kept_for_units(client):
+            raise NetworkError(f"the name {client!r} is kept for units; choose another")
+        super().attach(client, broker)
 
     def _new_router(self, name: str) -> Router:
         return make_router(
@@ -56,3 +72,17 @@ class Network(FlatNetwork):
                 router = self._routers[level.name]
                 self._carry(level.name, router.learn(states, level.depth))
                 self._gather(level.name)
+
+
+def read_network(path: str | os.PathLike[str]) -> NetworkPlan:
+    """The network that a file describes, whose brokers may stand in units.
+
+    Raises :class:`~twigcast.errors.OverlayError` with the file, what is wrong and what to write
+    instead.
+    """
+    plan = read_plan(path)
+    try:
+        require_units(plan.overlay)
+    except OverlayError as error:
+        raise OverlayError(f"{os.fspath(path)}: {error}") from None
+    return plan

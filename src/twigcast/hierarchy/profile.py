@@ -120,6 +120,8 @@ def _cuts(said: Iterable[Pattern], most: int) -> set[Pattern]:
         for prefix in sorted(below, key=lambda prefix: (-len(below[prefix]), str(prefix))):
             if count <= most:
                 return cuts
+            if len(below[prefix]) == 1:
+                break  # nor do those that follow save anything
             cuts.add(prefix)
             count -= len(below[prefix]) - 1
         for each, chain in chains.items():

@@ -10,10 +10,10 @@ around it.  In the unit around these it stands for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from twigcast.errors import OverlayError
-from twigcast.routing import Link, Overlay
+from twigcast.routing import OUTER, Link, Overlay
 
 WHOLE = ""
 """The unit that all others are in."""
@@ -21,6 +21,8 @@ MOST_LEVELS = 4
 """A broker, in three units at most besides the whole."""
 MOST_MEMBERS = 32
 """Brokers or units right below a unit."""
+_PART = "@"
+"""Begins the name of a part of a unit."""
 
 
 def unit_of(name: str) -> str:
@@ -58,9 +60,14 @@ def units_of(broker: str, gateway: str | None = None) -> tuple[str, ...]:
     *units, _ = around
     if gateway in units:
         return around[: units.index(gateway) + 2]
-    remedy = f"one of: {', '.join(units)}" if units else "nothing, since it is in no unit"
+    if not units:
+        raise OverlayError(
+            f"the broker {broker!r} is in no unit, so it is a gateway of none; leave it out of the "
+            "gateways"
+        )
+    reason = "is itself no unit" if gateway == broker else f"is not in the unit {gateway!r}"
     raise OverlayError(
-        f"the broker {broker!r} is not in the unit {gateway!r}; make it a gateway of {remedy}"
+        f"the broker {broker!r} {reason}; make it a gateway of one of: {', '.join(units)}"
     )
 
 
@@ -81,14 +88,15 @@ def units_of_link(overlay: Overlay, link: Link) -> tuple[str, ...]:
         return shared
     around = common_unit(*link)
     needed = " and ".join(
-        f"{broker!r} of {unit!r}"
+        f"{broker!r} a gateway of {unit!r}"
         for broker in link
         for unit in units_around(broker)
         if unit and unit_of(unit) == around
+        if around not in units_of(broker, overlay.gateways.get(broker))
     )
     raise OverlayError(
-        f"the link {link} joins two units; let it join gateways of them: make {needed} a gateway, "
-        "or link others"
+        f"the link {link} joins two units, and such links join their gateways; make {needed}, or "
+        "link others"
     )
 
 
@@ -98,9 +106,15 @@ def require_units(overlay: Overlay) -> None:
     for broker in overlay:
         parts = broker.split("/")
         if not all(parts) or len(parts) > MOST_LEVELS:
+            what = f"{len(parts)} names" if all(parts) else "an empty name"
             raise OverlayError(
-                f"the broker {broker!r}: a name is a path of 1 to {MOST_LEVELS} names with / "
-                "between them, as in north/oslo/b3"
+                f"the broker {broker!r} has {what}; it has a path of 1 to {MOST_LEVELS} names with "
+                "/ between them, as in north/oslo/b3"
+            )
+        if any(part.startswith((OUTER, _PART)) for part in parts):
+            raise OverlayError(
+                f"the broker {broker!r}: names do not begin with {OUTER} or {_PART}, which mark "
+                "what stands for units; choose another name"
             )
         for name in (broker, *filter(None, units_around(broker))):
             members.setdefault(unit_of(name), set()).add(name)
@@ -108,9 +122,10 @@ def require_units(overlay: Overlay) -> None:
         if unit in overlay:
             raise OverlayError(f"{unit!r} is a broker and a unit; give the broker another name")
         if len(names) > MOST_MEMBERS and len(members) > 1:
+            where = f"the unit {unit!r}" if unit else "the whole network"
             raise OverlayError(
-                f"the unit {unit or 'that all are in'!r} has {len(names)} members, and the most "
-                f"are {MOST_MEMBERS}; put some of them into a unit of their own"
+                f"{where} has {len(names)} members, and the most are {MOST_MEMBERS}; put some of "
+                f"them into a unit of their own, as in {unit + '/' if unit else ''}new/name"
             )
     for broker, unit in overlay.gateways.items():
         if broker not in overlay:
@@ -126,4 +141,36 @@ def leaf_of(unit: str, gateways: Iterable[str]) -> str:
     A unit that has parted is as many there as it has parts with gateways, so each part is named
     after the first of its gateways.
     """
-    return f"{unit}/@{min(gateways).removeprefix(unit + '/')}"
+    return f"{unit}/{_PART}{min(gateways).removeprefix(unit + '/')}"
+
+
+def is_kept_for_units(name: str) -> bool:
+    """Whether a name is, or might be, that of a leaf."""
+    return name.startswith(OUTER) or f"/{_PART}" in name
+
+
+def reachable(
+    broker: str, links: Mapping[str, Collection[str]], units: Mapping[str, Sequence[str]]
+) -> frozenset[str]:
+    """The brokers whose clients get what is published at one, by the links and units of each.
+
+    A document goes everywhere in its unit; by the gateways of this to the unit around, and so on;
+    and, wherever it comes, down into the units below.  It does not climb where it has come down.
+    """
+    steps = [(unit_of(broker), broker, True)]
+    known = set(steps)
+    for unit, at, may_climb in steps:
+        above_and_below = units[at]
+        index = above_and_below.index(unit)
+        further = [
+            (unit, other, may_climb)
+            for other in links[at]
+            if other in units and unit in units[other]
+        ]
+        if index > 0:
+            further.append((above_and_below[index - 1], at, False))
+        if may_climb and index + 1 < len(above_and_below):
+            further.append((above_and_below[index + 1], at, True))
+        steps += [each for each in dict.fromkeys(further) if each not in known]
+        known.update(further)
+    return frozenset(at for unit, at, _ in steps if unit == unit_of(at))

@@ -12,10 +12,12 @@ broker: over each next link of its tree whose table wants it, and to the clients
 Invariant: deliveries and links are those that the network itself comes to at rest, for a document
 that a client publishes at that broker.  (Where producers must advertise and none at that broker
 does, only its own clients get it; the network would refuse it.)  Like a broker, a snapshot lets a
-document into each broker once, so one that was taken while brokers disagreed does no worse than
-they did.  Cost: one match, whatever the size of the overlay, and some
-microseconds for each broker reached.  A snapshot is immutable, can be pickled, and is saved as a
-folder whose matcher is mapped into memory when it is loaded.
+document into each broker once on a tree, so one that was taken while brokers disagreed does no
+worse than they did.  Where a unit of brokers has parted, a document may enter one tree in two
+places; which copy is first at a broker depends on time, and so do the links, but not the clients.
+Cost: one match, whatever the size of the overlay, and some microseconds for each broker reached.  A
+snapshot is immutable, can be pickled, and is saved as a folder whose matcher is mapped into memory
+when it is loaded.
 """
 
 from __future__ import annotations
@@ -67,17 +69,23 @@ class Route:
     deliveries: tuple[ClientDelivery, ...]
     crossings: tuple[Crossing, ...]
     """The links that it crosses, each after the one that leads to it."""
+    _in_vain: tuple[Crossing, ...]
 
     def wasted(self) -> tuple[Crossing, ...]:
         """The crossings beyond which nobody gets the document."""
-        useful = {delivery.broker for delivery in self.deliveries}
-        wasted = []
-        for crossing in reversed(self.crossings):
-            if crossing.receiver in useful:
-                useful.add(crossing.sender)
-            else:
-                wasted.append(crossing)
-        return tuple(reversed(wasted))
+        return self._in_vain
+
+
+class _Stop(NamedTuple):
+    """A router that a document reaches, on a tree."""
+
+    broker: str
+    depth: int
+    tree: str
+    sender: str
+    """The neighbour, or leaf, that it comes from."""
+    above: _Stop | None
+    """The router that it comes from."""
 
 
 class _Level(NamedTuple):
@@ -169,33 +177,52 @@ class FrozenNetwork:
                 subscriptions[table] += ids
         levels = self._tables.brokers
         towards = Towards(self._tables.towards)
-        start = (at, max(levels[at]), at if towards is not Towards.EVERYONE else SHARED_TREE)
-        reached: dict[tuple[str, int, str], str | None] = {start: None}  # and from where
+        tree = at if towards is not Towards.EVERYONE else SHARED_TREE
+        start = _Stop(at, max(levels[at]), tree, "", None)
+        reached = {start[:3]: start}
         waiting = [start]
-        crossings: list[Crossing] = []
+        crossings: list[tuple[Crossing, _Stop]] = []
         for stop in waiting:
-            broker, depth, tree = stop
+            broker, depth, tree, sender, _ = stop
             level = levels[broker][depth]
             for neighbour, tables in level.hops.get(tree, {}).items():
-                if neighbour == reached[stop] or wanting.isdisjoint(tables):
+                if neighbour == sender or wanting.isdisjoint(tables):
                     continue
                 if neighbour in level.leaves:
-                    to, sender = level.leaves[neighbour]
-                    following = broker, to, tree_from(sender, towards)
+                    to, leaf = level.leaves[neighbour]
+                    following = _Stop(broker, to, tree_from(leaf, towards), leaf, stop)
                 else:
-                    crossings.append(Crossing(broker, neighbour))
-                    following, sender = (neighbour, depth, tree), broker
-                if following not in reached and following[1] in levels.get(following[0], ()):
-                    reached[following] = sender
+                    following = _Stop(neighbour, depth, tree, broker, stop)
+                    crossings.append((Crossing(broker, neighbour), following))
+                # A document that comes back to where it was published has been everywhere.
+                is_back = following[:2] == start[:2]
+                is_there = following.depth in levels.get(following.broker, ())
+                if is_there and not is_back and following[:3] not in reached:
+                    reached[following[:3]] = following
                     waiting.append(following)
         clients = self._tables.clients
-        deliveries = tuple(
-            ClientDelivery(clients[table][0], broker, tuple(subscriptions[table]))
-            for broker, depth in dict.fromkeys((broker, depth) for broker, depth, _ in reached)
-            for table in levels[broker][depth].clients
-            if table in subscriptions
+        useful: set[int] = set()  # what leads to deliveries, by identity
+        deliveries: list[ClientDelivery] = []
+        served: set[tuple[str, int]] = set()
+        for stop in waiting:
+            mine = [
+                each for each in levels[stop.broker][stop.depth].clients if each in subscriptions
+            ]
+            if mine and stop[:2] not in served:
+                served.add(stop[:2])
+                deliveries += (
+                    ClientDelivery(clients[each][0], stop.broker, tuple(subscriptions[each]))
+                    for each in mine
+                )
+                current: _Stop | None = stop
+                while current is not None and id(current) not in useful:
+                    useful.add(id(current))
+                    current = current.above
+        return Route(
+            tuple(deliveries),
+            tuple(crossing for crossing, _ in crossings),
+            tuple(crossing for crossing, stop in crossings if id(stop) not in useful),
         )
-        return Route(deliveries, tuple(crossings))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the snapshot to a folder, which appears whole; one that is there is refused."""

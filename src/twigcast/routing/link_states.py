@@ -4,11 +4,12 @@ Each broker says which neighbours it has, with a version that grows.  What is ne
 broker knows it passes on to all its neighbours but the one it has it from; a new neighbour gets
 everything.  So all brokers that can reach each other end up with the same states.  What is known of
 a broker that cannot be reached any more does no harm, since a link counts only when both ends
-speak of it, and is replaced when it returns with a later incarnation.
+speak of it, and is replaced when it returns with a later incarnation.  Its leaves do not count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from twigcast.routing.messages import LinkState
@@ -81,5 +82,26 @@ class LinkStates:
     def view(self) -> View:
         """The overlay that the states describe."""
         if self._view is None:
-            self._view = view_of(frozenset(self._states.values()))
+            self._view = view_of(frozenset(self._with_reachable_leaves()))
         return self._view
+
+    def _with_reachable_leaves(self) -> Iterable[LinkState]:
+        """The states, without the leaves of brokers that cannot be reached.
+
+        What is known of these may be old, and paths begin and end at leaves.
+        """
+        states = self._states
+        if not any(state.leaves for state in states.values()):
+            return states.values()
+        links = {broker: dict(state.links) for broker, state in states.items()}
+        reached = [self._broker]
+        for broker in reached:
+            reached += [
+                neighbour
+                for neighbour in links[broker]
+                if broker in links.get(neighbour, ()) and neighbour not in reached
+            ]
+        return [
+            state if broker in reached else state._replace(leaves=())
+            for broker, state in states.items()
+        ]

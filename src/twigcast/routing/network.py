@@ -342,6 +342,7 @@ class Network:
             raise NetworkError(f"there is no broker {broker!r} that is down")
         self._lives[broker] += 1
         self._routers[broker] = self._new_router(broker)
+        self._gather(broker)
         for link in self._links_of(broker):
             self._bring_up(link)
         for client in self._clients.values():
@@ -398,7 +399,7 @@ class Network:
         message, broker = envelope.message, envelope.receiver
         router = self._routers[broker]
         if isinstance(message, Flush):
-            self._gathering.remove(broker)
+            self._gathering.discard(broker)  # it may be one of an earlier life
             sends = router.flush()
         else:
             sends = router.handle(message, envelope.sender)

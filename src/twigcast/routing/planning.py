@@ -151,16 +151,18 @@ class Planner:
             to: self._serving(name, (to,)) for to in self._around(name) if to in self._neighbours
         }
         everything = frozenset[int]().union(*serving.values())
-        back = {to: everything - own for to, own in serving.items() if not is_outer(to)}
+        view = self._link_states.view
+        back = {to: everything - own for to, own in serving.items() if not view.is_outer(to)}
         if name == SHARED_FROM_OUTSIDE:
             back |= {leaf: everything for leaf in self._link_states.own.leaves if is_outer(leaf)}
         return _TreePlan(back, (), {})
 
     def _around(self, tree: str) -> tuple[str, ...]:
-        around = self._link_states.view.shared_tree(self._name).around(self._name)
+        view = self._link_states.view
+        around = view.shared_tree(self._name).around(self._name)
         if tree == SHARED_TREE:
             return around
-        return tuple(name for name in around if not is_outer(name))
+        return tuple(name for name in around if not view.is_outer(name))
 
     def _advertised(self, origin: str, parent: str | None) -> Advertised:
         """The advertisements of an origin that hold: those that came by its tree."""

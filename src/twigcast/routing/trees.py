@@ -107,6 +107,10 @@ class View:
         self._trees: dict[str, Tree] = {}
         self._centres: dict[str, str] = {}
 
+    def is_outer(self, name: str) -> bool:
+        """Whether something is a leaf that stands for all that is outside."""
+        return name in self.leaves and is_outer(name)
+
     def tree(self, root: str) -> Tree:
         """The shortest-path tree from a broker; one that is not known stands alone."""
         tree = self._trees.get(root)

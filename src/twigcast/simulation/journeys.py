@@ -40,7 +40,8 @@ class _Journey:
 
     published: float
     awaited: int = 0  # copies in transit
-    stops: dict[str, _Stop] = field(default_factory=dict)  # by broker
+    leads: dict[tuple[str, ...], _Stop] = field(default_factory=dict)
+    """By the crossings that are awaited, the stop that led to each."""
     notified: dict[str, int] = field(default_factory=dict)  # clients that will get it: hops
 
 
@@ -55,7 +56,7 @@ class Journeys:
         for _, message in sends:
             if isinstance(message, Document | Deliver):
                 journey = self._journeys[message.id] = _Journey(time)
-                self._follow(journey, 0, sends)
+                self._follow(journey, None, "", sends)
                 return
 
     def cross(
@@ -67,12 +68,10 @@ class Journeys:
         if journey is None:
             return
         journey.awaited -= 1
-        above = journey.stops.get(sender)
+        above = journey.leads.pop(_crossing(sender, receiver, document), None)
         stop = _Stop(above, counts, 1 if above is None else above.hops + 1)
-        if sends:
-            journey.stops[receiver] = stop
-            if self._follow(journey, stop.hops, sends):
-                _spare(stop)
+        if self._follow(journey, stop, receiver, sends):
+            _spare(stop)
         if not journey.awaited:
             del self._journeys[document.id]
 
@@ -91,9 +90,12 @@ class Journeys:
         """Forget all documents: at rest, a copy that has not arrived was lost."""
         self._journeys.clear()
 
-    def _follow(self, journey: _Journey, hops: int, sends: list[Send]) -> bool:
+    def _follow(
+        self, journey: _Journey, stop: _Stop | None, broker: str, sends: list[Send]
+    ) -> bool:
         """Await the copies that a broker sends; whether clients get any of them."""
         delivers = False
+        hops = 0 if stop is None else stop.hops
         for link, message in sends:
             if isinstance(message, Deliver):
                 delivers = True
@@ -101,11 +103,18 @@ class Journeys:
                 journey.awaited += 1
             elif isinstance(message, Document):
                 journey.awaited += 1
+                if stop is not None:
+                    journey.leads[_crossing(broker, link, message)] = stop
         return delivers
 
     def __len__(self) -> int:
         """The number of documents in transit."""
         return len(self._journeys)
+
+
+def _crossing(sender: str, receiver: str, document: Document) -> tuple[str, ...]:
+    """In a network of units a document may cross a link on several trees."""
+    return sender, receiver, str(document.depth), document.tree
 
 
 def _spare(stop: _Stop) -> None:

@@ -22,8 +22,8 @@ from random import Random
 from typing import Final, NamedTuple, NoReturn
 
 from twigcast.errors import OverlayError
-from twigcast.hierarchy import MOST_LEVELS, MOST_MEMBERS
-from twigcast.routing import Link, LinkTraits, Overlay, read_network
+from twigcast.hierarchy import MOST_LEVELS, MOST_MEMBERS, read_network
+from twigcast.routing import Link, LinkTraits, Overlay
 
 MOST_BROKERS: Final = 100_000
 MOST_LINKS: Final = 1_000_000
@@ -228,7 +228,11 @@ _SHAPES: Final = {
         ("extra", "seed", "cost", "latency"),
     ),
     "hierarchy": _Shape(
-        hierarchy, "hierarchy:2x3x4", ("sizes",), ("gateways", "latency"), unnamed="sizes"
+        hierarchy,
+        "hierarchy:2x3x4,gateways=2",
+        ("sizes",),
+        ("gateways", "latency"),
+        unnamed="sizes",
     ),
 }
 

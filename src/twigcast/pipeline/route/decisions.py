@@ -20,7 +20,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from twigcast.errors import PipelineError, SubscriptionFileError
-from twigcast.hierarchy import Network, common_unit
+from twigcast.hierarchy import Network, common_unit, read_network
 from twigcast.language import Pattern, Subscription
 from twigcast.pipeline.progress import describe
 from twigcast.pipeline.route.bundles import Bundle, ship
@@ -35,7 +35,7 @@ from twigcast.pipeline.route.verdicts import (
 from twigcast.pipeline.route.writing import WRITTEN_SCHEMA, WriteTables
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.subscriptions import Subscriptions, load_subscriptions
-from twigcast.routing import FrozenNetwork, NetworkPlan, Towards, read_network
+from twigcast.routing import FrozenNetwork, NetworkPlan, Towards
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ and subscribers stay numbers into dictionaries until they are written.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -183,11 +184,12 @@ class _Routes:
                 columns["key"] += delivery.subscriptions
                 columns["subscriber"] += [delivery.client] * count
                 columns["broker"] += [delivery.broker] * count
-            in_vain = set(route.wasted())
+            in_vain = Counter(route.wasted())
             for crossing in route.crossings:
+                in_vain[crossing] -= 1
                 self._crossings["sender"].append(crossing.sender)
                 self._crossings["receiver"].append(crossing.receiver)
-                self._crossings["wasted"].append(crossing in in_vain)
+                self._crossings["wasted"].append(in_vain[crossing] >= 0)
         self._starts.append(len(self._deliveries["key"]))
         self._crossing_starts.append(len(self._crossings["sender"]))
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from twigcast.errors import OverlayError, ScenarioError, SchemaError
+from twigcast.hierarchy import read_network
 from twigcast.routing import (
     PAPER_STRATEGIES,
     Anything,
@@ -25,7 +26,6 @@ from twigcast.routing import (
     NetworkPlan,
     Overlay,
     Strategy,
-    read_network,
 )
 from twigcast.schema import Schema
 from twigcast.simulation.scenario.clients import make_clients
@@ -163,6 +163,7 @@ class Scenario:
         plan = self._make_plan() if self.network is None else _read_plan(self.network)
         if not chosen:
             chosen = _named((ALL,)) if self.network is None else [plan.strategy]
+        chosen = [replace(each, most_patterns=plan.strategy.most_patterns) for each in chosen]
         if self.latency_ms is not None:
             plan = replace(plan, overlay=_with_latency(plan.overlay, self.latency_ms / 1000))
         _require_schemas(chosen, plan)
@@ -270,7 +271,7 @@ def _read_plan(network: str) -> NetworkPlan:
 def _with_latency(overlay: Overlay, seconds: float) -> Overlay:
     """The same overlay with one latency for all links."""
     links = {link: LinkTraits(traits.cost, seconds) for link, traits in overlay.links.items()}
-    return Overlay(overlay.brokers, links)
+    return Overlay(overlay.brokers, links, overlay.gateways)
 
 
 def _require_schemas(strategies: Sequence[Strategy], plan: NetworkPlan) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from twigcast.hierarchy import reachable, units_of
 from twigcast.language import Pattern
 from twigcast.matching import Matcher
 from twigcast.routing import ClientPlan, NetworkPlan, Overlay
@@ -95,7 +96,8 @@ class SimulatedWorkload:
     def expected(self) -> Expected:
         """Who is to get what, by one matcher for all subscriptions and without a router.
 
-        Where the overlay is in several parts, nothing gets from one to the other.
+        Where the overlay is in several parts, nothing gets from one to the other; nor does anything
+        get through a unit from outside to outside.
         """
         matcher = Matcher()
         holders: dict[str, list[tuple[str, str]]] = {}
@@ -105,20 +107,25 @@ class SimulatedWorkload:
                 if not holder:
                     matcher.add(str(pattern), pattern)
                 holder.append((client.name, key))
-        parts = {broker: number for number, part in enumerate(self.parts) for broker in part}
-        part_of = {client.name: parts[client.broker] for client in self.plan.clients}
+        overlay = self.overlay
+        units = {broker: units_of(broker, overlay.gateways.get(broker)) for broker in overlay}
+        links = {broker: overlay.neighbours(broker) for broker in overlay}
+        broker_of = {client.name: client.broker for client in self.plan.clients}
+        reached_from = {
+            client.name: reachable(client.broker, links, units) for client in self.producers
+        }
         matches = matcher.match_batch([document.content for document in self.documents])
-        reachable = []
+        within_reach = []
         unreachable = 0
         for document, texts in zip(self.documents, matches, strict=True):
             wanted: dict[str, set[str]] = {}
             for text in texts:
                 for client_name, key in holders[text]:
                     wanted.setdefault(client_name, set()).add(key)
-            here = part_of[document.producer]
+            brokers = reached_from[document.producer]
             reached = {
-                name: frozenset(keys) for name, keys in wanted.items() if part_of[name] == here
+                name: frozenset(keys) for name, keys in wanted.items() if broker_of[name] in brokers
             }
-            reachable.append(reached)
+            within_reach.append(reached)
             unreachable += len(wanted) - len(reached)
-        return Expected(reachable, unreachable)
+        return Expected(within_reach, unreachable)
