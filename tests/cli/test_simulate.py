@@ -90,6 +90,29 @@ def test_an_overlay_in_one_part_is_not_warned_of() -> None:
     assert (answer["parts"], answer["strategies"][0]["unreachable_deliveries"]) == (1, 0)
 
 
+def test_what_units_keep_from_passing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "three.toml"
+    path.write_text(
+        'brokers = ["south/s", "north/a", "north/m", "north/b", "west/w"]\n'
+        'gateways = { "south/s" = "south", "north/a" = "north", "north/b" = "north", '
+        '"west/w" = "west" }\n'
+        'links = [{ between = ["south/s", "north/a"] }, { between = ["north/a", "north/m"] }, '
+        '{ between = ["north/m", "north/b"] }, { between = ["north/b", "west/w"] }]\n',
+        encoding="utf-8",
+    )
+    options = ["--topology", str(path), "--dtd", str(PROTEIN), "--strategy", "covering"]
+    result = CliRunner().invoke(app, ["simulate", *options, "--documents", "5"])
+    assert result.exit_code == 0
+    assert "link the gateways of that unit with each other" in result.stderr
+    assert "not all can be reached" in result.stdout
+    path.write_text(
+        path.read_text().replace("links = [", 'links = [{ between = ["north/a", "north/b"] }, ')
+    )
+    result = CliRunner().invoke(app, ["simulate", *options, "--documents", "5"])
+    assert result.stderr == ""
+    assert "right: every document" in result.stdout
+
+
 def test_of_many_parts_the_first_are_named(tmp_path: Path) -> None:
     names = [f"n{number}" for number in range(20)]
     links = [{"between": [names[0], name]} for name in names[1:8]]

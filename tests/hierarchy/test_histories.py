@@ -11,6 +11,7 @@ from planted import Mistake, instead_of, original
 
 from lab.histories.drawn import draw_history
 from lab.histories.running import run_history
+from lab.histories.steps import Advertise, Attach, Crash, History, Publish, Settle, Subscribe
 from twigcast.covering import Change
 from twigcast.hierarchy import leaf_of
 from twigcast.hierarchy.passage import Passage
@@ -78,3 +79,33 @@ def test_a_unit_that_is_not_told_by_parts_is_found(monkeypatch: pytest.MonkeyPat
         run_history(draw_history(3, number, in_units=True), number).wrong for number in range(200)
     )
     assert any(found)
+
+
+def test_what_is_known_of_brokers_that_cannot_be_reached_leads_nowhere() -> None:
+    """The unit x has parted: what its other part last said must not shorten paths in this one."""
+    history = History(
+        brokers=("x/p/b0", "x/p/b1", "x/q/b0", "x/q/b1", "x/q/b2", "y/b0"),
+        links=(
+            ("x/p/b1", "x/p/b0", 2.0),
+            ("x/q/b1", "x/q/b2", 2.0),
+            ("x/q/b1", "x/q/b0", 2.0),
+            ("x/q/b0", "x/p/b1", 1.0),
+            ("x/q/b2", "x/p/b0", 2.0),
+        ),
+        strategy="advertisements-covering",
+        steps=(
+            Attach("c2", "x/p/b0"),
+            Attach("c4", "x/q/b2"),
+            Subscribe("c2", (("s", "/a/b/d"),)),
+            Crash("x/p/b1"),
+            Settle(),
+            Advertise("c4", "p", "anything"),
+            Settle(),
+            Publish("c4", "<a><b><d/></b></a>", ("anything",)),
+            Settle(),
+        ),
+        gateways=(("x/p/b0", "x"), ("x/p/b1", "x"), ("x/q/b2", "x"), ("x/q/b0", "x/q")),
+    )
+    run = run_history(history)
+    assert run.wrong is None
+    assert run.deliveries == 1
