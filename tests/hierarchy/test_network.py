@@ -155,6 +155,8 @@ def test_each_unit_is_reached_by_the_gateway_that_is_cheapest() -> None:
     listening = Listening()
     network = Network(Overlay(brokers, links, gateways), observer=listening)
     with_clients(network, "x/a", ["y/c", "z/d"])
+    assert [network.acting_gateway("x", to) for to in "yz"] == ["x/a", "x/b"]
+    assert [network.acting_gateway(unit, "x") for unit in "yz"] == ["y/c", "z/d"]
     listening.heard.clear()
     network.publish("feed", WANTED)
     network.settle()
@@ -162,6 +164,11 @@ def test_each_unit_is_reached_by_the_gateway_that_is_cheapest() -> None:
     assert Counter(listening.crossings()) == Counter(
         [("x/a", "y/c"), ("x/a", "x/b"), ("x/b", "z/d")]
     )
+    network.crash("x/b")
+    network.settle()
+    assert [network.acting_gateway("x", to) for to in "yz"] == ["x/a", None]
+    with pytest.raises(NetworkError, match="not beside each other"):
+        network.acting_gateway("x", "y/c")
 
 
 def test_a_unit_that_has_parted_goes_on_in_parts_and_meets_again() -> None:
@@ -171,9 +178,12 @@ def test_a_unit_that_has_parted_goes_on_in_parts_and_meets_again() -> None:
     with_clients(network, "x/a", ["x/b", "y/c"])
     outside = network.routers["y/c"].levels[1].documents
     assert list(outside.view.leaves) == ["x/@a", "y/@c"]
+    assert network.parts("x") == (("x/a", "x/b"),)
     network.cut("x/a", "x/b")
     network.settle()
     assert list(outside.view.leaves) == ["x/@a", "x/@b", "y/@c"]
+    assert network.parts("x") == (("x/a",), ("x/b",))
+    assert network.parts("") == (("x/a", "x/b", "y/c"),)
     network.publish("feed", WANTED)
     network.settle()
     assert got(network) == {"desk0": 1, "desk1": 1}

@@ -11,6 +11,7 @@ from twigcast.hierarchy.units import (
     is_kept_for_units,
     require_units,
     unit_at,
+    unit_of,
     units_of_link,
 )
 from twigcast.routing import Link, LinkKind, LinkUp, NetworkPlan, Router
@@ -72,6 +73,47 @@ class Network(FlatNetwork):
                 router = self._routers[level.name]
                 self._carry(level.name, router.learn(states, level.depth))
                 self._gather(level.name)
+
+    def parts(self, unit: str) -> tuple[tuple[str, ...], ...]:
+        """The brokers that take part in a unit, by who can reach whom there; several if it parted.
+
+        That is what brokers know, which is so once everything has arrived.
+        """
+        parts = {
+            tuple(sorted({level.name, *_brokers_reached(level)})): None
+            for level in self._levels_of(unit)
+        }
+        return tuple(sorted(parts))
+
+    def acting_gateway(self, unit: str, towards: str) -> str | None:
+        """The gateway by which documents leave a unit for another one beside it.
+
+        None if no path leads there.
+        """
+        if unit_of(unit) != unit_of(towards):
+            raise NetworkError(f"{unit!r} and {towards!r} are not beside each other in one unit")
+        for level in self._levels_of(unit_of(unit)):
+            view = level.documents.view
+            [start], [end] = (
+                [leaf for leaf in sorted(view.leaves) if leaf.startswith(f"{each}/@")][:1] or [""]
+                for each in (unit, towards)
+            )
+            parents = view.tree(start).parents
+            gateway = end
+            while (above := parents.get(gateway)) is not None and above != start:
+                gateway = above
+            if above is not None:
+                return gateway
+        return None
+
+    def _levels_of(self, unit: str) -> list[Router]:
+        levels = [level for router in self._routers.values() for level in router.levels]
+        return [level for level in levels if unit_at(level.name, level.depth) == unit]
+
+
+def _brokers_reached(level: Router) -> list[str]:
+    view = level.documents.view
+    return [each for each in view.tree(level.name).parents if each not in view.leaves]
 
 
 def read_network(path: str | os.PathLike[str]) -> NetworkPlan:
