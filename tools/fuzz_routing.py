@@ -3,9 +3,10 @@
     python tools/fuzz_routing.py --seconds 60 --seed 1
 
 Work is done in rounds.  Each is a random history: clients come and go, subscribe, advertise and
-publish, links are cut and brokers crash, and messages arrive in any order that links allow.  It is
-held against an observer who knows everything (``lab.histories``): where documents
-go, over which links, what stands in every table, and that nothing is left in the end.
+publish, links are cut and brokers crash, and messages arrive in any order that links allow.  In one
+of three the brokers are in units.  It is held against an observer who knows everything
+(``lab.histories``): where documents go, over which links, what stands in every table, and that
+nothing is left in the end.
 
 Rounds run in a process of their own, so that a crash or a hang is a finding too.  A round depends
 on nothing but the seed and its number: ``--round`` repeats one.  A finding is printed as a short
@@ -74,6 +75,8 @@ def reproduction(history: History, order: int, wrong: str) -> str:
         "    ),",
         f"    schemas={history.schemas!r},",
         f"    is_late={history.is_late!r},",
+        f"    gateways={history.gateways!r},",
+        f"    most_patterns={history.most_patterns!r},",
         ")",
         f"print(run_history(history, {order}).wrong)",
     ]
@@ -82,7 +85,7 @@ def reproduction(history: History, order: int, wrong: str) -> str:
 
 def run_round(seed: int, number: int) -> str | None:
     """Run one history; the script of the finding, if there is one."""
-    history = draw_history(seed, number)
+    history = draw_history(seed, number, in_units=number % 3 == 0)
     if judge(history, number) is None:
         return None
     reduced = reduce_history(history, number)
