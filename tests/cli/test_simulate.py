@@ -90,6 +90,19 @@ def test_an_overlay_in_one_part_is_not_warned_of() -> None:
     assert (answer["parts"], answer["strategies"][0]["unreachable_deliveries"]) == (1, 0)
 
 
+def test_a_budget_makes_tables_smaller_and_lets_documents_through_in_vain() -> None:
+    options = ["--topology", "hierarchy:3x4", "--dtd", PROTEIN, "--strategy", "covering"]
+    free, tight = (
+        told(*options, "--documents", "10", *more) for more in ((), ("--most-patterns", "2"))
+    )
+    assert (free["options"]["most_patterns"], tight["options"]["most_patterns"]) == (None, 2)
+    (run,), (cut,) = free["strategies"], tight["strategies"]
+    assert cut["tables"]["greatest"] < run["tables"]["greatest"]
+    assert run["wasted"] == 0
+    assert cut["deliveries"] == run["deliveries"]
+    assert "at most 2 patterns of a unit" in shown(*options, "--most-patterns", "2")
+
+
 def test_what_units_keep_from_passing_is_said(tmp_path: Path) -> None:
     path = tmp_path / "three.toml"
     path.write_text(
@@ -268,6 +281,7 @@ def test_the_json_says_what_was_run(offices: Path) -> None:
         "skew": 1.0,
         "values": 0.0,
         "one_by_one": False,
+        "most_patterns": None,
         "latency_ms": None,
         "loss": 0.1,
         "faults": 1,

@@ -88,6 +88,14 @@ def simulate(
             "and it takes longer.",
         ),
     ] = False,
+    most_patterns: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many patterns a unit of brokers sends to the outside at most; wider ones "
+            "stand for what does not fit.",
+        ),
+    ] = None,
     latency_ms: Annotated[
         float | None, typer.Option(min=0, help="The latency of every link, in milliseconds.")
     ] = None,

@@ -12,7 +12,7 @@ from rich.text import Text
 from twigcast.cli.console import output
 
 if TYPE_CHECKING:
-    from twigcast.simulation import ScenarioResult, Setting, SimulatedWorkload, StrategyRun
+    from twigcast.simulation import ScenarioResult, Setting, StrategyRun
 
 _BESIDE: Final = 3
 """The characters of a table that a column takes beside its text."""
@@ -46,7 +46,7 @@ def print_result(result: ScenarioResult) -> None:
     """A few lines about the workload, tables as wide as the console, and whether all is right."""
     console = output()
     setting, runs = result.setting, result.runs
-    console.print(Text(_about(result.workload, setting)), soft_wrap=True)
+    console.print(Text(_about(result)), soft_wrap=True)
     for fault in setting.faults[:_MOST_FAULTS]:
         console.print(Text(f"· {fault}"), soft_wrap=True)
     if len(setting.faults) > _MOST_FAULTS:
@@ -61,7 +61,8 @@ def print_result(result: ScenarioResult) -> None:
         console.print(Text(_praise(setting, runs)), soft_wrap=True)
 
 
-def _about(workload: SimulatedWorkload, setting: Setting) -> str:
+def _about(result: ScenarioResult) -> str:
+    workload, most = result.workload, result.options["most_patterns"]
     overlay, subscribers, patterns = workload.overlay, workload.subscribers, workload.patterns
     parts = [
         _count(len(overlay), "broker"),
@@ -70,7 +71,8 @@ def _about(workload: SimulatedWorkload, setting: Setting) -> str:
         _count(len(workload.documents), "document"),
         _count(len(subscribers), "subscriber"),
         f"{_count(len(patterns), 'subscription')} ({len(set(patterns)):,} distinct)",
-        f"seed {setting.seed}",
+        *([] if most is None else [f"at most {_count(most, 'pattern')} of a unit"]),
+        f"seed {result.setting.seed}",
     ]
     return ", ".join(parts)
 

@@ -63,24 +63,18 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """The name in :data:`STRATEGIES`, or a description."""
+        """The name in :data:`STRATEGIES`, or a description; without ``most_patterns``."""
         for name, strategy in STRATEGIES.items():
             if strategy == replace(self, most_patterns=None):
-                return name + self._limit
+                return name
         if self == Strategy(merging=self.merging, most_patterns=self.most_patterns):
-            return f"imperfect-merging:{self.merging!r}{self._limit}"
+            return f"imperfect-merging:{self.merging!r}"
         parts = [f"towards {self.towards.value}"]
         if self.covering:
             parts.append("covering")
         if self.merging is not None:
             parts.append(f"merging D ≤ {self.merging:g} to depth {self.depth}")
-        return ", ".join(parts) + self._limit
-
-    @property
-    def _limit(self) -> str:
-        if self.most_patterns is None:
-            return ""
-        return f", at most {self.most_patterns:,} patterns of a unit"
+        return ", ".join(parts)
 
     @staticmethod
     def of(strategy: Strategy | str | None) -> Strategy:

@@ -68,6 +68,7 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "branching": (0, 1),
     "skew": (0, 10),
     "values": (0, 1),
+    "most_patterns": (1, inf),
     "latency_ms": (0, inf),
     "loss": (0, 0.9),
     "faults": (0, inf),
@@ -114,6 +115,8 @@ class Scenario:
     values: float = 0.0
     """The share of subscriptions that compare a value."""
     one_by_one: bool = False
+    most_patterns: int | None = None
+    """What a unit sends to the outside; without it what the network file says, or everything."""
     latency_ms: float | None = None
     """Of every link; without it what the topology says."""
     loss: float = 0.0
@@ -163,7 +166,8 @@ class Scenario:
         plan = self._make_plan() if self.network is None else _read_plan(self.network)
         if not chosen:
             chosen = _named((ALL,)) if self.network is None else [plan.strategy]
-        chosen = [replace(each, most_patterns=plan.strategy.most_patterns) for each in chosen]
+        most = self.most_patterns or plan.strategy.most_patterns
+        chosen = [replace(each, most_patterns=most) for each in chosen]
         if self.latency_ms is not None:
             plan = replace(plan, overlay=_with_latency(plan.overlay, self.latency_ms / 1000))
         _require_schemas(chosen, plan)
@@ -237,6 +241,7 @@ class Scenario:
         values |= {
             "files": list(self.files),
             "documents": self.documents or _DOCUMENTS,
+            "most_patterns": strategies[0].most_patterns,
             "shape": str(self.shape),
             "wildcard": parameters.wildcard,
             "descendant": parameters.descendant,
