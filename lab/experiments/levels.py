@@ -35,7 +35,7 @@ _QUICK: Final = (4, 8)
 _FULL: Final = (8, 16, 32)
 """Clusters, and brokers in each."""
 _PRODUCERS: Final = 20
-_BUDGETS: Final = (None, 100, 30)
+_BUDGETS: Final = (None, 100, 25)
 _LARGE: Final = (32, 32, 32)
 _LARGE_BUDGET: Final = 200
 
