@@ -398,6 +398,7 @@ class Broker:
 
     def _send_routed(self, sends: list[Send]) -> None:
         self._dispatch(sends)
+        self._flush()  # who subscribes durably awaits documents by the shortest way from then on
         self._go_on()
 
     def _go_on(self) -> None:
