@@ -281,7 +281,7 @@ class Broker:
         """Add patterns to a client of the router's; others have their turn in between."""
         async for key in taking_turns(patterns):
             self._route(Subscribe({key: patterns[key]}), link)
-            self.router.documents.prepare()
+            self.router.prepare()
 
     def unsubscribe(self, subscription: EphemeralSubscription) -> None:
         """End an ephemeral subscription."""
@@ -354,7 +354,7 @@ class Broker:
                 return self._until_disk_follows(self.store)
         elif kind == "update":
             self._route(decode_update(item.update), link.name)
-            self.router.documents.prepare()
+            self.router.prepare()
         elif kind == "addressed":
             self.flow.came(decode_addressed(item.addressed), link)
         elif kind == "home_versions":
@@ -425,7 +425,7 @@ class Broker:
         try:
             async for most in taking_turns(repeat(_STEPS)):
                 is_behind = self.router.go_on(most)
-                self.router.documents.prepare()
+                self.router.prepare()
                 self._note_growth()
                 self._flush_soon()
                 if not is_behind:

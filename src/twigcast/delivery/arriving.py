@@ -107,8 +107,8 @@ class Arriving:
         elif parcel.is_outdated(moment.time):
             instructions.append(Outdated(parcel.id))
         else:
-            if routed.neighbours:
-                instructions.append(Send(tuple(routed.neighbours), said))
+            for copy in routed.copies:
+                instructions.append(Send(tuple(copy.neighbours), said))
             if others.deliveries and self._offered.is_first(parcel):
                 instructions.append(Offer(parcel, others))
         if settled is not None and not is_new:

@@ -38,7 +38,7 @@ from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
 from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
-from twigcast.routing import DocumentId, DocumentRouter, Recipients
+from twigcast.routing import Copy, DocumentId, DocumentRouter, Recipients
 from twigcast.routing import Routed as RoutedDocument
 
 UNCONFIRMED: Final = 30.0
@@ -53,8 +53,7 @@ class Held:
     tickets: list[int]
     link: str
     parcel: Parcel
-    tree: str
-    neighbours: list[str]
+    copies: list[Copy]
     recipients: Recipients
     """The ephemeral subscriptions that want it."""
     keep: KeepDocument | None = None
@@ -140,9 +139,7 @@ class Publishing:
             event.publisher,
         )
         entries, recipients = self._queues.split(routed.recipients)
-        held = Held(
-            [event.ticket], event.link, parcel, routed.document.tree, routed.neighbours, recipients
-        )
+        held = Held([event.ticket], event.link, parcel, routed.copies, recipients)
         if self._has_store:
             held.keep = self._what_to_keep(routed, parcel, entries, moment)
             instructions = self._enter(held, ticket, moment)
@@ -158,7 +155,7 @@ class Publishing:
     def _what_to_keep(
         self, routed: RoutedDocument, parcel: Parcel, entries: tuple[Entry, ...], moment: Moment
     ) -> KeepDocument | None:
-        is_wanted = routed.homes or routed.recipients.deliveries or routed.neighbours
+        is_wanted = routed.homes or routed.recipients.deliveries or routed.copies
         aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
         if not (entries or routed.homes or self._keep_all or aside):
             return None
@@ -264,10 +261,10 @@ class Publishing:
         for home in owed:
             if self._documents.can_reach(home):
                 self._custody.sent(home, document, moment.now)
-        if held.neighbours:
+        for copy in held.copies:
             debts = tuple(self._custody.debt(home, document) for home in owed)
-            said = Routed(held.parcel, held.tree, debts)
-            instructions.append(Send(tuple(held.neighbours), said))
+            said = Routed(held.parcel, copy.document.tree, debts)
+            instructions.append(Send(tuple(copy.neighbours), said))
         return instructions
 
     # --- without one ------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from twigcast.routing import (
     LinkState,
     LinkUp,
     Message,
+    Routed,
     Router,
     Send,
     Strategy,
@@ -62,6 +63,8 @@ class Gateway(Router):
         self._down = Passage(self._outside, self.depth, self.strategy.most_patterns)
         super().handle(LinkUp(LinkKind.LEAF), self._outside)
         above.handle(LinkUp(LinkKind.LEAF), self._inside)
+        self.documents.beyond[self._outside] = self._climb
+        above.documents.beyond[self._inside] = self._descend
 
     @property
     def levels(self) -> tuple[Router, ...]:
@@ -89,6 +92,10 @@ class Gateway(Router):
         super().go_on(most)
         self.above.go_on(most)
         return self.is_behind
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.above.prepare()
 
     @property
     def has_news(self) -> bool:
@@ -127,18 +134,23 @@ class Gateway(Router):
             sends += [each for each in theirs if each.link != self._inside]
             theirs = self._name_unit()
             for message in climbing:
-                theirs += self.above.handle(self._pass_on(message, self._up), self._inside)
+                theirs += self.above.handle(_pass_on(message, self._up), self._inside)
             ours = []
             for message in descending:
-                ours += super().handle(self._pass_on(message, self._down), self._outside)
+                ours += super().handle(_pass_on(message, self._down), self._outside)
         return sends
 
-    def _pass_on(self, message: Message, passage: Passage) -> Message:
-        if isinstance(message, Update):
-            return passage.pass_on(message)
-        assert isinstance(message, Document), "levels tell each other of changes and documents"
+    def _climb(self, document: Document) -> Routed | None:
+        """Route a document above that leaves this unit."""
+        return self.above.documents.route(self._seen_from(self._up, document), self._inside)
+
+    def _descend(self, document: Document) -> Routed | None:
+        """Route a document in this unit that comes from above."""
+        return self.documents.route(self._seen_from(self._down, document), self._outside)
+
+    def _seen_from(self, passage: Passage, document: Document) -> Document:
         tree = tree_from(passage.origin, self.strategy.towards)
-        return replace(message, tree=tree, depth=passage.depth)
+        return replace(document, tree=tree, depth=passage.depth)
 
     def _name_unit(self) -> list[Send]:
         """Name this unit above by the part of it that can be reached; what follows from that."""
@@ -150,6 +162,8 @@ class Gateway(Router):
             return []
         before, self._inside = self._inside, name
         self._up.origin = name
+        beyond = self.above.documents.beyond
+        beyond[name] = beyond.pop(before)
         return self.above.rename_leaf(before, name)
 
     def _gateways(self) -> list[str]:
@@ -163,6 +177,11 @@ class Gateway(Router):
             for gateway in leaves[leaf]
             if gateway in tree
         ]
+
+
+def _pass_on(message: Message, passage: Passage) -> Message:
+    assert isinstance(message, Update), "levels send each other changes; documents are routed"
+    return passage.pass_on(message)
 
 
 def make_router(

@@ -43,7 +43,7 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.document_router import NOBODY, DocumentRouter, Recipients, Routed
+from twigcast.routing.document_router import NOBODY, Copy, DocumentRouter, Recipients, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
 from twigcast.routing.interests import Foreseen, Interests, Wanting
@@ -102,6 +102,7 @@ __all__ = [
     "Anything",
     "ClientDelivery",
     "ClientPlan",
+    "Copy",
     "Counters",
     "Crossing",
     "Deliver",

@@ -7,12 +7,16 @@ broker writes it to its queues.
 independently of channels, so that whoever publishes a document can say to which brokers it is
 owed, also while these cannot be reached.  A home is one more source of interests, so it costs no
 matching of its own.
+
+At a gateway a document that a leaf wants goes on in the overlay that the leaf stands for, where the
+broker has another document router (:attr:`DocumentRouter.beyond`).  So one look gives all *copies*
+that leave the broker, each along a tree of its own.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
@@ -46,11 +50,19 @@ class Recipients:
 NOBODY: Final = Recipients(())
 
 
+class Copy(NamedTuple):
+    """A document as it leaves along one tree, and the neighbours that it goes to."""
+
+    document: Document
+    neighbours: list[str]
+
+
 class Routed(NamedTuple):
     """A document, and everyone whom it concerns."""
 
     document: Document
-    neighbours: list[str]
+    copies: list[Copy]
+    """One for each overlay in which it goes on from here."""
     recipients: Recipients
     homes: list[str]
     """The other brokers that want it for durable subscriptions, wherever they are."""
@@ -89,6 +101,8 @@ class DocumentRouter:
         """Those that our clients have got, by whichever tree."""
         self._recipients: WeakKeyDictionary[Wanting, Recipients] = WeakKeyDictionary()
         self._published = 0
+        self.beyond: dict[str, Callable[[Document], Routed | None]] = {}
+        """By leaf, what routes a document in the overlay that the leaf stands for."""
 
     def foresee(self, contents: Sequence[Source]) -> list[Foreseen]:
         """Look at documents together that are published one after the other; changes no answer."""
@@ -122,15 +136,23 @@ class DocumentRouter:
     def _follow(self, document: Document, link: str, foreseen: Foreseen | None = None) -> Routed:
         """Where a document goes from here, which must not have been here before."""
         wanting = self._interests.match(document.content, foreseen)
-        neighbours = []
+        recipients = self._recipients_of(wanting)
+        neighbours: list[str] = []
+        copies: list[Copy] = []
         for name in self._planner.onward(document.tree, link):
             neighbour = self._neighbours.get(name)
-            if neighbour is not None and not wanting.channels.isdisjoint(
-                neighbour.serving(document.tree)
-            ):
+            if neighbour is None or wanting.channels.isdisjoint(neighbour.serving(document.tree)):
+                continue
+            if name not in self.beyond:
                 neighbours.append(name)
+            elif (further := self.beyond[name](document)) is not None:
+                copies += further.copies
+                if further.recipients.deliveries:  # one overlay of a broker has its clients
+                    recipients = further.recipients
+        if neighbours:
+            copies.insert(0, Copy(document, neighbours))
         homes = [name for name, source in self._homes.items() if source in wanting.channels]
-        return Routed(document, neighbours, self._recipients_of(wanting), homes)
+        return Routed(document, copies, recipients, homes)
 
     def prepare(self) -> None:
         """Take in new interests now, not when the next document comes."""
