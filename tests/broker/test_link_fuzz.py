@@ -23,7 +23,7 @@ from twigcast.client import connect
 from twigcast.delivery.events import Published
 from twigcast.wire import PROTOCOL, messages, method
 
-_NAMES = st.sampled_from(["x", "y", "z", "here", "", "n" * 300, "client/1", "*"])
+_NAMES = st.sampled_from(["x", "y", "z", "here", "", "n" * 300, "client:1", "*"])
 _TEXTS = st.sampled_from(["/a", "//b[c>3]", "a[", "", "Q{urn:x}a", "/a/b", "*"])
 _NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 3)
 
@@ -193,7 +193,7 @@ class _NoStream:
 def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.LinkItem]) -> None:
     async def scenario() -> None:
         broker = Broker(BrokerConfig(), "here", None)
-        broker.open_publisher("client/1")
+        broker.open_publisher("client:1")
         link = LinkConnection(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
         link.name, link.is_up = "x", True
         broker.links.up["x"] = link
@@ -213,8 +213,8 @@ def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.L
         link.documents.close()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
         patterns = await broker.parse_expressions({"": Expression("/own")})
-        wanted = await broker.subscribe("client/1/1", 1, patterns, 8)
-        broker.flow.publish(Published(0, "client/1", b"<own/>"))
+        wanted = await broker.subscribe("client:1/1", 1, patterns, 8)
+        broker.flow.publish(Published(0, "client:1", b"<own/>"))
         assert len(wanted.queue) == 1
         broker.unsubscribe(wanted)
 

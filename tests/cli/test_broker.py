@@ -101,11 +101,11 @@ def test_a_broker_says_where_it_is_and_ends_with_ctrl_c(tmp_path: Path) -> None:
             assert client.status()["reader"] == "expat"
             with pytest.raises(RefusedError):
                 client.forget("nobody's")
-        running.until(lambda: "client/1 left" in running.errors)
+        running.until(lambda: "client:1 left" in running.errors)
         assert running.end(signal.SIGINT) == 0
         assert "Traceback" not in running.errors
-        said = "client/1 connected from ipv4:127.0.0.1:", "reads the durable subscription 'desk-7'"
-        for each in (*said, "client/1 is refused: there is no durable"):
+        said = "client:1 connected from ipv4:127.0.0.1:", "reads the durable subscription 'desk-7'"
+        for each in (*said, "client:1 is refused: there is no durable"):
             assert each in running.errors
 
 
