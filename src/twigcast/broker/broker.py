@@ -46,6 +46,7 @@ from twigcast.broker.wrong_tokens import Identification
 from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, StoreError
+from twigcast.hierarchy import make_router
 from twigcast.language import (
     NO_BINDINGS,
     Bindings,
@@ -64,7 +65,6 @@ from twigcast.routing import (
     Message,
     Promise,
     Refused,
-    Router,
     Send,
     Subscribe,
     Unadvertise,
@@ -111,8 +111,13 @@ class Broker:
             length=config.limits.expression_length, steps=config.limits.expression_steps
         )
         incarnation = _new_incarnation() if store is None else store.state.incarnation
-        self.router = Router(
-            name, config.strategy, incarnation, limits=self.document_limits, reader=config.reader
+        self.router = make_router(
+            name,
+            config.gateway_of,
+            config.strategy,
+            incarnation,
+            limits=self.document_limits,
+            reader=config.reader,
         )
         self.links = Links(self)
         self.queues = QueueSpace(
@@ -332,15 +337,15 @@ class Broker:
     def link_up(self, link: LinkConnection) -> None:
         """Note that a link is up, and send the neighbour everything."""
         self._home_parts[link.name] = HomeParts()
-        self._route(LinkUp(LinkKind.BROKER, link.cost), link.name)
-        if link.name not in self.router.neighbours:
+        self._route(LinkUp(LinkKind.BROKER, link.cost, link.speaker.depths), link.name)
+        if not self.router.has_link(link.name):
             raise LinkProtocolError(f"{link.name!r} cannot be a neighbour of {self.name!r}")
         self.flow.happen(NeighbourUp(link.name))
 
     def link_down(self, link: LinkConnection) -> None:
         """Note that a link is down."""
         self._home_parts.pop(link.name, None)
-        if link.name in self.router.neighbours:
+        if self.router.has_link(link.name):
             self._route(LinkDown(), link.name)
 
     def handle_link(self, item: messages.LinkItem, link: LinkConnection) -> Awaitable[None] | None:
@@ -353,7 +358,10 @@ class Broker:
             if self.store is not None and self.store.waiting_bytes > WAITING_BYTES:
                 return self._until_disk_follows(self.store)
         elif kind == "update":
-            self._route(decode_update(item.update), link.name)
+            update = decode_update(item.update)
+            if objection := link.speaker.objection(update):
+                raise LinkProtocolError(f"{link.name!r} {objection}")
+            self._route(update, link.name)
             self.router.prepare()
         elif kind == "addressed":
             self.flow.came(decode_addressed(item.addressed), link)
@@ -393,7 +401,8 @@ class Broker:
 
     def _note_growth(self, more: int = 0) -> None:
         """Note how much there is of what stays for long, ``more`` besides."""
-        size = self.router.table_size + self.flow.subscriptions + more
+        tables = sum(level.table_size for level in self.router.levels)
+        size = tables + self.flow.subscriptions + more
         self._long_lived.grown(size)
 
     def _send_routed(self, sends: list[Send]) -> None:

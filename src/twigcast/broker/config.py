@@ -34,6 +34,7 @@ from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
+from twigcast.hierarchy import MOST_LEVELS, units_around
 from twigcast.language import NAME
 from twigcast.matching import READERS, ReaderName
 from twigcast.routing import Strategy
@@ -63,25 +64,56 @@ class Permission(Enum):
 EVERYTHING: Final = frozenset(Permission)
 
 
+def _require_path(where: str, path: str, most: int) -> None:
+    """Refuse what is no path of so many names at most."""
+    names = path.split("/")
+    for name in names:
+        if not name:
+            refuse(
+                where, f"{path!r} has an empty name; write names with / between, as in north/oslo"
+            )
+        if name.startswith(("^", "@")):
+            refuse(
+                where,
+                f"{name!r}: names do not begin with ^ or @, which mark what stands for units; "
+                "choose another name",
+            )
+        if not _NAME.fullmatch(name):
+            refuse(
+                where,
+                f"{name!r} is no name for a broker or a unit; write up to 100 letters, digits, "
+                "dots, hyphens and underscores",
+            )
+    if len(names) > most:
+        refuse(
+            where,
+            f"{path!r} has {len(names)} names, and the most are {most}; leave out some of them",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class LinkConfig:
     """A neighbour to call.
 
     The doors of a group are one neighbour with several addresses: ``a:7400,b:7400``.
     ``server_name`` is what its certificate is made out to, where that is not the host of the
-    address; ``token`` is what this broker shows there.
+    address; ``token`` is what this broker shows there.  Where ``broker`` is given, nobody else is
+    linked who answers there.
     """
 
     address: str
     cost: float = 1.0
     server_name: str = ""
     token: str = field(default="", repr=False)
+    broker: str = ""
 
     def __post_init__(self) -> None:
         if any(each.port == 0 for each in self.addresses):
             refuse("address", "port 0 is no port to call; write that at which the other listens")
         if not 0 < self.cost < inf:
             refuse("cost", f"{self.cost} is no cost; write a number above 0")
+        if self.broker:
+            _require_path("broker", self.broker, MOST_LEVELS)
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -113,10 +145,12 @@ class _LinkEntry:
     cost: float = 1.0
     server_name: str = ""
     token_file: Annotated[str, _read_token] = field(default="", repr=False)
+    broker: str = ""
 
 
 def _link(entry: _LinkEntry) -> LinkConfig:
-    return LinkConfig(entry.address, entry.cost, entry.server_name, entry.token_file)
+    token = entry.token_file
+    return LinkConfig(entry.address, entry.cost, entry.server_name, token, entry.broker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,11 +385,26 @@ def _reader(name: str) -> ReaderName:
     return cast("ReaderName", name)  # the configuration checks it
 
 
+def _gateway(value: object) -> bool | str:
+    if isinstance(value, bool | str):
+        return value
+    raise ConfigError(
+        f"this is {show(value)}; write true, or the outermost unit that it stands for, as in "
+        '"north"'
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """The whole configuration of one broker."""
+    """The whole configuration of one broker.
+
+    ``unit`` is the path of the unit that it is in.  It stands for that unit in the unit around, if
+    ``gateway`` is true, or for all its units up to the one that ``gateway`` names.
+    """
 
     name: str = ""
+    unit: str = ""
+    gateway: Annotated[bool | str, _gateway] = False
     listen: str = "127.0.0.1:7400"
     http: str = ""
     http_hosts: tuple[str, ...] = ()
@@ -377,6 +426,7 @@ class BrokerConfig:
                 f"{self.name!r} is no name for a broker; write up to 100 letters, digits, "
                 "dots, hyphens and underscores",
             )
+        self._check_unit()
         listen = self.listen_address
         if self.http_address == listen and listen.port:
             refuse("http", f"{listen} is where the broker listens; choose another port")
@@ -391,6 +441,31 @@ class BrokerConfig:
         self._check_door()
         self._check_links()
         self._check_principals()
+
+    def _check_unit(self) -> None:
+        if self.unit:
+            _require_path("unit", self.unit, MOST_LEVELS - 1)
+        if not self.gateway:
+            return
+        if not self.unit:
+            refuse(
+                "gateway",
+                "this broker is in no unit, so it can stand for none; write its unit, as in "
+                'unit = "north", or leave this out',
+            )
+        units = units_around(f"{self.unit}/x")[:-1]
+        if self.gateway is not True and self.gateway not in units:
+            refuse(
+                "gateway",
+                f"this broker is not in the unit {self.gateway!r}; write true, or one of: "
+                f"{', '.join(units)}",
+            )
+        if not self.store.is_used:
+            refuse(
+                "gateway",
+                "a gateway takes documents over on its disk, and this broker has no store; name "
+                "one in [store], or with --store",
+            )
 
     def _check_door(self) -> None:
         if not self.store.door:
@@ -450,12 +525,18 @@ class BrokerConfig:
         """Whether anybody can be known here."""
         return bool(self.principals) or self.tls.require_client_certificate
 
+    @property
+    def gateway_of(self) -> str | None:
+        """The outermost unit that the broker is a gateway of; None if it is none."""
+        return (self.unit if self.gateway is True else self.gateway) or None
+
     def name_at(self, port: int | None = None) -> str:
-        """The broker's name; without one, derived from where it listens.
+        """The broker's full name: its unit, and its own, derived from where it listens if absent.
 
         ``port`` is the one that the system has chosen, where ``listen`` leaves that to it.
         """
-        return self.name or self.listen_address.name(port)
+        name = self.name or self.listen_address.name(port)
+        return f"{self.unit}/{name}" if self.unit else name
 
 
 def read_config(path: str | os.PathLike[str]) -> BrokerConfig:

@@ -44,6 +44,21 @@ def broker(
     name: Annotated[
         str | None, typer.Option(help="Its name in the network; made from the address by default.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            help="The unit that it is in, as in north/oslo; its full name begins with that.",
+        ),
+    ] = None,
+    gateway: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            help="Stand for its units up to this one, as in north, in the unit around them; needs "
+            "--store.",
+        ),
+    ] = None,
     links: Annotated[
         list[str] | None,
         typer.Option(
@@ -114,6 +129,8 @@ def broker(
             chosen,
             {
                 "name": name,
+                "unit": unit,
+                "gateway": gateway,
                 "listen": listen,
                 "http": http,
                 "strategy": strategy,
