@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 from live_brokers import QUICK, until
 
-from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StoreConfig, start_server
+from twigcast.broker import (
+    BrokerConfig,
+    LinkConfig,
+    RunningBroker,
+    StoreConfig,
+    start_server,
+    status,
+)
+from twigcast.hierarchy import parts_below
 
 
 class Site:
@@ -75,6 +83,43 @@ def test_brokers_know_the_units_in_which_they_take_part(tmp_path: Path) -> None:
             assert view.leaves == {"north/@a": ["north/a"]}
             await brokers.running["north/b"].close()
             await until(lambda: brokers.links("north/a") == ["c"])
+
+    asyncio.run(scenario())
+
+
+def test_the_status_of_a_gateway_has_a_level_for_each_unit(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("north/a", "north")
+            await brokers.start("north/b", "north", calls="north/a")
+            await brokers.start("south/c", "south", calls="north/a")
+            broker = brokers.running["north/a"].broker
+            above = broker.router.levels[1]
+            three = ["north/a", "north/b", "south/c"]
+            await until(lambda: above.documents.view.brokers == three)
+            await until(lambda: list(map(len, parts_below(above).values())) == [1, 1])
+            inside, outside = status.levels(broker)
+            linked = {"north/a": {"north/b": 1.0}, "north/b": {"north/a": 1.0}}
+            nothing = {"out": 0, "into": 0, "in_vain": 0, "turned_away": 0}
+            assert inside == {
+                "unit": "north",
+                "topology": linked,
+                "gateways": ["north/a", "north/b"],
+                "units": {},
+                "crossings": nothing,
+            }
+            crossing = {"north/a": {"north/b": 1.0, "south/c": 1.0}, "south/c": {"north/a": 1.0}}
+            assert outside == {
+                "unit": "",
+                "topology": linked | crossing,
+                "gateways": [],
+                "units": {
+                    "north": [{"gateways": ["north/a", "north/b"], "acting": {"south": "north/a"}}],
+                    "south": [{"gateways": ["south/c"], "acting": {"north": "south/c"}}],
+                },
+                "crossings": None,
+            }
+            assert status.topology(broker) == linked | crossing
 
     asyncio.run(scenario())
 

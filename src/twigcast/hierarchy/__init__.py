@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from twigcast.hierarchy.gateway import Crossings, Gateway, make_router
 from twigcast.hierarchy.network import Network, read_network
+from twigcast.hierarchy.observing import UnitPart, gateways_out, parts_below
 from twigcast.hierarchy.profile import Profile
 from twigcast.hierarchy.speaking import Speaker
 from twigcast.hierarchy.units import (
@@ -47,6 +48,7 @@ from twigcast.hierarchy.units import (
     common_unit,
     depth_of,
     leaf_of,
+    own_name,
     parse_leaf,
     reachable,
     require_units,
@@ -66,11 +68,15 @@ __all__ = [
     "Network",
     "Profile",
     "Speaker",
+    "UnitPart",
     "common_unit",
     "depth_of",
+    "gateways_out",
     "leaf_of",
     "make_router",
+    "own_name",
     "parse_leaf",
+    "parts_below",
     "reachable",
     "read_network",
     "require_units",

@@ -30,6 +30,11 @@ def unit_of(name: str) -> str:
     return name.rpartition("/")[0]
 
 
+def own_name(broker: str) -> str:
+    """What a broker is called in its unit."""
+    return broker.rpartition("/")[2]
+
+
 def unit_at(broker: str, depth: int) -> str:
     """The unit of that depth that a broker is in."""
     return "/".join(broker.split("/")[:depth])

@@ -86,6 +86,7 @@ from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import GATHERING, Router
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
+from twigcast.routing.trees import View
 
 __all__ = [
     "ANYTHING",
@@ -146,6 +147,7 @@ __all__ = [
     "Unadvertise",
     "Unsubscribe",
     "Update",
+    "View",
     "Wanting",
     "freeze",
     "is_outer",
