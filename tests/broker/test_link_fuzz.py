@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import grpc.aio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from link_callers import calling
 from live_brokers import one_broker, until
 
 from twigcast.broker import BrokerConfig, RunningBroker, StoreConfig
@@ -254,53 +253,6 @@ def test_whatever_neighbours_say_is_followed_or_refused(
         broker.unsubscribe(wanted)
 
     asyncio.run(scenario())
-
-
-class Caller:
-    """A caller that speaks the protocol of links by hand."""
-
-    def __init__(self, call: grpc.aio.StreamStreamCall[bytes, bytes]) -> None:
-        self._call = call
-        self.sequence = 0
-        self.frames: list[bytes] = []
-
-    async def say(self, *items: messages.LinkItem) -> None:
-        self.sequence += 1
-        frame = encode_frame(self.sequence, [each.SerializeToString() for each in items])
-        self.frames.append(frame)
-        await self._call.write(frame)
-
-    async def hear(self) -> messages.LinkItem:
-        data = await self._call.read()
-        assert isinstance(data, bytes)
-        return messages.LinkBody.FromString(messages.LinkFrame.FromString(data).body).items[0]
-
-    async def link(self, name: str = "x") -> None:
-        hello = messages.LinkHello(
-            protocol=PROTOCOL,
-            broker=name,
-            incarnation=1,
-            cost=1,
-            strategy="covering",
-            nonce=b"n",
-            message_bytes=10**6,
-        )
-        await self.say(messages.LinkItem(hello=hello))
-        answer = (await self.hear()).hello
-        assert answer.answered == b"n"
-        await self.say(messages.LinkItem(hello=messages.LinkHello(answered=answer.nonce)))
-
-
-@asynccontextmanager
-async def calling(running: RunningBroker) -> AsyncIterator[tuple[Caller, object]]:
-    async with grpc.aio.insecure_channel(running.address) as channel:
-        calls: grpc.aio.StreamStreamMultiCallable[bytes, bytes]
-        calls = channel.stream_stream(method("Link"))
-        call = calls()
-        try:
-            yield Caller(call), call
-        finally:
-            call.cancel()
 
 
 async def still_serves(running: RunningBroker) -> None:

@@ -6,21 +6,29 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import grpc.aio
 import pytest
+from certificates import make_authority, make_certificate
+from link_callers import calling
 from live_brokers import QUICK, until
 
 from twigcast.broker import (
     BrokerConfig,
     LinkConfig,
+    Permission,
+    PrincipalConfig,
     RunningBroker,
     StoreConfig,
     start_server,
     status,
 )
+from twigcast.broker.config import RuleConfig, TlsConfig
 from twigcast.hierarchy import parts_below
+from twigcast.wire import messages
 
 
 class Site:
@@ -162,5 +170,136 @@ def test_who_answers_under_another_name_than_expected_is_not_linked(tmp_path: Pa
             await brokers.start("d", calls="north/a", broker="north/a")
             await until(lambda: brokers.links("north/a") == ["d"])
             assert brokers.links("c") == []
+
+    asyncio.run(scenario())
+
+
+def update(depth: int, *states: messages.LinkState) -> messages.LinkItem:
+    return messages.LinkItem(update=messages.Update(depth=depth, states=states))
+
+
+def state(broker: str, *leaves: str, links: tuple[str, ...] = ()) -> messages.LinkState:
+    return messages.LinkState(
+        broker=broker,
+        incarnation=1,
+        version=9,
+        links=[messages.Neighbour(broker=each, cost=1) for each in links],
+        leaves=leaves,
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (update(1, state("north/b")), "speaks of a unit of depth 1"),
+        (update(0, state("south/c", links=("^north/a",))), "a path of up to 4 names"),
+        (update(0, state("south/d", "north/@a")), "'south/d' stands for 'north/@a'"),
+        (update(0, state("south/c")), ""),
+        (update(0, state("south/c", "south/@c"), state("east/d", "east/@d")), ""),
+        (update(0, state("south/c", "^south/c")), "'south/c' stands for '^south/c'"),
+        (
+            messages.LinkItem(
+                update=messages.Update(
+                    advertise=[
+                        messages.AdvertisementOf(
+                            key=messages.AdvertisementKey(origin="north/b"), anything=True
+                        )
+                    ]
+                )
+            ),
+            "'north/b' advertises in the whole network",
+        ),
+    ],
+)
+def test_a_gateway_of_another_unit_that_speaks_of_this_one_is_cut_off(
+    said: messages.LinkItem, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("north/a", "north")
+            running = brokers.running["north/a"]
+            before = [level.link_state for level in running.broker.router.levels]
+            async with calling(running) as (caller, _):
+                await caller.link("south/c", "south")
+                await until(lambda: brokers.links("north/a") == ["south/c"])
+                await caller.say(said, messages.LinkItem(refused="that was all"))
+                await until(lambda: "that was all" in caplog.text or not brokers.links("north/a"))
+                assert bool(reason) == (not brokers.links("north/a"))
+            await until(lambda: not brokers.links("north/a"))
+            inside = running.broker.router.levels[0]
+            assert inside.link_state == before[0]
+            assert brokers.known("north/a")[0] == ["north/a"]
+        assert reason in caplog.text
+
+    asyncio.run(scenario())
+
+
+def test_a_neighbour_without_a_unit_in_common_gets_the_reason(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("north/a", "north")
+            for name, gateway, reason in (
+                ("south/c", "", "make 'south/c' a gateway of 'south'"),
+                ("south/c", "north", "'south/c' is not in the unit 'north'"),
+                ("north", "", "give the broker another name"),
+                ("a/b/c/d/e", "", "a path of up to 4 names"),
+                ("north/@a", "", "a path of up to 4 names"),
+                ("^north/a", "", "a path of up to 4 names"),
+                ("north/a", "north", "both brokers are called 'north/a'"),
+            ):
+                async with calling(brokers.running["north/a"]) as (caller, call):
+                    assert isinstance(call, grpc.aio.StreamStreamCall)
+                    with pytest.raises(grpc.aio.AioRpcError):
+                        await caller.link(name, gateway)
+                    assert reason in (await call.details() or "")
+
+    asyncio.run(scenario())
+
+
+def test_a_gateway_links_under_its_own_name_only(tmp_path: Path) -> None:
+    """One authority; each site has a certificate of its own, and the principal that it shows."""
+    authority = make_authority(tmp_path)
+    for name in ("north-a", "south-c"):
+        make_certificate(tmp_path, authority, name)
+
+    def tls(name: str) -> TlsConfig:
+        files = tmp_path / f"{name}.pem", tmp_path / f"{name}.key"
+        return TlsConfig(*files, tmp_path / "authority.pem", require_client_certificate=True)
+
+    async def scenario() -> None:
+        north = BrokerConfig(
+            name="a",
+            unit="north",
+            gateway=True,
+            listen="127.0.0.1:0",
+            heartbeat=QUICK,
+            store=StoreConfig(tmp_path / "north"),
+            tls=tls("north-a"),
+            principals=(PrincipalConfig("south/c", certificate="south-c"),),
+            rules=(RuleConfig("south/c", frozenset({Permission.LINK})),),
+        )
+        async with AsyncExitStack() as stack:
+            running = await start_server(north)
+            stack.push_async_callback(running.close)
+            for unit, name in (("south", "d"), ("east", "c"), ("north", "b"), ("south", "c")):
+                south = BrokerConfig(
+                    name=name,
+                    unit=unit,
+                    gateway=True,
+                    listen="127.0.0.1:0",
+                    heartbeat=QUICK,
+                    store=StoreConfig(tmp_path / f"{unit}+{name}"),
+                    tls=tls("south-c"),
+                    links=(LinkConfig(running.address, broker="north/a"),),
+                )
+                caller = await start_server(south)
+                stack.push_async_callback(caller.close)
+                if (unit, name) == ("south", "c"):
+                    await until(lambda: list(running.broker.links.up) == ["south/c"])
+                    continue
+                problems = caller.broker.links.problems
+                await until(partial(bool, problems))
+                said = f"south/c may not link as the broker '{unit}/{name}'"
+                assert said in next(iter(problems.values()))
 
     asyncio.run(scenario())
