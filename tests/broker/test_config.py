@@ -119,7 +119,15 @@ def test_the_example_tells_every_key_and_the_defaults(tmp_path: Path) -> None:
     plain = "\n".join(
         [
             f"{key} = {written(told[key])}"
-            for key in ("gateway", "listen", "http", "http_hosts", "strategy", "reader")
+            for key in (
+                "gateway",
+                "most_patterns",
+                "listen",
+                "http",
+                "http_hosts",
+                "strategy",
+                "reader",
+            )
         ]
         + [
             f"[{section}]\n" + "\n".join(f"{k} = {written(v)}" for k, v in told[section].items())
@@ -189,6 +197,8 @@ def test_anonymous_access_that_is_not_mentioned_differs_from_none(tmp_path: Path
         ("unit = '@north'", "unit", "do not begin with"),
         ("unit = 'the north'", "unit", "no name for a broker or a unit; write"),
         ("gateway = true", "gateway", 'write its unit, as in unit = "north"'),
+        ("most_patterns = 9", "most_patterns", "say gateway = true, or leave this out"),
+        ("most_patterns = -1", "most_patterns", "write 0 or more"),
         ("gateway = 5", "gateway", 'this is 5; write true, or the outermost unit.*"north"'),
         ("unit = 'a/b'\ngateway = 'c'", "gateway", "not in the unit 'c'; write true, or.*a/b, a"),
         ("unit = 'a'\nname = 'b'\ngateway = 'a/b'", "gateway", "not in the unit 'a/b'"),

@@ -13,6 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from itertools import repeat
 from typing import Final, NamedTuple
 
@@ -66,6 +67,7 @@ from twigcast.routing import (
     Promise,
     Refused,
     Send,
+    Strategy,
     Subscribe,
     Unadvertise,
     Update,
@@ -114,7 +116,7 @@ class Broker:
         self.router = make_router(
             name,
             config.gateway_of,
-            config.strategy,
+            replace(Strategy.named(config.strategy), most_patterns=config.most_patterns or None),
             incarnation,
             limits=self.document_limits,
             reader=config.reader,

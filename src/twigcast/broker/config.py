@@ -399,12 +399,14 @@ class BrokerConfig:
     """The whole configuration of one broker.
 
     ``unit`` is the path of the unit that it is in.  It stands for that unit in the unit around, if
-    ``gateway`` is true, or for all its units up to the one that ``gateway`` names.
+    ``gateway`` is true, or for all its units up to the one that ``gateway`` names.  What a gateway
+    says its units want, and hears from outside, are ``most_patterns`` at most; 0 is no limit.
     """
 
     name: str = ""
     unit: str = ""
     gateway: Annotated[bool | str, _gateway] = False
+    most_patterns: int = 0
     listen: str = "127.0.0.1:7400"
     http: str = ""
     http_hosts: tuple[str, ...] = ()
@@ -445,7 +447,13 @@ class BrokerConfig:
     def _check_unit(self) -> None:
         if self.unit:
             _require_path("unit", self.unit, MOST_LEVELS - 1)
+        if self.most_patterns < 0:
+            refuse("most_patterns", f"{self.most_patterns} is out of range; write 0 or more")
         if not self.gateway:
+            if self.most_patterns:
+                refuse(
+                    "most_patterns", "this is for gateways; say gateway = true, or leave this out"
+                )
             return
         if not self.unit:
             refuse(
