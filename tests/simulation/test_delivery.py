@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from twigcast.delivery.announcing import Announcing
 from twigcast.delivery.arriving import Arriving
+from twigcast.delivery.asking import Asking
 from twigcast.delivery.consuming import Consuming
 from twigcast.delivery.custody import Custody, Receipts
 from twigcast.delivery.durable_queue import DurableQueue
@@ -77,17 +77,15 @@ def test_a_home_that_takes_everything_twice_is_found(monkeypatch: pytest.MonkeyP
 
 
 def test_publications_that_count_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ModelStore, "_know", lambda *_: ("", False))
+    monkeypatch.setattr(ModelStore, "_know", lambda *_: ("", False, False))
     expect_failure("times")
 
 
 def test_a_confirmation_before_the_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     keep = Arriving._keep
 
-    def confirm(self: Arriving, parcel: Any, entries: Any, settled: Any, *rest: Any) -> Any:
-        arrival, instructions = keep(self, parcel, entries, settled, *rest)
-        early = [] if settled is None else self._confirm(parcel.id)
-        return arrival, instructions + early
+    def confirm(self: Arriving, parcel: Any, taken: Any, *rest: Any) -> Any:
+        return keep(self, parcel, taken, *rest) + self._confirm(taken)
 
     monkeypatch.setattr(Arriving, "_keep", confirm)
     expect_failure("is not in")
@@ -129,8 +127,8 @@ def test_what_is_not_sent_again_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_broker_that_says_too_early_that_it_knows_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unreached = Announcing._unreached
-    monkeypatch.setattr(Announcing, "_unreached", lambda *asked: unreached(*asked)[1:])
+    unreached = Asking._unreached
+    monkeypatch.setattr(Asking, "_unreached", lambda *asked: unreached(*asked)[1:])
     expect_failure("is not in")
 
 
@@ -140,7 +138,7 @@ def test_a_home_that_is_forgotten_everywhere_is_found(monkeypatch: pytest.Monkey
 
 
 def test_versions_that_are_given_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Homes, "bound", Homes.own_version)
+    monkeypatch.setattr(Homes, "bound", Homes.latest)
     expect_failure("is not in")
 
 

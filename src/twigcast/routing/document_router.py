@@ -31,7 +31,7 @@ from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import Document, DocumentId
 from twigcast.routing.neighbour import Neighbour
-from twigcast.routing.planning import SHARED_TREE, Planner
+from twigcast.routing.planning import SHARED_TREE, SHARED_TREES, Planner
 from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.strategy import Towards
 from twigcast.routing.trees import View
@@ -116,10 +116,8 @@ class DocumentRouter:
         """
         if self._towards is not Towards.EVERYONE and not self._clients[link].advertised:
             raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
-        identity = DocumentId(self._broker, self._life, self._published)
-        self._published += 1
         tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
-        return self._follow(Document(identity, tree, content, self._depth), link, foreseen)
+        return self._follow(Document(self.new_id(), tree, content, self._depth), link, foreseen)
 
     def route(self, document: Document, link: str) -> Routed | None:
         """Where a document of another broker's goes that comes on a link; None if it came before.
@@ -151,8 +149,19 @@ class DocumentRouter:
                     recipients = further.recipients
         if neighbours:
             copies.insert(0, Copy(document, neighbours))
-        homes = [name for name, source in self._homes.items() if source in wanting.channels]
-        return Routed(document, copies, recipients, homes)
+        return Routed(document, copies, recipients, self._homes_of(wanting))
+
+    def homes(self, content: Source) -> list[str]:
+        """The homes that want a document for durable subscriptions."""
+        return self._homes_of(self._interests.match(content))
+
+    def _homes_of(self, wanting: Wanting) -> list[str]:
+        return [name for name, source in self._homes.items() if source in wanting.channels]
+
+    def new_id(self) -> DocumentId:
+        """An id that no other document of this broker has."""
+        self._published += 1
+        return DocumentId(self._broker, self._life, self._published - 1)
 
     def prepare(self) -> None:
         """Take in new interests now, not when the next document comes."""
@@ -184,6 +193,16 @@ class DocumentRouter:
         """The overlay as it is known; another object whenever that has changed."""
         return self._link_states.view
 
+    def leads(self, tree: str, broker: str) -> bool:
+        """Whether a document that leaves here along a tree comes by another broker."""
+        view = self._link_states.view
+        if tree in SHARED_TREES:
+            return self.can_reach(broker)
+        parents = view.tree(tree).parents
+        while broker != self._broker and broker in parents:
+            broker = parents[broker]
+        return broker == self._broker
+
     def can_reach(self, broker: str) -> bool:
         """Whether links lead to another broker, as far as is known."""
         return broker in self._link_states.view.tree(self._broker).parents
@@ -191,6 +210,11 @@ class DocumentRouter:
     def brokers(self) -> list[str]:
         """The other brokers that are known, whether they can be reached or not."""
         return [each for each in self._link_states.view.brokers if each != self._broker]
+
+    @property
+    def known_homes(self) -> list[str]:
+        """The homes that want something."""
+        return list(self._homes)
 
     # --- homes ------------------------------------------------------------------------------------
 

@@ -422,7 +422,7 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires")
+    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -436,7 +436,9 @@ class RoutedDocument(_message.Message):
     publication: str
     headers: _containers.ScalarMap[str, str]
     expires: int
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ...) -> None: ...
+    custody: DocumentId
+    depth: int
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class Destination(_message.Message):
     __slots__ = ("home", "settled")
@@ -445,9 +447,10 @@ class Destination(_message.Message):
     def __init__(self, home: _Optional[str] = ..., settled: _Optional[int] = ...) -> None: ...
 
 class HomeVersions(_message.Message):
-    __slots__ = ("homes",)
+    __slots__ = ("homes", "depth")
     homes: _containers.RepeatedCompositeFieldContainer[HomeVersion]
-    def __init__(self, homes: _Optional[_Iterable[_Union[HomeVersion, _Mapping]]] = ...) -> None: ...
+    depth: int
+    def __init__(self, homes: _Optional[_Iterable[_Union[HomeVersion, _Mapping]]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class HomeVersion(_message.Message):
     __slots__ = ("home", "epoch", "version")
@@ -457,7 +460,7 @@ class HomeVersion(_message.Message):
     def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
 
 class HomeState(_message.Message):
-    __slots__ = ("home", "epoch", "version", "base", "forward", "withdraw", "more")
+    __slots__ = ("home", "epoch", "version", "base", "forward", "withdraw", "more", "depth")
     home: str
     epoch: int
     version: int
@@ -465,10 +468,11 @@ class HomeState(_message.Message):
     forward: _containers.RepeatedScalarFieldContainer[str]
     withdraw: _containers.RepeatedScalarFieldContainer[str]
     more: bool
-    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ..., base: _Optional[int] = ..., forward: _Optional[_Iterable[str]] = ..., withdraw: _Optional[_Iterable[str]] = ..., more: _Optional[bool] = ...) -> None: ...
+    depth: int
+    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ..., base: _Optional[int] = ..., forward: _Optional[_Iterable[str]] = ..., withdraw: _Optional[_Iterable[str]] = ..., more: _Optional[bool] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class Addressed(_message.Message):
-    __slots__ = ("to", "sender", "hops", "document", "receipt", "home_ask", "home_known")
+    __slots__ = ("to", "sender", "hops", "document", "receipt", "home_ask", "home_known", "depth")
     to: str
     sender: str
     hops: int
@@ -476,7 +480,8 @@ class Addressed(_message.Message):
     receipt: Receipt
     home_ask: HomeAsk
     home_known: HomeKnown
-    def __init__(self, to: _Optional[str] = ..., sender: _Optional[str] = ..., hops: _Optional[int] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., home_ask: _Optional[_Union[HomeAsk, _Mapping]] = ..., home_known: _Optional[_Union[HomeKnown, _Mapping]] = ...) -> None: ...
+    depth: int
+    def __init__(self, to: _Optional[str] = ..., sender: _Optional[str] = ..., hops: _Optional[int] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., home_ask: _Optional[_Union[HomeAsk, _Mapping]] = ..., home_known: _Optional[_Union[HomeKnown, _Mapping]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("stored", "refused", "home")
@@ -499,13 +504,16 @@ class RefusedDocument(_message.Message):
     def __init__(self, incarnation: _Optional[int] = ..., number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class HomeAsk(_message.Message):
-    __slots__ = ("epoch", "version", "round")
+    __slots__ = ("epoch", "version", "round", "home")
     epoch: int
     version: int
     round: int
-    def __init__(self, epoch: _Optional[int] = ..., version: _Optional[int] = ..., round: _Optional[int] = ...) -> None: ...
+    home: str
+    def __init__(self, epoch: _Optional[int] = ..., version: _Optional[int] = ..., round: _Optional[int] = ..., home: _Optional[str] = ...) -> None: ...
 
 class HomeKnown(_message.Message):
-    __slots__ = ("round",)
+    __slots__ = ("round", "home", "unreached")
     round: int
-    def __init__(self, round: _Optional[int] = ...) -> None: ...
+    home: str
+    unreached: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, round: _Optional[int] = ..., home: _Optional[str] = ..., unreached: _Optional[_Iterable[str]] = ...) -> None: ...
