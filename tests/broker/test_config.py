@@ -14,13 +14,13 @@ from folders import ROOT
 from twigcast.broker.config import (
     AccessConfig,
     BrokerConfig,
-    LinkConfig,
     Permission,
     PrincipalConfig,
     RuleConfig,
     TlsConfig,
     read_config,
 )
+from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import hash_token, new_token

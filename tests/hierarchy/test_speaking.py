@@ -178,6 +178,44 @@ def test_documents_along_the_shared_tree(origin: str, tree: str, depth: int, may
     assert (objection == "") == may
 
 
+@pytest.mark.parametrize(
+    ("home", "depth", "may"),
+    [
+        ("north/c", 1, True),
+        ("a", 0, True),
+        ("north/oslo/@b1", 1, True),
+        ("^north/@oslo/b1", 1, True),
+        ("north/@oslo/b1", 0, True),
+        ("north/oslo/b1", 1, False),
+        ("^north/oslo/b1", 1, False),
+        ("north/@oslo/b1", 1, False),
+        ("^north/oslo/@b1", 1, False),
+        ("^south/@c", 1, False),
+        ("south/c", 1, False),
+        ("^a/@b", 0, False),
+        ("a", 2, False),
+    ],
+)
+def test_homes_of_an_overlay(home: str, depth: int, may: bool) -> None:
+    assert (speaker().objection_to_homes(["north/c"] * (depth == 1) + [home], depth) == "") == may
+
+
+@pytest.mark.parametrize(
+    ("broker", "depth", "may"),
+    [
+        ("north/c", 1, True),
+        ("north/oslo/b1", 1, True),
+        ("south/c", 0, True),
+        ("south/c", 1, False),
+        ("^north/c", 1, False),
+        ("north/oslo/@b1", 1, False),
+        ("north/c", 2, False),
+    ],
+)
+def test_brokers_of_an_overlay(broker: str, depth: int, may: bool) -> None:
+    assert (speaker().objection_to_brokers([broker], depth) == "") == may
+
+
 # --- what is said ---------------------------------------------------------------------------------
 
 

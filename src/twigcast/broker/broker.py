@@ -39,6 +39,7 @@ from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.links import Links
 from twigcast.broker.long_lived import LongLived
 from twigcast.broker.metrics import Metrics
+from twigcast.broker.objections import permitted
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Store, StoredDocument
@@ -47,7 +48,7 @@ from twigcast.broker.wrong_tokens import Identification
 from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, StoreError
-from twigcast.hierarchy import make_router
+from twigcast.hierarchy import Gateway, make_router
 from twigcast.language import (
     NO_BINDINGS,
     Bindings,
@@ -149,6 +150,7 @@ class Broker:
         self._tasks: list[asyncio.Task[None]] = []
         self._going_on: asyncio.Task[None] | None = None
         self._flushing: asyncio.TimerHandle | None = None
+        self._turned_away = 0
         self._informed = asyncio.Event()
         self._taking_home = asyncio.Lock()
         self._long_lived = LongLived()
@@ -356,27 +358,37 @@ class Broker:
             return None
         kind = item.WhichOneof("item")
         if kind == "document":
-            self.flow.came(decode_document(item.document), link)
+            self.flow.came(permitted(decode_document(item.document), link), link)
+            self._note_turned_away(link)
             if self.store is not None and self.store.waiting_bytes > WAITING_BYTES:
                 return self._until_disk_follows(self.store)
         elif kind == "update":
-            update = decode_update(item.update)
-            if objection := link.speaker.objection(update):
-                raise LinkProtocolError(f"{link.name!r} {objection}")
-            self._route(update, link.name)
+            self._route(permitted(decode_update(item.update), link), link.name)
             self.router.prepare()
         elif kind == "addressed":
-            self.flow.came(decode_addressed(item.addressed), link)
+            self.flow.came(permitted(decode_addressed(item.addressed), link), link)
         elif kind == "home_versions":
-            self.flow.came(decode_versions(item.home_versions), link)
+            self.flow.came(permitted(decode_versions(item.home_versions), link), link)
         elif kind == "home_state":
             state = self._home_parts[link.name].add(item.home_state)
-            return None if state is None else self._take_home(state, link)
+            return None if state is None else self._take_home(permitted(state, link), link)
         elif kind == "refused":
             _log.warning("%s refuses a message: %s", link.name, item.refused)
         elif kind != "heartbeat":
             raise LinkProtocolError(f"{link.name!r} sends an item that is not known here: {kind}")
         return None
+
+    def _note_turned_away(self, link: LinkConnection) -> None:
+        """Report documents that were not let into a unit, which may be forged."""
+        gateways = [level for level in self.router.levels if isinstance(level, Gateway)]
+        turned_away = sum(each.crossings.turned_away for each in gateways)
+        if turned_away > self._turned_away:
+            self._turned_away = turned_away
+            _log.warning(
+                "a document has come over the link to %s from outside, under the name of a broker "
+                "inside: it was not let in",
+                link.name,
+            )
 
     async def _until_disk_follows(self, store: Store) -> None:
         while store.waiting_bytes > WAITING_BYTES:

@@ -30,19 +30,19 @@ from twigcast.broker.config_checks import (
     require_distinct,
     require_one_of,
 )
+from twigcast.broker.link_config import NAME, LinkConfig, read_link, read_text, require_path
 from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
 from twigcast.hierarchy import MOST_LEVELS, units_around
-from twigcast.language import NAME
+from twigcast.language import NAME as ELEMENT
 from twigcast.matching import READERS, ReaderName
 from twigcast.routing import Strategy
 from twigcast.schema import Schema
 from twigcast.tables import Duration, Size, Text, read_file, show
 
-_NAME: Final = re.compile(r"[\w.-]{1,100}")
-_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({NAME})")
+_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({ELEMENT})")
 _MOST_COUNT: Final = 2**31 - 1
 _MOST_MESSAGE: Final = 2_000_000_000  # gRPC counts the bytes of a message in 31 bits
 
@@ -62,95 +62,6 @@ class Permission(Enum):
 
 
 EVERYTHING: Final = frozenset(Permission)
-
-
-def _require_path(where: str, path: str, most: int) -> None:
-    """Refuse what is no path of so many names at most."""
-    names = path.split("/")
-    for name in names:
-        if not name:
-            refuse(
-                where, f"{path!r} has an empty name; write names with / between, as in north/oslo"
-            )
-        if name.startswith(("^", "@")):
-            refuse(
-                where,
-                f"{name!r}: names do not begin with ^ or @, which mark what stands for units; "
-                "choose another name",
-            )
-        if not _NAME.fullmatch(name):
-            refuse(
-                where,
-                f"{name!r} is no name for a broker or a unit; write up to 100 letters, digits, "
-                "dots, hyphens and underscores",
-            )
-    if len(names) > most:
-        refuse(
-            where,
-            f"{path!r} has {len(names)} names, and the most are {most}; leave out some of them",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class LinkConfig:
-    """A neighbour to call.
-
-    The doors of a group are one neighbour with several addresses: ``a:7400,b:7400``.
-    ``server_name`` is what its certificate is made out to, where that is not the host of the
-    address; ``token`` is what this broker shows there.  Where ``broker`` is given, nobody else is
-    linked who answers there.
-    """
-
-    address: str
-    cost: float = 1.0
-    server_name: str = ""
-    token: str = field(default="", repr=False)
-    broker: str = ""
-
-    def __post_init__(self) -> None:
-        if any(each.port == 0 for each in self.addresses):
-            refuse("address", "port 0 is no port to call; write that at which the other listens")
-        if not 0 < self.cost < inf:
-            refuse("cost", f"{self.cost} is no cost; write a number above 0")
-        if self.broker:
-            _require_path("broker", self.broker, MOST_LEVELS)
-
-    @property
-    def addresses(self) -> tuple[Address, ...]:
-        """Where the neighbour may be."""
-        return tuple(read_address("address", each.strip()) for each in self.address.split(","))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig").strip()
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}; write the path of a file") from None
-    except UnicodeDecodeError:
-        raise ConfigError(
-            f"{path}: this is not UTF-8 text; write the path of another file"
-        ) from None
-
-
-def _read_token(path: Path | None) -> str:
-    token = "" if path is None else _read_text(path)
-    if path and not (token and token.isascii() and token.isprintable() and " " not in token):
-        raise ConfigError("there is no token in that file; write one, in one line")
-    return token
-
-
-@dataclass(frozen=True, slots=True)
-class _LinkEntry:
-    address: str
-    cost: float = 1.0
-    server_name: str = ""
-    token_file: Annotated[str, _read_token] = field(default="", repr=False)
-    broker: str = ""
-
-
-def _link(entry: _LinkEntry) -> LinkConfig:
-    token = entry.token_file
-    return LinkConfig(entry.address, entry.cost, entry.server_name, token, entry.broker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +206,7 @@ class PrincipalConfig:
 
 
 def _read_hashes(path: Path | None) -> tuple[str, ...]:
-    lines = [] if path is None else [line.strip() for line in _read_text(path).splitlines()]
+    lines = [] if path is None else [line.strip() for line in read_text(path).splitlines()]
     hashes = tuple(line for line in lines if line and not line.startswith("#"))
     if path and not hashes:
         raise ConfigError("there is no hash in that file; write one a line")
@@ -412,7 +323,7 @@ class BrokerConfig:
     http_hosts: tuple[str, ...] = ()
     strategy: str = "covering"
     reader: Annotated[ReaderName, _reader] = "checked"
-    links: tuple[Annotated[LinkConfig, _link], ...] = ()
+    links: tuple[Annotated[LinkConfig, read_link], ...] = ()
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     tls: TlsConfig = field(default_factory=TlsConfig)
@@ -422,7 +333,7 @@ class BrokerConfig:
     rules: tuple[RuleConfig, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name and not _NAME.fullmatch(self.name):
+        if self.name and not NAME.fullmatch(self.name):
             refuse(
                 "name",
                 f"{self.name!r} is no name for a broker; write up to 100 letters, digits, "
@@ -446,7 +357,7 @@ class BrokerConfig:
 
     def _check_unit(self) -> None:
         if self.unit:
-            _require_path("unit", self.unit, MOST_LEVELS - 1)
+            require_path("unit", self.unit, MOST_LEVELS - 1)
         if self.most_patterns < 0:
             refuse("most_patterns", f"{self.most_patterns} is out of range; write 0 or more")
         if not self.gateway:

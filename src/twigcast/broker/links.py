@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import grpc.aio
 
-from twigcast.broker.config import LinkConfig
 from twigcast.broker.credentials import channel_credentials
 from twigcast.broker.link_codec import LinkProtocolError, decode_name
+from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.link_connection import LinkConnection, Stream, SuspectedError
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.errors import ConfigError, OverlayError

@@ -88,13 +88,23 @@ class Speaker:
             )
         return ""
 
-    def objection_to_name(self, broker: str, depth: int) -> str:
-        """Why the neighbour cannot name a broker in an overlay; empty if it can."""
+    def objection_to_brokers(self, names: Iterable[str], depth: int) -> str:
+        """Why the neighbour cannot name brokers in an overlay; empty if it can."""
         if depth not in self._shared:
             return self._strange_depth(depth)
         unit = self._shared[depth]
-        for each in _no_brokers((broker,), unit):
+        for each in _no_brokers(names, unit):
             return f"names {each!r}, which is no broker of {_named(unit)}"
+        return ""
+
+    def objection_to_homes(self, homes: Iterable[str], depth: int) -> str:
+        """Why the neighbour cannot name homes in an overlay; empty if it can."""
+        if depth not in self._shared:
+            return self._strange_depth(depth)
+        unit = self._shared[depth]
+        for each in homes:
+            if not _is_home(each, unit):
+                return f"names {each!r}, which is no home of {_named(unit)}"
         return ""
 
     def _strange_depth(self, depth: int) -> str:
@@ -149,6 +159,13 @@ def _is_origin(name: str, unit: str) -> bool:
         return bool(unit) and is_within(name.removeprefix(OUTER), unit)
     leaf = parse_leaf(name)
     return unit_of(name) == unit if leaf is None else unit_of(leaf[0]) == unit
+
+
+def _is_home(name: str, unit: str) -> bool:
+    """Whether a home is in the overlay of a unit: a broker's, or a standing one of a gateway."""
+    if is_outer(name):
+        return bool(unit) and _is_leaf_of(name.removeprefix(OUTER), unit)
+    return _is_origin(name, unit)
 
 
 def _is_leaf_of(leaf: str, unit: str) -> bool:
