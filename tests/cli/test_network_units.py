@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 
 from twigcast.broker.local_network import LocalNetwork
 from twigcast.cli import app
+from twigcast.client import SyncClient, SyncSubscription, connect_sync
 from twigcast.errors import NetworkError, OverlayError
 from twigcast.routing import Overlay
 from twigcast.simulation import parse_topology
@@ -74,6 +77,46 @@ def test_the_status_shows_units(network: LocalNetwork) -> None:
     said = json.loads(CliRunner().invoke(app, asked).stdout)
     assert (said["broker"], said["gateway"]) == ("c2/b1", "c2")
     assert [each["unit"] for each in said["levels"]] == ["c2", ""]
+
+
+def test_documents_cross_both_borders_whoever_of_the_gateways_lives(network: LocalNetwork) -> None:
+    with (
+        connect_sync(network.addresses["c1/b2"]) as here,
+        connect_sync(network.addresses["c2/b2"]) as there,
+    ):
+        near, far = here.subscribe("/near"), there.subscribe("/far")
+        kept = here.subscribe("/near", durable="desk")
+        for desk in (near, far, kept):
+            desk.ready()
+        assert kept.unreached == ()
+        numbers = itertools.count()
+
+        def cross(client: SyncClient, name: str, desk: SyncSubscription) -> list[str]:
+            """Publish until a document arrives, for it takes a moment until the wants are known."""
+            documents = []
+            deadline = time.monotonic() + PATIENCE
+            while time.monotonic() < deadline:
+                documents.append(f"<{name}>{next(numbers)}</{name}>")
+                client.publish(documents[-1])
+                if desk.next(0.2) is not None:
+                    return documents
+            raise AssertionError(f"no {name} has arrived")
+
+        cross(here, "far", far)
+        expected = cross(there, "near", near)
+        network.kill("c2/b1")
+        try:
+            network.wait_until_whole(PATIENCE)
+            cross(here, "far", far)
+            expected += cross(there, "near", near)
+        finally:
+            network.restart("c2/b1")
+        network.wait_until_whole(PATIENCE)
+        events = [kept.next(PATIENCE) for _ in expected]
+        assert sorted(event.content.decode() for event in events if event) == sorted(expected)
+        crossed = level(network, "c1/b2", 0)["crossings"]
+        assert crossed["in_vain"] == crossed["turned_away"] == 0
+        here.forget("desk")
 
 
 def test_another_gateway_takes_over_and_the_first_comes_back(network: LocalNetwork) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from twigcast.cli.units_shown import (
     gateways_of,
     in_order,
+    named_home,
     parts_of_units,
     problems_of_units,
     units_table,
@@ -100,6 +101,12 @@ def test_a_unit_that_has_parted_and_one_without_a_gateway() -> None:
     assert list(problems_of_units([AT_B], {})) == [
         "north/b has turned 2 documents away that came from outside and were published inside north"
     ]
+
+
+def test_homes_in_words() -> None:
+    assert named_home("north/b") == "north/b"
+    assert named_home("north/@oslo/b1") == "the unit north, at north/oslo/b1,"
+    assert named_home("^north/@b1") == "what is outside north, at north/b1,"
 
 
 def test_brokers_of_a_unit_are_beside_each_other() -> None:

@@ -111,6 +111,8 @@ def test_a_neighbour_stands_for_what_its_link_says() -> None:
         ("^south/c", 1, False),
         ("^a", 0, False),
         ("", 1, False),
+        ("", 0, False),
+        ("north/", 1, False),
         ("^", 1, False),
     ],
 )

@@ -21,10 +21,12 @@ from twigcast.cli.console import complain, leaving_early, make_table, output, pr
 from twigcast.cli.units_shown import (
     gateways_of,
     in_order,
+    named_home,
     parts_of_units,
     problems_of_units,
     units_table,
 )
+from twigcast.delivery import broker_of
 from twigcast.errors import TwigcastError
 
 if TYPE_CHECKING:
@@ -185,7 +187,7 @@ def _known(answered: Sequence[Status]) -> dict[str, set[str]]:
     for each in answered:
         for name, neighbours in each["topology"].items():
             known.setdefault(name, set()).update(neighbours)
-        for name in (each["broker"], *each["owed"], *each["homes"]):
+        for name in (each["broker"], *map(broker_of, (*each["owed"], *each["homes"]))):
             known.setdefault(name, set())
     return known
 
@@ -258,7 +260,7 @@ def _problems(answered: Sequence[Status]) -> Iterator[str]:
     for each in answered:
         for home, count in each["owed"].items():
             if count:
-                yield f"{each['broker']} owes {home} {count:,} documents"
+                yield f"{each['broker']} owes {named_home(home)} {count:,} documents"
         for reason in each["problems"].values():
             yield f"{each['broker']}: {reason}"
         if each["letters"]:

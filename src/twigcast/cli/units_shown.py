@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from twigcast.cli.console import make_table
-from twigcast.hierarchy import depth_of, unit_of
+from twigcast.hierarchy import depth_of, parse_leaf, unit_of
+from twigcast.routing import OUTER, is_outer
 
 _CROSSINGS = {"out": "out", "into": "in", "in_vain": "in vain"}
 
@@ -102,6 +103,15 @@ def problems_of_units(
 def in_order(brokers: Iterable[str]) -> list[str]:
     """Brokers by their units, those of a unit beside each other."""
     return sorted(brokers, key=lambda each: (unit_of(each), each))
+
+
+def named_home(home: str) -> str:
+    """A home in words: a broker, or a gateway that stands for a unit or for what is outside."""
+    leaf = parse_leaf(home.removeprefix(OUTER))
+    if leaf is None:
+        return home
+    unit, gateway = leaf
+    return f"{f'what is outside {unit}' if is_outer(home) else f'the unit {unit}'}, at {gateway},"
 
 
 def _acts(unit: str, part: Part) -> str:

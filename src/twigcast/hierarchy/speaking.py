@@ -26,6 +26,7 @@ from twigcast.hierarchy.units import (
     depth_of,
     is_kept_for_units,
     is_within,
+    own_name,
     parse_leaf,
     unit_at,
     unit_of,
@@ -158,7 +159,9 @@ def _is_origin(name: str, unit: str) -> bool:
     if is_outer(name):
         return bool(unit) and is_within(name.removeprefix(OUTER), unit)
     leaf = parse_leaf(name)
-    return unit_of(name) == unit if leaf is None else unit_of(leaf[0]) == unit
+    if leaf is not None:
+        return unit_of(leaf[0]) == unit
+    return bool(own_name(name)) and unit_of(name) == unit
 
 
 def _is_home(name: str, unit: str) -> bool:
