@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from twigcast.covering import covers
 from twigcast.delivery import (
     Answer,
     AskKnown,
@@ -35,10 +36,15 @@ from twigcast.delivery import (
     Published,
     PutDurable,
     Version,
+    broker_of,
+    group_of,
 )
 from twigcast.errors import RefusedError
-from twigcast.language import parse
+from twigcast.hierarchy import depth_of, leaf_of, unit_at, unit_of, units_around, units_of
+from twigcast.language import Pattern, parse
+from twigcast.routing import OUTER, is_outer
 from twigcast.simulation.delivery.consumers import Consumers
+from twigcast.simulation.delivery.drawing_worlds import draw_flat, draw_units
 from twigcast.simulation.delivery.errors import HistoryError
 from twigcast.simulation.delivery.world import PUBLISHER, SimulatedBroker, World
 
@@ -74,6 +80,8 @@ class Paper:
     is_acknowledged: bool = False
     at: tuple[str, int] = ("", 0)
     """Where it was published last, and in which life of that broker."""
+    units: set[str] = field(default_factory=set)
+    """Those where it was published."""
 
 
 @dataclass(eq=False)
@@ -101,23 +109,18 @@ class Subscription:
 class History:
     """One history; ``run`` raises HistoryError where a promise is not kept."""
 
-    def __init__(self, seed: int, steps: int = 200) -> None:
+    def __init__(self, seed: int, steps: int = 200, *, has_units: bool = False) -> None:
         self._random = random = Random(seed)
         self._steps = steps
-        count = random.choice((2, 3, 3, 4, 5))
-        names = [f"b{number}" for number in range(count)]
-        self._homes = names[: random.choice((1, 1, 2))]
-        brokers = {name: name in self._homes or random.random() < 0.7 for name in names}
-        links = [(names[random.randrange(number)], names[number]) for number in range(1, count)]
-        spare = [(a, b) for a in names for b in names if a < b and (a, b) not in links]
-        links += random.sample(spare, min(len(spare), random.choice((0, 1))))
+        drawn = draw_units(random) if has_units else draw_flat(random)
+        brokers, links, gateways, self._homes = drawn
         self._tickets = 0
         self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
         self._papers: dict[str, Paper] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self.counts: Counter[str] = Counter()
         limits = random.choice(_LIMITS)
-        self._world = World(random, brokers, links, self._on_answer, limits)
+        self._world = World(random, brokers, links, self._on_answer, limits, gateways)
         self._consumers = Consumers(random, self._world)
 
     def run(self) -> Counter[str]:
@@ -201,6 +204,7 @@ class History:
             for each in self._subscriptions.values()
             if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
         }
+        paper.units.add(unit_of(broker.name))
         paper.must = knows if paper.must is None else paper.must & knows
         paper.attempts += 1
         ticket = self._ticket(broker, paper)
@@ -220,13 +224,17 @@ class History:
         """Whether a broker has ever been told of a subscription, and kept it."""
         if subscription.confirmed is None:
             return False
-        if broker.name not in subscription.knowing:
+        if broker.name not in subscription.knowing and self._are_neighbours(broker, subscription):
             known = _known(broker, subscription.home)
             # A home that has lost its disk may have had a higher epoch before.
             is_ours = known is not None and known.epoch == subscription.confirmed.epoch
             if known is not None and is_ours and known >= subscription.confirmed:
                 subscription.knowing.add(broker.name)
         return broker.name in subscription.knowing
+
+    def _are_neighbours(self, broker: SimulatedBroker, subscription: Subscription) -> bool:
+        """Whether a broker is in the unit of a subscription's home."""
+        return unit_of(broker.name) == unit_of(subscription.home)
 
     # --- subscribers ------------------------------------------------------------------------------
 
@@ -292,7 +300,55 @@ class History:
         self.counts["confirmed"] += 1
         subscription.confirmed = machine.announcing.versions[broker.name]
         subscription.knowing = {broker.name, *broker.router.documents.brokers()}
+        if self._world.overlay.gateways.keys().isdisjoint(answer.unreached):
+            subscription.knowing |= self._knowing_beyond(subscription)
         subscription.knowing -= {*answer.unreached, *subscription.forgot}
+
+    def _knowing_beyond(self, subscription: Subscription) -> set[str]:
+        """The brokers of other units that know of a subscription, if all gateways do.
+
+        A gateway that does not may be the one by which documents go.
+        """
+        brokers = self._world.brokers.values()
+        gateways = [each for each in brokers if each.name in self._world.overlay.gateways]
+        if not all(self._keeps(each, subscription) for each in gateways):
+            return set()
+        return {
+            each.name
+            for each in brokers
+            if not self._are_neighbours(each, subscription) and self._keeps(each, subscription)
+        }
+
+    def _keeps(self, broker: SimulatedBroker, subscription: Subscription) -> bool:
+        """Whether a broker keeps what leads to a subscription, by whichever gateway."""
+        if broker.disk is None:
+            return False
+        overlay = self._world.overlay
+        pattern = parse(subscription.xpath)
+        for unit in units_of(broker.name, overlay.gateways.get(broker.name)):
+            homes = {subscription.home}
+            if unit != unit_of(subscription.home):
+                is_around = unit in units_around(subscription.home)
+                into = unit_at(subscription.home, depth_of(unit) + 1) if is_around else unit
+                prefix = "" if is_around else OUTER
+                homes = {
+                    prefix + leaf_of(into, [gateway])
+                    for gateway, outermost in overlay.gateways.items()
+                    if into in units_of(gateway, outermost)[:-1]
+                }
+            others = [home for home in homes if broker_of(home) != broker.name]
+            if not all(self._is_kept(home, broker, pattern) for home in others):
+                return False
+        return True
+
+    def _is_kept(self, home: str, broker: SimulatedBroker, pattern: Pattern) -> bool:
+        """Whether a broker keeps the latest of what a home wants, and that covers a pattern."""
+        assert broker.disk is not None, "it keeps something"
+        kept = broker.disk.homes.get(home)
+        machine = self._world.brokers[broker_of(home)].machine
+        if kept is None or machine is None or machine.announcing.versions[home] != kept.version:
+            return False
+        return any(covers(parse(each), pattern) for each in kept.patterns)
 
     def _alive(self) -> list[Subscription]:
         return [
@@ -370,12 +426,33 @@ class History:
                 subscription.is_over = True
         for home, owed in broker.disk.owed.items():
             self._excuse(home, [broker.disk.documents[str(each)] for each in owed])
+        if broker.name in self._world.overlay.gateways:
+            self._excuse_passing({each.name for each in self._subscriptions.values()})
         self._forget(broker)
         self._world.replace_disk(broker)
 
+    def _excuse_passing(self, names: set[str]) -> None:
+        """Let documents be lost that may come to a gateway which does not know who wants them.
+
+        These are all that are owed to somebody, and were published in another unit.
+        """
+        for broker in self._world.brokers.values():
+            writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
+            passing = [each.parcel for each in writes if each.homes]
+            if broker.disk is not None:
+                documents = broker.disk.documents
+                for owed in broker.disk.owed.values():
+                    passing += [documents[str(each)] for each in owed]
+            for paper in map(self._paper, passing):
+                paper.must = {
+                    name
+                    for name in paper.must or ()
+                    if name not in names or paper.units == {unit_of(self._subscriptions[name].home)}
+                }
+
     def _excuse(self, home: str, parcels: Iterable[Parcel]) -> None:
         """Let documents be owed to a home no more."""
-        names = {each.name for each in self._subscriptions.values() if each.home == home}
+        names = {each.name for each in self._subscriptions.values() if leads_to(home, each.home)}
         for parcel in parcels:
             paper = self._paper(parcel)
             paper.must = (paper.must or set()) - names
@@ -411,10 +488,12 @@ class History:
         if broker is None or broker.name == home:
             return
         self.counts["forgotten"] += 1
+        if broker.name in self._world.overlay.gateways:
+            names = {each.name for each in self._subscriptions.values() if each.home == home}
+            self._excuse_passing(names)
         for subscription in self._subscriptions.values():
             if subscription.home == home:
-                subscription.knowing.discard(broker.name)
-                subscription.forgot.add(broker.name)
+                self._forget_subscription(broker, subscription)
         writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
         self._excuse(home, [each.parcel for each in writes if home in each.homes])
         if broker.disk is not None:
@@ -424,8 +503,19 @@ class History:
 
     def _forget(self, broker: SimulatedBroker) -> None:
         for subscription in self._subscriptions.values():
-            subscription.knowing.discard(broker.name)
-            subscription.forgot.add(broker.name)
+            self._forget_subscription(broker, subscription)
+
+    def _forget_subscription(self, broker: SimulatedBroker, subscription: Subscription) -> None:
+        subscription.knowing.discard(broker.name)
+        subscription.forgot.add(broker.name)
+        if broker.name in self._world.overlay.gateways:  # documents may go by it
+            beyond = {
+                each.name
+                for each in self._world.brokers.values()
+                if not self._are_neighbours(each, subscription)
+            }
+            subscription.knowing -= beyond
+            subscription.forgot |= beyond
 
     def _turn_clock(self) -> None:
         broker = self._random.choice(list(self._world.brokers.values()))
@@ -482,8 +572,21 @@ class History:
             for paper in self._papers.values():
                 must = paper.is_acknowledged and subscription.name in (paper.must or ())
                 self.counts["must"] += must
+                self.counts["must, from another unit"] += (
+                    must and unit_of(subscription.home) not in paper.units
+                )
                 if must and paper.name not in papers and paper.name not in subscription.expired:
                     raise HistoryError(f"{paper.name} is not in {subscription.name}")
+
+
+def leads_to(home: str, other: str) -> bool:
+    """Whether what is owed to a home may be for another one that is the same, or beyond it."""
+    group = group_of(home)
+    if group == home:
+        return home == other
+    if is_outer(group):
+        return group.removeprefix(OUTER) not in units_around(other)
+    return group in units_around(other)
 
 
 def _known(broker: SimulatedBroker, home: str) -> Version | None:
