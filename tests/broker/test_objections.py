@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from hypothesis import settings
 
 from twigcast.broker.objections import objection_to
 from twigcast.delivery import (
@@ -18,8 +21,10 @@ from twigcast.delivery import (
     Routed,
     Version,
 )
-from twigcast.hierarchy import Speaker
+from twigcast.hierarchy import Speaker, shared_units, units_of
 from twigcast.routing import DocumentId, LinkState, Towards, Update
+from twigcast.simulation.delivery import History
+from twigcast.simulation.delivery.world import World
 
 SPEAKER = Speaker("south/c", ("south", ""), ("",), Towards.EVERYONE)
 """A gateway of another unit, as a gateway of ``north`` sees it."""
@@ -88,3 +93,23 @@ def test_what_gateways_say(said: LinkMessage) -> None:
 )
 def test_what_gateways_never_say(said: LinkMessage | Update, reason: str) -> None:
     assert reason in objection_to(said, SPEAKER)
+
+
+def test_nobody_objects_to_what_brokers_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In histories of durable delivery with faults: units part, gateways crash, disks are lost."""
+    heard = Counter[str]()
+    say = World._say
+
+    def listen(self: World, sender: str, receiver: str, message: object) -> None:
+        assert isinstance(message, Update | LinkMessage)
+        ends = {each: self.overlay.gateways.get(each) for each in (receiver, sender)}
+        units, shared = units_of(sender, ends[sender]), shared_units(ends)
+        objection = objection_to(message, Speaker(sender, units, shared, Towards.EVERYONE))
+        assert objection == "", f"{sender} to {receiver}: {objection}"
+        heard[type(message).__name__] += 1
+        say(self, sender, receiver, message)
+
+    monkeypatch.setattr(World, "_say", listen)
+    for seed in range(settings().max_examples // 2):
+        History(seed, has_units=True).run()
+    assert min(heard[each.__name__] for each in (Update, Routed, Addressed, HomeState)) > 100
