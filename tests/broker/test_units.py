@@ -14,7 +14,7 @@ import grpc.aio
 import pytest
 from certificates import make_authority, make_certificate
 from link_callers import calling
-from live_brokers import QUICK, until
+from live_brokers import PATIENCE, QUICK, until
 
 from twigcast.broker import (
     BrokerConfig,
@@ -26,7 +26,10 @@ from twigcast.broker import (
     start_server,
     status,
 )
+from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.config import RuleConfig, TlsConfig
+from twigcast.broker.http.gauges import Gauges
+from twigcast.client import connect
 from twigcast.hierarchy import parts_below
 from twigcast.wire import messages
 
@@ -301,5 +304,56 @@ def test_a_gateway_links_under_its_own_name_only(tmp_path: Path) -> None:
                 await until(partial(bool, problems))
                 said = f"south/c may not link as the broker '{unit}/{name}'"
                 assert said in next(iter(problems.values()))
+
+    asyncio.run(scenario())
+
+
+def document(origin: str, number: int, tree: str = "", depth: int = 0) -> messages.LinkItem:
+    identity = messages.DocumentId(origin=origin, incarnation=1, number=number)
+    content = f"<a>{number}</a>".encode()
+    return messages.LinkItem(
+        document=messages.RoutedDocument(id=identity, tree=tree, content=content, depth=depth)
+    )
+
+
+def test_a_document_of_a_broker_inside_does_not_come_in_from_outside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("north/a", "north")
+            await brokers.start("north/b", calls="north/a")
+            await until(lambda: brokers.known("north/a")[0] == ["north/a", "north/b"])
+            gateway = brokers.running["north/a"]
+            async with connect(brokers.running["north/b"].address) as client:
+                desk = client.subscribe("/a")
+                await desk.ready()
+                above = gateway.broker.router.levels[1]
+                await until(lambda: above.table_size == 1)
+                async with calling(gateway) as (caller, _):
+                    await caller.link("south/c", "south")
+                    await until(lambda: brokers.links("north/a") == ["north/b", "south/c"])
+                    await caller.say(document("north/b", 1), document("south/d", 2))
+                    event = await asyncio.wait_for(anext(desk), PATIENCE)
+                    assert (event.id, event.content) == ("south/d:1:2", b"<a>2</a>")
+                    assert "come over the link to south/c from outside, under the" in caplog.text
+                    crossings = status.levels(gateway.broker)[0]["crossings"]
+                    assert crossings == {"out": 0, "into": 1, "in_vain": 0, "turned_away": 1}
+                    await caller.say(document("south/d", 3, tree="^"))
+                    await until(lambda: brokers.links("north/a") == ["north/b"])
+        assert "'south/c' sends a document along '^', which is no tree" in caplog.text
+
+    asyncio.run(scenario())
+
+
+def test_what_crosses_the_border_is_counted_for_prometheus(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("north/a", "north")
+            broker = brokers.running["north/a"].broker
+            figures = Gauges(ClientSessions(broker)).look(names_durables=True)
+            text = broker.metrics.text(figures).decode()
+            for kind in ("out", "into", "in_vain", "turned_away"):
+                assert f'twigcast_unit_documents_{kind}_total{{unit="north"}} 0.0' in text
 
     asyncio.run(scenario())
