@@ -206,6 +206,7 @@ def _print_json_line(running: RunningBroker | StandingBy) -> None:
     print_json(
         {
             "broker": running.broker.name,
+            "gateway": running.broker.config.gateway_of,
             "address": running.address,
             "stands_by_for": None,
             "http": None if running.http is None else running.http.address,
@@ -226,6 +227,8 @@ def _print_line(running: RunningBroker | StandingBy) -> None:
         return
     config = running.broker.config
     parts = [f"{running.broker.name} listens at {running.address}"]
+    if config.gateway_of is not None:
+        parts.append(f"is a gateway of {config.gateway_of}")
     if running.http is not None:
         scheme = "http" if config.tls.certificate is None else "https"
         parts.append(f"{scheme}://{running.http.address}")
