@@ -29,6 +29,7 @@ from twigcast.broker import (
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.config import RuleConfig, TlsConfig
 from twigcast.broker.http.gauges import Gauges
+from twigcast.broker.http.models import Level
 from twigcast.client import connect
 from twigcast.hierarchy import parts_below
 from twigcast.wire import messages
@@ -131,6 +132,8 @@ def test_the_status_of_a_gateway_has_a_level_for_each_unit(tmp_path: Path) -> No
                 "crossings": None,
             }
             assert status.topology(broker) == linked | crossing
+            for each in (inside, outside):
+                Level.model_validate(each)
 
     asyncio.run(scenario())
 
