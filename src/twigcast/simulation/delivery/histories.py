@@ -10,6 +10,9 @@ An observer who sees everything says of each durable subscription what must be i
 document that was acknowledged at a broker which had been told of the subscription, unless a disk
 that was replaced took it along, or it has expired.  More may be there, if it is wanted; nothing
 may be there twice, unless it was published several times without an id.
+
+Brokers may stand in units.  Then a broker of another unit has been told of a subscription if all
+gateways have; and what is owed to a gateway may be lost with its disk, which knew who wants it.
 """
 
 from __future__ import annotations
@@ -17,11 +20,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from twigcast.covering import covers
 from twigcast.delivery import (
     Answer,
     AskKnown,
@@ -35,17 +36,15 @@ from twigcast.delivery import (
     Parcel,
     Published,
     PutDurable,
-    Version,
-    broker_of,
-    group_of,
 )
 from twigcast.errors import RefusedError
-from twigcast.hierarchy import depth_of, leaf_of, unit_at, unit_of, units_around, units_of
-from twigcast.language import Pattern, parse
-from twigcast.routing import OUTER, is_outer
+from twigcast.hierarchy import unit_of
+from twigcast.language import parse
 from twigcast.simulation.delivery.consumers import Consumers
-from twigcast.simulation.delivery.drawing_worlds import draw_flat, draw_units
+from twigcast.simulation.delivery.drawn_worlds import draw_flat, draw_units
 from twigcast.simulation.delivery.errors import HistoryError
+from twigcast.simulation.delivery.knowledge import knowing_beyond, leads_to, version_known
+from twigcast.simulation.delivery.promises import Paper, Subscription
 from twigcast.simulation.delivery.world import PUBLISHER, SimulatedBroker, World
 
 _WANTED: Final = {
@@ -64,46 +63,6 @@ _OPTIONS: Final = (
 _LIMITS: Final = (Limits(), Limits(), Limits(size=200), Limits(queue_documents=4))
 _PATIENCE: Final = 5.0
 _ROUNDS: Final = 100
-
-
-@dataclass(eq=False)
-class Paper:
-    """A document that somebody publishes until it is acknowledged."""
-
-    name: str
-    kind: str
-    publication: str
-    """The publisher's id for it; empty if it has none."""
-    attempts: int = 0
-    must: set[str] | None = None
-    """The subscriptions that must get it, once it is acknowledged."""
-    is_acknowledged: bool = False
-    at: tuple[str, int] = ("", 0)
-    """Where it was published last, and in which life of that broker."""
-    units: set[str] = field(default_factory=set)
-    """Those where it was published."""
-
-
-@dataclass(eq=False)
-class Subscription:
-    """A durable subscription, from its making to its end."""
-
-    name: str
-    home: str
-    xpath: str
-    at: tuple[str, int] = ("", 0)
-    """In which life of its home somebody waits for it to be confirmed."""
-    options: DurableOptions = _OPTIONS[0]
-    wanted: set[str] = field(default_factory=set)
-    """All that it ever wanted."""
-    expired: set[str] = field(default_factory=set)
-    """What retention has dropped from its queue."""
-    confirmed: Version | None = None
-    is_over: bool = False
-    knowing: set[str] = field(default_factory=set)
-    """The brokers that know of it."""
-    forgot: set[str] = field(default_factory=set)
-    """The brokers that lost what they knew while it was being confirmed."""
 
 
 class History:
@@ -224,17 +183,13 @@ class History:
         """Whether a broker has ever been told of a subscription, and kept it."""
         if subscription.confirmed is None:
             return False
-        if broker.name not in subscription.knowing and self._are_neighbours(broker, subscription):
-            known = _known(broker, subscription.home)
+        if broker.name not in subscription.knowing and subscription.is_in_unit_of(broker.name):
+            known = version_known(broker, subscription.home)
             # A home that has lost its disk may have had a higher epoch before.
             is_ours = known is not None and known.epoch == subscription.confirmed.epoch
             if known is not None and is_ours and known >= subscription.confirmed:
                 subscription.knowing.add(broker.name)
         return broker.name in subscription.knowing
-
-    def _are_neighbours(self, broker: SimulatedBroker, subscription: Subscription) -> bool:
-        """Whether a broker is in the unit of a subscription's home."""
-        return unit_of(broker.name) == unit_of(subscription.home)
 
     # --- subscribers ------------------------------------------------------------------------------
 
@@ -301,54 +256,8 @@ class History:
         subscription.confirmed = machine.announcing.versions[broker.name]
         subscription.knowing = {broker.name, *broker.router.documents.brokers()}
         if self._world.overlay.gateways.keys().isdisjoint(answer.unreached):
-            subscription.knowing |= self._knowing_beyond(subscription)
+            subscription.knowing |= knowing_beyond(self._world, subscription)
         subscription.knowing -= {*answer.unreached, *subscription.forgot}
-
-    def _knowing_beyond(self, subscription: Subscription) -> set[str]:
-        """The brokers of other units that know of a subscription, if all gateways do.
-
-        A gateway that does not may be the one by which documents go.
-        """
-        brokers = self._world.brokers.values()
-        gateways = [each for each in brokers if each.name in self._world.overlay.gateways]
-        if not all(self._keeps(each, subscription) for each in gateways):
-            return set()
-        return {
-            each.name
-            for each in brokers
-            if not self._are_neighbours(each, subscription) and self._keeps(each, subscription)
-        }
-
-    def _keeps(self, broker: SimulatedBroker, subscription: Subscription) -> bool:
-        """Whether a broker keeps what leads to a subscription, by whichever gateway."""
-        if broker.disk is None:
-            return False
-        overlay = self._world.overlay
-        pattern = parse(subscription.xpath)
-        for unit in units_of(broker.name, overlay.gateways.get(broker.name)):
-            homes = {subscription.home}
-            if unit != unit_of(subscription.home):
-                is_around = unit in units_around(subscription.home)
-                into = unit_at(subscription.home, depth_of(unit) + 1) if is_around else unit
-                prefix = "" if is_around else OUTER
-                homes = {
-                    prefix + leaf_of(into, [gateway])
-                    for gateway, outermost in overlay.gateways.items()
-                    if into in units_of(gateway, outermost)[:-1]
-                }
-            others = [home for home in homes if broker_of(home) != broker.name]
-            if not all(self._is_kept(home, broker, pattern) for home in others):
-                return False
-        return True
-
-    def _is_kept(self, home: str, broker: SimulatedBroker, pattern: Pattern) -> bool:
-        """Whether a broker keeps the latest of what a home wants, and that covers a pattern."""
-        assert broker.disk is not None, "it keeps something"
-        kept = broker.disk.homes.get(home)
-        machine = self._world.brokers[broker_of(home)].machine
-        if kept is None or machine is None or machine.announcing.versions[home] != kept.version:
-            return False
-        return any(covers(parse(each), pattern) for each in kept.patterns)
 
     def _alive(self) -> list[Subscription]:
         return [
@@ -512,7 +421,7 @@ class History:
             beyond = {
                 each.name
                 for each in self._world.brokers.values()
-                if not self._are_neighbours(each, subscription)
+                if not subscription.is_in_unit_of(each.name)
             }
             subscription.knowing -= beyond
             subscription.forgot |= beyond
@@ -577,25 +486,3 @@ class History:
                 )
                 if must and paper.name not in papers and paper.name not in subscription.expired:
                     raise HistoryError(f"{paper.name} is not in {subscription.name}")
-
-
-def leads_to(home: str, other: str) -> bool:
-    """Whether what is owed to a home may be for another one that is the same, or beyond it."""
-    group = group_of(home)
-    if group == home:
-        return home == other
-    if is_outer(group):
-        return group.removeprefix(OUTER) not in units_around(other)
-    return group in units_around(other)
-
-
-def _known(broker: SimulatedBroker, home: str) -> Version | None:
-    """What a broker knows of a home, and does not forget."""
-    if broker.machine is None or not broker.machine.announcing.patterns.get(home):
-        return None
-    if broker.router is None or broker.router.documents.is_behind:
-        return None
-    if broker.disk is None:
-        return broker.machine.announcing.versions.get(home)
-    kept = broker.disk.homes.get(home)
-    return kept.version if kept is not None and kept.patterns else None
