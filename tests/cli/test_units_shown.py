@@ -13,6 +13,7 @@ from twigcast.cli.units_shown import (
     named_home,
     parts_of_units,
     problems_of_units,
+    seen_from,
     units_table,
 )
 
@@ -101,6 +102,11 @@ def test_a_unit_that_has_parted_and_one_without_a_gateway() -> None:
     assert list(problems_of_units([AT_B], {})) == [
         "north/b has turned 2 documents away that came from outside and were published inside north"
     ]
+
+
+def test_a_neighbour_in_the_same_unit_has_its_own_name() -> None:
+    assert [seen_from("a/b", other) for other in ("a/c", "a/x/c", "b")] == ["c", "a/x/c", "b"]
+    assert seen_from("a", "b") == "b"
 
 
 def test_homes_in_words() -> None:

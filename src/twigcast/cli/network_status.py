@@ -24,6 +24,7 @@ from twigcast.cli.units_shown import (
     named_home,
     parts_of_units,
     problems_of_units,
+    seen_from,
     units_table,
 )
 from twigcast.delivery import broker_of
@@ -161,7 +162,7 @@ def _brokers(answered: Sequence[Status], gateways: Mapping[str, str]) -> Table:
     by_name = {each["broker"]: each for each in answered}
     for name in in_order(known):
         neighbours = known[name]
-        links = ", ".join(sorted(neighbours))
+        links = ", ".join(seen_from(name, each) for each in in_order(neighbours))
         named = map(Text, (name, gateways.get(name, "")) if gateways else (name,))
         each = by_name.get(name)
         if each is not None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from twigcast.cli.console import make_table
-from twigcast.hierarchy import depth_of, parse_leaf, unit_of
+from twigcast.hierarchy import depth_of, own_name, parse_leaf, unit_of
 from twigcast.routing import OUTER, is_outer
 
 _CROSSINGS = {"out": "out", "into": "in", "in_vain": "in vain"}
@@ -103,6 +103,11 @@ def problems_of_units(
 def in_order(brokers: Iterable[str]) -> list[str]:
     """Brokers by their units, those of a unit beside each other."""
     return sorted(brokers, key=lambda each: (unit_of(each), each))
+
+
+def seen_from(broker: str, other: str) -> str:
+    """The name of a broker, as short as it is in the unit of another one."""
+    return own_name(other) if unit_of(other) == unit_of(broker) else other
 
 
 def named_home(home: str) -> str:
