@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,21 @@ def test_the_status_of_a_gateway_has_a_level_for_each_unit(tmp_path: Path) -> No
             assert status.topology(broker) == linked | crossing
             for each in (inside, outside):
                 Level.model_validate(each)
+
+    asyncio.run(scenario())
+
+
+def test_a_gateway_has_the_budget_of_its_configuration(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = StoreConfig(tmp_path)
+        config = BrokerConfig(name="a", unit="north", gateway=True, most_patterns=3, store=store)
+        running = await start_server(replace(config, listen="127.0.0.1:0"))
+        try:
+            levels = running.broker.router.levels
+            assert [level.strategy.most_patterns for level in levels] == [3, 3]
+            assert levels[0].strategy.name == "covering"
+        finally:
+            await running.close()
 
     asyncio.run(scenario())
 
