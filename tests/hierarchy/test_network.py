@@ -171,6 +171,21 @@ def test_each_unit_is_reached_by_the_gateway_that_is_cheapest() -> None:
         network.acting_gateway("x", "y/c")
 
 
+def test_where_all_documents_take_one_tree_one_gateway_acts_for_all() -> None:
+    brokers = ["x/a", "x/b", "y/c", "z/d"]
+    links = [("x/a", "x/b"), ("x/a", "y/c"), ("x/b", "z/d")]
+    gateways = {"x/a": "x", "x/b": "x", "y/c": "y", "z/d": "z"}
+    listening = Listening()
+    network = Network(Overlay(brokers, links, gateways), "covering", observer=listening)
+    with_clients(network, "x/b", ["z/d"])
+    assert [network.acting_gateway("x", to) for to in "yz"] == ["x/a", "x/a"]
+    assert [network.acting_gateway(unit, "x") for unit in "yz"] == ["y/c", "z/d"]
+    listening.heard.clear()
+    network.publish("feed", WANTED)
+    network.settle()
+    assert listening.crossings() == [("x/b", "x/a"), ("x/a", "x/b"), ("x/b", "z/d")]
+
+
 def test_a_unit_that_has_parted_goes_on_in_parts_and_meets_again() -> None:
     brokers = ["x/a", "x/b", "y/c"]
     links = [("x/a", "x/b"), ("x/a", "y/c"), ("x/b", "y/c")]
