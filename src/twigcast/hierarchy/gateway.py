@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from twigcast.documents import DocumentLimits
 from twigcast.hierarchy.passage import Passage
@@ -25,6 +25,18 @@ from twigcast.routing import (
     is_outer,
     tree_from,
 )
+
+
+@dataclass(slots=True)
+class Crossings:
+    """How many documents crossed the border of a unit at one of its gateways."""
+
+    out: int = 0
+    into: int = 0
+    in_vain: int = 0
+    """Of those that came in, how many nobody inside wanted."""
+    turned_away: int = 0
+    """How many came from outside and were published inside; they were not let in."""
 
 
 class Gateway(Router):
@@ -56,6 +68,7 @@ class Gateway(Router):
         )
         self.above = above
         self.unit = unit_at(self.name, self.depth)
+        self.crossings = Crossings()
         self._outside = OUTER + self.name
         self._inside = leaf_of(self.unit, [self.name])
         self._view = self.documents.view
@@ -142,11 +155,25 @@ class Gateway(Router):
 
     def _climb(self, document: Document) -> Routed | None:
         """Route a document above that leaves this unit."""
-        return self.above.documents.route(self._seen_from(self._up, document), self._inside)
+        routed = self.above.documents.route(self._seen_from(self._up, document), self._inside)
+        self.crossings.out += bool(routed and routed.copies)
+        return routed
 
     def _descend(self, document: Document) -> Routed | None:
-        """Route a document in this unit that comes from above."""
-        return self.documents.route(self._seen_from(self._down, document), self._outside)
+        """Route a document in this unit that comes from above.
+
+        Nothing that was published in this part of the unit comes back to it; whoever outside says
+        so is wrong, or the parts of the unit have just met.
+        """
+        origin = document.id.origin
+        if origin == self.name or self.documents.can_reach(origin):
+            self.crossings.turned_away += 1
+            return None
+        routed = self.documents.route(self._seen_from(self._down, document), self._outside)
+        if routed is not None:
+            self.crossings.into += 1
+            self.crossings.in_vain += not (routed.copies or routed.recipients.deliveries)
+        return routed
 
     def _seen_from(self, passage: Passage, document: Document) -> Document:
         tree = tree_from(passage.origin, self.strategy.towards)

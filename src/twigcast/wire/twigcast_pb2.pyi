@@ -344,7 +344,7 @@ class LinkItem(_message.Message):
     def __init__(self, hello: _Optional[_Union[LinkHello, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., update: _Optional[_Union[Update, _Mapping]] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., home_versions: _Optional[_Union[HomeVersions, _Mapping]] = ..., home_state: _Optional[_Union[HomeState, _Mapping]] = ..., addressed: _Optional[_Union[Addressed, _Mapping]] = ..., refused: _Optional[str] = ...) -> None: ...
 
 class LinkHello(_message.Message):
-    __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered", "message_bytes")
+    __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered", "message_bytes", "gateway")
     protocol: int
     broker: str
     incarnation: int
@@ -353,28 +353,31 @@ class LinkHello(_message.Message):
     nonce: bytes
     answered: bytes
     message_bytes: int
-    def __init__(self, protocol: _Optional[int] = ..., broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., cost: _Optional[float] = ..., strategy: _Optional[str] = ..., nonce: _Optional[bytes] = ..., answered: _Optional[bytes] = ..., message_bytes: _Optional[int] = ...) -> None: ...
+    gateway: str
+    def __init__(self, protocol: _Optional[int] = ..., broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., cost: _Optional[float] = ..., strategy: _Optional[str] = ..., nonce: _Optional[bytes] = ..., answered: _Optional[bytes] = ..., message_bytes: _Optional[int] = ..., gateway: _Optional[str] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class Update(_message.Message):
-    __slots__ = ("states", "advertise", "unadvertise", "serve", "changes")
+    __slots__ = ("states", "advertise", "unadvertise", "serve", "changes", "depth")
     states: _containers.RepeatedCompositeFieldContainer[LinkState]
     advertise: _containers.RepeatedCompositeFieldContainer[AdvertisementOf]
     unadvertise: _containers.RepeatedCompositeFieldContainer[AdvertisementKey]
     serve: _containers.RepeatedCompositeFieldContainer[Serve]
     changes: _containers.RepeatedCompositeFieldContainer[ChannelChange]
-    def __init__(self, states: _Optional[_Iterable[_Union[LinkState, _Mapping]]] = ..., advertise: _Optional[_Iterable[_Union[AdvertisementOf, _Mapping]]] = ..., unadvertise: _Optional[_Iterable[_Union[AdvertisementKey, _Mapping]]] = ..., serve: _Optional[_Iterable[_Union[Serve, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[ChannelChange, _Mapping]]] = ...) -> None: ...
+    depth: int
+    def __init__(self, states: _Optional[_Iterable[_Union[LinkState, _Mapping]]] = ..., advertise: _Optional[_Iterable[_Union[AdvertisementOf, _Mapping]]] = ..., unadvertise: _Optional[_Iterable[_Union[AdvertisementKey, _Mapping]]] = ..., serve: _Optional[_Iterable[_Union[Serve, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[ChannelChange, _Mapping]]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class LinkState(_message.Message):
-    __slots__ = ("broker", "incarnation", "version", "links")
+    __slots__ = ("broker", "incarnation", "version", "links", "leaves")
     broker: str
     incarnation: int
     version: int
     links: _containers.RepeatedCompositeFieldContainer[Neighbour]
-    def __init__(self, broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ...) -> None: ...
+    leaves: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ..., leaves: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Neighbour(_message.Message):
     __slots__ = ("broker", "cost")
