@@ -276,10 +276,20 @@ class Announcing:
     # --- who knows --------------------------------------------------------------------------------
 
     def ask_known(self, ticket: int, patience: float, now: float) -> list[Instruction]:
-        """Answer under a ticket when all brokers know what is wanted here as of now."""
+        """Answer under a ticket when all brokers know what is wanted here as of now.
+
+        Those of our own unit are asked last, so that those who join it meanwhile are among them.
+        """
         level = self._levels.innermost
-        homes = [level.home, *self._beyond(level, level.home)]
-        return self._ask(Together(homes, answering(ticket)), homes, patience, now)
+        asking = self._asking[level.home]
+        beyond = self._beyond(level, level.home)
+        if not beyond:
+            return asking.ask(answering(ticket), patience, now)
+
+        def ask_ours(unreached: tuple[str, ...], then: float) -> list[Instruction]:
+            return asking.ask(answering(ticket, unreached), patience, then)
+
+        return self._ask(Together(beyond, ask_ours), beyond, patience, now)
 
     def _beyond(self, level: Level, home: str) -> list[str]:
         """Our standing homes that want what a home wants, and those that want what these want."""

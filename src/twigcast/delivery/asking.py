@@ -26,9 +26,9 @@ Done: TypeAlias = Callable[[tuple[str, ...], float], list[Instruction]]
 """What to do when a round is over: with the brokers that may not know, and the time."""
 
 
-def answering(ticket: int) -> Done:
-    """Answer under a ticket."""
-    return lambda unreached, _: [Answer(ticket, unreached=unreached)]
+def answering(ticket: int, others: tuple[str, ...] = ()) -> Done:
+    """Answer under a ticket, with others besides that may not know."""
+    return lambda unreached, _: [Answer(ticket, unreached=tuple(sorted({*unreached, *others})))]
 
 
 @dataclass(eq=False)
