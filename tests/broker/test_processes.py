@@ -152,7 +152,8 @@ def run_under_fire(overlay: Overlay, folder: Path, victims: list[str], seed: int
             for index, name in enumerate(names):
                 key = keys[index % len(keys)]
                 await observer.desk(name, network.addresses[name], key)
-            await known_everywhere(observer, network.addresses, set(names))
+            if not overlay.gateways:
+                await known_everywhere(observer, network.addresses, set(names))
             publishers = [await observer.client(network.addresses[name]) for name in names]
             loads = [
                 asyncio.create_task(observer.publish(publisher, 120)) for publisher in publishers
@@ -185,6 +186,20 @@ def test_seven_brokers_killed_one_after_the_other(tmp_path: Path) -> None:
 def test_seven_brokers_killed_all_and_often(tmp_path: Path, seed: int) -> None:
     overlay = parse_topology("tree:levels=3,fanout=2")
     victims = sorted(overlay) * 2
+    random.Random(seed).shuffle(victims)
+    run_under_fire(overlay, tmp_path, victims, seed)
+
+
+def test_two_units_whose_gateways_are_killed(tmp_path: Path) -> None:
+    overlay = parse_topology("hierarchy:2x2,gateways=2")
+    run_under_fire(overlay, tmp_path, ["c1/b1", "c2/b1"], seed=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_three_units_whose_gateways_are_killed_often(tmp_path: Path, seed: int) -> None:
+    overlay = parse_topology("hierarchy:3x3,gateways=2")
+    victims = sorted(overlay.gateways) * 2
     random.Random(seed).shuffle(victims)
     run_under_fire(overlay, tmp_path, victims, seed)
 
