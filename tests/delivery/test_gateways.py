@@ -243,24 +243,29 @@ def test_what_is_wanted_nowhere_else_stays_in_its_unit() -> None:
 # --- who knows ------------------------------------------------------------------------------------
 
 
-def test_a_subscription_is_confirmed_when_brokers_of_other_units_know_of_it() -> None:
+@pytest.mark.parametrize("home", ["s/b", "s/a", "n/y/a", "n/x/a"])
+def test_a_subscription_is_confirmed_when_brokers_of_other_units_know_of_it(home: str) -> None:
     net = Net(THREE_LEVELS)
-    net.subscribe("s/b")
-    assert net.ask_known("s/b") == ()
-    for name in ("n/x/a", "n/x/b", "n/y/a", "n/y/b", "s/a"):
+    net.subscribe(home)
+    assert net.ask_known(home) == ()
+    for name in {"n/x/a", "n/x/b", "n/y/a", "n/y/b", "s/a", "s/b"} - {home}:
         disk = net[name].disk
         assert disk is not None
-        assert any("//a" in home.patterns for home in disk.homes.values()), name
+        assert any("//a" in each.patterns for each in disk.homes.values()), name
 
 
-def test_brokers_of_other_units_that_may_not_know_are_named() -> None:
-    net = Net(TWO_UNITS)
-    net.world.crash(net["n/a"])
-    net.subscribe("s/b")
-    assert net.ask_known("s/b") == ("n/a",)
-    net.world.start(net["n/a"])
+@pytest.mark.parametrize(
+    ("home", "away"),
+    [("s/b", "n/x/a"), ("s/a", "n/y/b"), ("n/y/a", "s/b"), ("n/x/b", "s/a"), ("n/x/a", "n/y/b")],
+)
+def test_brokers_of_other_units_that_may_not_know_are_named(home: str, away: str) -> None:
+    net = Net(THREE_LEVELS)
+    net.world.crash(net[away])
+    net.subscribe(home)
+    assert net.ask_known(home) == (away,)
+    net.world.start(net[away])
     net.settle(3.0)
-    assert net.ask_known("s/b") == ()
+    assert net.ask_known(home) == ()
 
 
 def test_a_gateway_that_forgets_a_home_lets_others_forget_it() -> None:

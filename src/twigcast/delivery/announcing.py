@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from twigcast.covering import Change
-from twigcast.delivery.asking import Asking, Relay, answering
+from twigcast.delivery.asking import Asking, Together, answering
 from twigcast.delivery.events import (
     Addressed,
     HomeAsk,
@@ -50,8 +50,8 @@ class Announcing:
             self._asking |= {
                 home: Asking(level, home, partial(version, home)) for home in level.own
             }
-        self._relays: dict[str, Relay] = {}
-        """By home, what it has asked last."""
+        self._relays: dict[str, tuple[HomeAsk, Together]] = {}
+        """By home, what it has asked last, and the rounds beyond."""
         self._safe: dict[str, Version] = {}
         """What is not forgotten in a restart."""
         self._said: dict[tuple[int, str], Mapping[str, Version]] = {}
@@ -277,7 +277,27 @@ class Announcing:
 
     def ask_known(self, ticket: int, patience: float, now: float) -> list[Instruction]:
         """Answer under a ticket when all brokers know what is wanted here as of now."""
-        return self._asking[self._levels.innermost.home].ask(answering(ticket), patience, now)
+        level = self._levels.innermost
+        homes = [level.home, *self._beyond(level, level.home)]
+        return self._ask(Together(homes, answering(ticket)), homes, patience, now)
+
+    def _beyond(self, level: Level, home: str) -> list[str]:
+        """Our standing homes that want what a home wants, and those that want what these want."""
+        if not self._has_store:
+            return []
+        homes = list(level.fed_by(home))
+        for each in homes:
+            homes += self._level_of(each).fed_by(each)
+        return homes
+
+    def _ask(
+        self, together: Together, homes: Iterable[str], patience: float, now: float
+    ) -> list[Instruction]:
+        return [
+            each
+            for home in homes
+            for each in self._asking[home].ask(together.over(home), patience, now)
+        ]
 
     def go_on_asking(self, now: float) -> list[Instruction]:
         """Ask those that have not answered, again perhaps."""
@@ -300,25 +320,26 @@ class Announcing:
             return []
         if homes.is_forgotten(ask.home) or any(each.documents.is_behind for each in self._levels):
             return []
-        relay = self._relays.get(ask.home)
-        if relay is not None and relay.ask == ask:
-            return relay.answer()
+        asked, together = self._relays.get(ask.home, (None, None))
+        if together is not None and asked == ask:
+            return together.answer(now)
         return self._ask_beyond(broker, ask, level, now)
 
     def _ask_beyond(self, broker: str, ask: HomeAsk, level: Level, now: float) -> list[Instruction]:
         """Answer a home when all know beyond this broker, too."""
 
-        def reply(known: HomeKnown) -> list[Instruction]:
+        def reply(unreached: tuple[str, ...], _: float) -> list[Instruction]:
             hop = level.documents.next_hop(broker)
+            known = HomeKnown(ask.home, ask.round, unreached)
             said = Addressed(broker, level.router.name, known, depth=level.depth)
             return [] if hop is None else [Send((hop,), said)]
 
-        beyond = tuple(level.fed_by(ask.home)) if self._has_store else ()
-        relay = self._relays[ask.home] = Relay(ask, beyond, reply)
-        instructions = relay.answer()
-        for home in beyond:
-            instructions += self._asking[home].ask(relay.done(home), _RELAY_PATIENCE, now)
-        return instructions
+        beyond = self._beyond(level, ask.home)
+        together = Together(beyond, reply)
+        self._relays[ask.home] = ask, together
+        if not beyond:
+            return together.answer(now)
+        return self._ask(together, beyond, _RELAY_PATIENCE, now)
 
     def on_known(self, broker: str, known: HomeKnown, now: float) -> list[Instruction]:
         """Note that a broker knows what is wanted here."""

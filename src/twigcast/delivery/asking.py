@@ -1,15 +1,15 @@
 """Who knows what is wanted durably: brokers are asked, and asked again, until all have answered.
 
     AskKnown ──► round ──► HomeAsk, to every broker of the overlay ──► HomeKnown ──► all: Answer
-                              │                       ▲
-                              └──► at a gateway: rounds in its other overlays, for the homes there
-                                   that want what this one wants
+                                         │                                 ▲
+                                         └── at a gateway: rounds beyond ──┘
 
 A durable subscription is confirmed when every broker has said that it knows what is wanted: from
 then on whatever is published anywhere is owed to it.  Brokers are asked in rounds: whoever asks
 while a round goes on is served by the next, so that many together cost no more than one.
 
-A gateway says that it knows when all brokers beyond it do, and names those that may not.
+A gateway says that it knows when all brokers beyond it do, and names those that may not: it holds
+rounds about its standing homes that want what this home wants.
 """
 
 from __future__ import annotations
@@ -116,33 +116,27 @@ class Asking:
         return [each for each in self._level.documents.brokers() if each not in round_.answered]
 
 
-class Relay:
-    """What a gateway has been asked, and asks on, in the overlays beyond; answered once.
+class Together:
+    """Rounds about several homes of ours, of which somebody is to hear when all are over.
 
-    ``reply`` sends the answer, with the brokers that may not know.
+    ``done`` hears of it, perhaps more than once.
     """
 
-    def __init__(
-        self, ask: HomeAsk, homes: Iterable[str], reply: Callable[[HomeKnown], list[Instruction]]
-    ) -> None:
-        self.ask = ask
+    def __init__(self, homes: Iterable[str], done: Done) -> None:
         self._waiting = set(homes)
-        self._reply = reply
+        self._done = done
         self._unreached: set[str] = set()
 
-    def answer(self) -> list[Instruction]:
-        """The answer, if all have answered; perhaps once more."""
-        if self._waiting:
-            return []
-        known = HomeKnown(self.ask.home, self.ask.round, tuple(sorted(self._unreached)))
-        return self._reply(known)
+    def answer(self, now: float) -> list[Instruction]:
+        """What to do if all rounds are over."""
+        return [] if self._waiting else self._done(tuple(sorted(self._unreached)), now)
 
-    def done(self, home: str) -> Done:
-        """What to do when the round about one of the homes beyond is over."""
+    def over(self, home: str) -> Done:
+        """What to do when the round about one of the homes is over."""
 
         def note(unreached: tuple[str, ...], now: float) -> list[Instruction]:
             self._waiting.discard(home)
             self._unreached.update(unreached)
-            return self.answer()
+            return self.answer(now)
 
         return note

@@ -160,8 +160,10 @@ class Publishing:
         )
         entries, recipients = self._queues.split(routed.recipients)
         held = Held([event.ticket], event.link, parcel, routed.copies, recipients)
-        innermost = self._levels.innermost
-        homes = self._levels.debtors(innermost, routed.homes, event.content).homes
+        homes: tuple[str, ...] = ()
+        if routed.homes:
+            innermost = self._levels.innermost
+            homes = self._levels.debtors(innermost, routed.homes, event.content).homes
         if self._has_store:
             held.keep = self._what_to_keep(routed, parcel, entries, homes, moment)
             instructions = self._enter(held, moment)
