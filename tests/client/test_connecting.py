@@ -16,6 +16,7 @@ from scripted_broker import Drop, ScriptedBroker, Session, broker, run, serve, s
 
 from twigcast.client import connect
 from twigcast.errors import ConnectionFailedError, NetworkError, RefusedError, TwigcastError
+from twigcast.wire import PROTOCOL
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_the_broker_hears_who_connects(monkeypatch: pytest.MonkeyPatch) -> None:
             async with connect(scripted.address, name="desk 7", token="t0ken") as client:
                 assert (client.broker, client.address) == ("scripted", scripted.address)
             assert scripted.heard("hello")[0].client == "desk 7"
-            assert scripted.heard("hello")[0].protocol == 1
+            assert scripted.heard("hello")[0].protocol == PROTOCOL
             assert scripted.metadata[0]["authorization"] == "Bearer t0ken"
             async with connect(scripted.address):
                 pass
@@ -158,7 +159,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 
 async def _wrong_protocol(session: Session) -> None:
-    await session.welcome(protocol=2)
+    await session.welcome(protocol=PROTOCOL + 1)
     await session.read()
 
 
@@ -188,7 +189,11 @@ async def _cancelled(session: Session) -> None:
 @pytest.mark.parametrize(
     ("script", "error", "words"),
     [
-        (_wrong_protocol, RefusedError, "speaks protocol 2, this client 1"),
+        (
+            _wrong_protocol,
+            RefusedError,
+            f"speaks protocol {PROTOCOL + 1}, this client {PROTOCOL}",
+        ),
         (_unauthenticated, RefusedError, "this token is not known"),
         (_no_welcome, ConnectionFailedError, "no Twigcast broker"),
         (_garbage, ConnectionFailedError, "what is no frame"),
