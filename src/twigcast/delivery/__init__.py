@@ -15,16 +15,18 @@ write.
 
 The broker where a document is published, its *origin*, answers for it until every *home*, a broker
 with durable subscriptions that want it, has confirmed it.  The origin knows what homes want, since
-all brokers are told.  A document is known by its id, wherever it is, and a publication by the id
-that its publisher gave; so nothing counts twice, however often it is sent or published.
+all brokers of its unit are told.  A gateway stands for what lies beyond it, as a home; it takes
+documents over, and answers for them there (:mod:`~twigcast.delivery.levels`).  A document is known
+by its id, wherever it is, and a publication by the id that its publisher gave; so nothing counts
+twice, however often it is sent or published.
 
 Invariant: once a document is acknowledged to its publisher, each durable subscription that its
 origin knew of gets it into its queue once, whatever crashes and comes back with its disk; no other
 document gets there, and nothing depends on what clocks say.
 
-Cost: some microseconds for each document and broker; one write where a document is published and
-one at each home.  Memory: what is owed and not confirmed, and what is not acknowledged in queues
-out of order.
+Cost: some microseconds for each document and broker; one write where a document is published, one
+at each gateway that takes it over, and one at each home.  Memory: what is owed and not confirmed,
+and what is not acknowledged in queues out of order.
 """
 
 from __future__ import annotations
