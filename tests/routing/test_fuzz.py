@@ -20,13 +20,14 @@ from lab.histories import steps as histories
 from lab.histories.drawn import STRATEGIES, draw_history
 from twigcast.covering import Change, MergedSet, PathCounter
 from twigcast.language import Pattern
-from twigcast.routing import LinkState, Router
+from twigcast.routing import LinkState
 from twigcast.routing.aggregates import Plain
 from twigcast.routing.channels import Channel, Course
 from twigcast.routing.clients import Client
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.neighbour import Neighbour
 from twigcast.routing.planning import Planner
+from twigcast.routing.spreading import Spreading
 from twigcast.routing.trees import Tree, View
 
 TOOL = Path(fuzz_routing.__file__)
@@ -89,11 +90,11 @@ def keep_old_inputs(self: Channel, course: Course) -> None:
     self._lagging = deque(each for each in self._lagging if each not in old)
 
 
-@instead_of(Router, "_close")
-def forget_no_channel(self: Router, neighbour: Neighbour, numbers: Iterable[int]) -> None:
+@instead_of(Spreading, "close")
+def forget_no_channel(self: Spreading, neighbour: Neighbour, numbers: Iterable[int]) -> None:
     for number in numbers:
         del neighbour.incoming[number]
-    self._replan()
+    self.plan()
 
 
 @instead_of(Neighbour, "send_advertised")
