@@ -67,7 +67,7 @@ from twigcast.routing.messages import (
     Unsubscribe,
     Update,
 )
-from twigcast.routing.neighbour import Incoming, Leaf, Neighbour
+from twigcast.routing.neighbour import Leaf, Neighbour
 from twigcast.routing.planning import Planner
 from twigcast.routing.promises import is_promise
 from twigcast.routing.spreading import Spreading
@@ -193,6 +193,7 @@ class Router:
         elif self._may_say(message, from_link):
             self._handlers[type(message)](message, from_link)
         self._spreading.plan()
+        self._spreading.forget_outdated()
 
     def _catch_up(self, most: int) -> None:
         most = self._spreading.catch_up(most)
@@ -221,6 +222,10 @@ class Router:
         self._spreading.plan()
         self._catch_up(_EVERYTHING)
         return self._answer(None, "")
+
+    def forget(self, neighbour: str) -> None:
+        """Remember nothing of a link that is down; :meth:`go_on` does the work."""
+        self._spreading.forget(neighbour)
 
     def has_link(self, link: str) -> bool:
         """Whether a link is up, to a client or another broker."""
@@ -270,13 +275,17 @@ class Router:
             self._client_of[client.source] = client
         elif message.kind is LinkKind.LEAF:
             source = self._interests.open(is_client=False)
-            self._neighbours[link] = Leaf(link, self._to_answer, self._gathered, source)
+            new_channel = self._spreading.new_channel
+            leaf = Leaf(link, self._to_answer, self._gathered, new_channel, source)
+            self._neighbours[link] = leaf
             self._send_state(self._link_states.set_leaf(link, is_there=True))
         elif not 0 < message.cost < float("inf"):
             self._refuse(f"the cost of a link is above 0, not {message.cost}")
         else:
             self._set_link(link, message.cost)
-            neighbour = self._neighbours[link] = Neighbour(link, self._to_answer, self._gathered)
+            memory, new_channel = self._spreading.recall(link), self._spreading.new_channel
+            neighbour = Neighbour(link, self._to_answer, self._gathered, new_channel, memory)
+            self._neighbours[link] = neighbour
             neighbour.send_states(self._link_states.all)
 
     def _on_link_down(self, message: LinkDown, link: str) -> None:
@@ -291,7 +300,7 @@ class Router:
             return
         neighbour = self._neighbours.pop(link)
         self._set_link(link, None)
-        self._spreading.close(neighbour, list(neighbour.incoming))
+        self._spreading.remember(neighbour)
 
     def _set_link(self, link: str, cost: float | None) -> None:
         self._send_state(self._link_states.set_link(link, cost))
@@ -376,6 +385,7 @@ class Router:
 
     def _on_update(self, update: Update, link: str) -> None:
         neighbour = self._neighbours[link]
+        self._spreading.note_known(neighbour, update.known)
         for state in update.states:
             if self._link_states.accept(state):
                 is_own = state.broker == self.name
@@ -388,26 +398,7 @@ class Router:
             neighbour.note_advertised(key, promise)
         self._spreading.plan_anew(key.origin for key in update.unadvertise)
         self._spreading.plan_anew(key.origin for key, _ in update.advertise)
-        for number, trees in update.serve:
-            channel = neighbour.incoming.get(number)
-            if channel is None:
-                source = self._interests.open(is_client=False)
-                channel = neighbour.incoming[number] = Incoming(source)
-            self._spreading.plan_anew(neighbour.note_serving(channel, trees))
-        closed = [number for number, _ in update.serve if not neighbour.incoming[number].trees]
-        for number, change in update.changes:
-            channel = neighbour.incoming.get(number)
-            if channel is None:
-                self._refuse(f"{link!r} has no channel {number}")
-                continue
-            for pattern in change.forward:
-                self._spreading.want(channel.source, pattern)
-            for pattern in change.withdraw:
-                if self._interests.wants(channel.source, pattern):
-                    self._spreading.unwant(channel.source, pattern)
-                else:
-                    self._refuse(f"{link!r} does not want {pattern} on channel {number}")
-        self._spreading.close(neighbour, dict.fromkeys(closed))
+        self._refusals += self._spreading.take_in(neighbour, update)
 
     def _on_refused(self, message: Refused, link: str) -> None:
         """Nothing can be done but by those who look after the network; no answer, or it echoes."""
@@ -455,6 +446,15 @@ class Router:
         """By tree and next neighbour, the sources that say what is wanted there."""
         return hops(self._neighbours, self._planner)
 
+    def remembered(self) -> dict[str, frozenset[Pattern]]:
+        """What neighbours wanted whose links are down, and may go on from."""
+        return {
+            name: frozenset().union(
+                *(self._interests.patterns(each.source) for each in received.channels.values())
+            )
+            for name, (received, _) in self._spreading.remembered.items()
+        }
+
     @property
     def clients(self) -> Mapping[str, Client]:
         """The clients of this broker."""
@@ -467,7 +467,7 @@ class Router:
 
     @property
     def table_size(self) -> int:
-        """The distinct patterns that a document is matched with."""
+        """The distinct patterns that a document is matched with, also those remembered."""
         return len(self._interests)
 
     @property
