@@ -79,7 +79,10 @@ def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
             yield f"{name} has sent it of {sorted(neighbour.advertised)} instead of {sorted(keys)}"
         if any(channel.has_news for channel in neighbour.outgoing.values()):
             yield f"has something to send to {name}, and does not"
-    patterns = {entry.pattern for entry in router.subscriptions()}
+    remembered = router.remembered()
+    if remembered.keys() & router.neighbours.keys():
+        yield f"remembers links to {sorted(remembered)}, and some of these are up"
+    patterns = {entry.pattern for entry in router.subscriptions()}.union(*remembered.values())
     if len(patterns) != router.table_size:
         yield f"matches {router.table_size} patterns, and knows of {len(patterns)}"
 

@@ -85,7 +85,8 @@ def wrong_tables_in_units(network: Network, world: World) -> Iterator[str]:
         ]
         if strangers:
             yield f"{name} at depth {depth} knows of {strangers}, which are in other units"
-        if not world.clients and (router.table_size or router.advertisements()):
+        is_empty = not (_wanted(router) or router.advertisements())
+        if not world.clients and not is_empty:
             yield f"{name} at depth {depth} keeps {router} when everybody has gone"
     if world.strategy.merging is not None or world.strategy.most_patterns is not None:
         return  # what is merged or cut depends on what came first
@@ -119,8 +120,14 @@ def _tables(router: Router) -> dict[str, Counter[object]]:
             for entry in router.advertisements()
         ),
         "neighbours": Counter(list(router.neighbours)),
-        "patterns": Counter({"all": router.table_size}),
+        "patterns": Counter({"all": _wanted(router)}),
     }
+
+
+def _wanted(router: Router) -> int:
+    """The patterns in a router's tables, but for those that it only remembers."""
+    kept = {entry.pattern for entry in router.subscriptions()}
+    return router.table_size - len(frozenset().union(*router.remembered().values()) - kept)
 
 
 def _anew(world: World) -> Network:

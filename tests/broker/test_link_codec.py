@@ -20,6 +20,7 @@ from twigcast.routing import (
     ANYTHING,
     AdvertisementKey,
     LinkState,
+    Mark,
     Promise,
     Update,
 )
@@ -60,9 +61,13 @@ def test_an_update_arrives_as_it_was(promise: Promise) -> None:
         ((3, frozenset({"rome", "oslo"})), (4, frozenset())),
         ((3, Change((parse("//a[b>3]"), parse("Q{urn:x}c")), (parse("/d"),))),),
         depth=1,
+        known=Mark(12, b"of twelve"),
+        goes_on=Mark(0, b""),
     )
     arrived = updates(encode_update(update))
     assert {each.depth for each in arrived} == {1}
+    assert [each.known for each in arrived if each.known] == [update.known]
+    assert [each.goes_on for each in arrived if each.goes_on] == [update.goes_on]
     assert arrived[0].states == update.states
     assert [each for one in arrived for each in one.advertise] == list(update.advertise)
     assert [each for one in arrived for each in one.unadvertise] == list(update.unadvertise)
@@ -86,6 +91,21 @@ def test_a_large_update_is_cut_and_forwards_before_it_withdraws() -> None:
     first_withdraw = min(index for index, change in enumerate(changes) if change.withdraw)
     assert last_forward < first_withdraw
     assert max(len(change.forward) + len(change.withdraw) for change in changes) <= PART
+
+
+def test_channels_go_on_behind_all_advertisements() -> None:
+    keys = [AdvertisementKey("rome", "client", str(number)) for number in range(5)]
+    update = Update(
+        advertise=tuple((key, NEWS) for key in keys),
+        serve=((1, frozenset({"rome"})),),
+        known=Mark(3, b"3"),
+        goes_on=Mark(4, b"4"),
+    )
+    arrived = updates(encode_update(update))
+    assert arrived[0].known == update.known
+    last = max(index for index, each in enumerate(arrived) if each.advertise)
+    (index,) = (index for index, each in enumerate(arrived) if each.goes_on)
+    assert last <= index <= min(index for index, each in enumerate(arrived) if each.serve)
 
 
 def test_frames_are_numbered_and_summed() -> None:
@@ -112,6 +132,8 @@ def test_garbage_is_refused_as_such(data: bytes) -> None:
     "said",
     [
         messages.Update(states=[messages.LinkState(broker="")]),
+        messages.Update(known=messages.Mark(entries=2**61)),
+        messages.Update(goes_on=messages.Mark(digest=b"x" * 65)),
         messages.Update(states=[messages.LinkState(broker="x" * 300)]),
         messages.Update(states=[messages.LinkState(broker="a/b/c/d/e")]),
         messages.Update(states=[messages.LinkState(broker="a//b")]),

@@ -20,13 +20,15 @@ from lab.histories import steps as histories
 from lab.histories.drawn import STRATEGIES, draw_history
 from twigcast.covering import Change, MergedSet, PathCounter
 from twigcast.language import Pattern
-from twigcast.routing import LinkState, Router
+from twigcast.routing import LinkState, Mark
 from twigcast.routing.aggregates import Plain
 from twigcast.routing.channels import Channel, Course
 from twigcast.routing.clients import Client
+from twigcast.routing.journal import Journal
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.neighbour import Neighbour
 from twigcast.routing.planning import Planner
+from twigcast.routing.spreading import Spreading
 from twigcast.routing.trees import Tree, View
 
 TOOL = Path(fuzz_routing.__file__)
@@ -89,11 +91,11 @@ def keep_old_inputs(self: Channel, course: Course) -> None:
     self._lagging = deque(each for each in self._lagging if each not in old)
 
 
-@instead_of(Router, "_close")
-def forget_no_channel(self: Router, neighbour: Neighbour, numbers: Iterable[int]) -> None:
+@instead_of(Spreading, "close")
+def forget_no_channel(self: Spreading, neighbour: Neighbour, numbers: Iterable[int]) -> None:
     for number in numbers:
         del neighbour.incoming[number]
-    self._replan()
+    self.plan()
 
 
 @instead_of(Neighbour, "send_advertised")
@@ -133,6 +135,24 @@ def merge_imperfectly(self: MergedSet, counter: PathCounter, threshold: float = 
     original(MergedSet, "__init__")(self, counter, max(threshold, Fraction(1, 2)))
 
 
+@instead_of(Journal, "rewind")
+def forget_what_was_lost(self: Journal, mark: Mark) -> bool:
+    known = bool(original(Journal, "rewind")(self, mark))
+    self._surplus = 0
+    return known
+
+
+@instead_of(Neighbour, "note_going_on")
+def let_all_hold_again(self: Neighbour, mark: Mark) -> bool:
+    mark = mark if self.former is None else self.former.mark
+    return bool(original(Neighbour, "note_going_on")(self, mark))
+
+
+@instead_of(Channel, "drop_input")
+def take_from_what_is_gone(self: Channel, source: int) -> None:
+    pass
+
+
 MISTAKES = [
     forget_what_was_covered,
     tell_once,
@@ -146,6 +166,9 @@ MISTAKES = [
     root_the_shared_tree_at_home,
     remember_nothing,
     merge_imperfectly,
+    forget_what_was_lost,
+    let_all_hold_again,
+    take_from_what_is_gone,
 ]
 
 

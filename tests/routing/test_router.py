@@ -225,8 +225,12 @@ def test_a_link_that_goes_takes_what_was_told_on_it_along() -> None:
     state = LinkState("b", 0, 3, (("a", 1.0),))
     assert told(*router.handle(LinkDown(), "c")) == {"a": Update(states=(state,))}
     assert changes(router.flush()) == {"a": Change((), (WIDE,))}
-    assert router.table_size == 0
     assert router.subscriptions() == []
+    assert router.remembered() == {"c": {WIDE}}
+    router.forget("c")
+    assert router.remembered() == {}
+    assert not router.go_on(1)
+    assert router.table_size == 0
 
 
 # --- gathering -----------------------------------------------------------------------------------

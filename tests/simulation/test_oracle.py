@@ -322,7 +322,7 @@ MISTAKES = [
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
 def test_what_is_made_wrong_is_found(monkeypatch: pytest.MonkeyPatch, mistake: Mistake) -> None:
     mistake.make(monkeypatch)
-    lives = ((strategy, number) for number in range(40) for strategy in STRATEGIES)
+    lives = ((strategy, number) for number in range(80, 120) for strategy in STRATEGIES)
     assert any(live(*life).wrong for life in lives)
 
 

@@ -16,12 +16,17 @@ class CuttingProxy:
         self.port = int(self._listener.getsockname()[1])
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._is_deaf: set[socket.socket] = set()
+        self.is_down = False
+        """Whether clients that connect are cut off at once."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if self.is_down:
+                    client.close()
+                    continue
                 server = socket.create_connection(("127.0.0.1", self._server))
                 self._pairs.append((client, server))
                 for source, target in ((client, server), (server, client)):

@@ -84,6 +84,8 @@ _DISK_EACH: Final = 0.005
 _ASKS: Final = 4
 _PARSED_HERE: Final = 10
 _ASK_BATCH: Final = 200
+_REMEMBERED: Final = 600.0
+"""For how long, in seconds, a broker remembers what it had sent on a link that is down."""
 _STEPS: Final = 20
 """How many patterns the router looks at before the time is looked at."""
 
@@ -151,6 +153,7 @@ class Broker:
         self._going_on: asyncio.Task[None] | None = None
         self._flushing: asyncio.TimerHandle | None = None
         self._turned_away = 0
+        self._forgetting: dict[str, asyncio.TimerHandle] = {}
         self._informed = asyncio.Event()
         self._taking_home = asyncio.Lock()
         self._long_lived = LongLived()
@@ -201,6 +204,8 @@ class Broker:
         await self.links.close()
         if self._flushing is not None:
             self._flushing.cancel()
+        for timer in self._forgetting.values():
+            timer.cancel()
         tasks = [*self._tasks, *((self._going_on,) if self._going_on else ())]
         for task in tasks:
             task.cancel()
@@ -339,7 +344,9 @@ class Broker:
     # --- neighbours -------------------------------------------------------------------------------
 
     def link_up(self, link: LinkConnection) -> None:
-        """Note that a link is up, and send the neighbour everything."""
+        """Note that a link is up, and send the neighbour what it does not know."""
+        if link.name in self._forgetting:
+            self._forgetting.pop(link.name).cancel()
         self._home_parts[link.name] = HomeParts()
         self._route(LinkUp(LinkKind.BROKER, link.cost, link.speaker.depths), link.name)
         if not self.router.has_link(link.name):
@@ -351,6 +358,15 @@ class Broker:
         self._home_parts.pop(link.name, None)
         if self.router.has_link(link.name):
             self._route(LinkDown(), link.name)
+            loop = asyncio.get_running_loop()
+            self._forgetting[link.name] = loop.call_later(_REMEMBERED, self._forget, link.name)
+
+    def _forget(self, neighbour: str) -> None:
+        """Let a link go that has been down for long."""
+        del self._forgetting[neighbour]
+        for level in self.router.levels:
+            level.forget(neighbour)
+        self._go_on()
 
     def handle_link(self, item: messages.LinkItem, link: LinkConnection) -> Awaitable[None] | None:
         """Handle an item from a neighbour; raises LinkProtocolError for what it may not send."""

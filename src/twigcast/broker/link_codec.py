@@ -27,6 +27,7 @@ from twigcast.routing import (
     AdvertisementKey,
     Anything,
     LinkState,
+    Mark,
     Promise,
     Update,
     is_outer,
@@ -40,6 +41,8 @@ PART_BYTES: Final = 64 * 1024
 _PART: Final = r"[\w.-]{1,100}"
 _NAME: Final = re.compile(rf"{_PART}(?:/{_PART})*")
 _HIGHEST: Final = 2**60
+_DIGEST: Final = 64
+"""The most bytes of a digest that anybody could need."""
 
 
 class LinkProtocolError(TwigcastError):
@@ -101,6 +104,10 @@ def encode_update(update: Update) -> list[bytes]:
         part(1).unadvertise.append(_encode_key(key))
     for key, promise in update.advertise:
         part(100).advertise.append(_encode_advertisement(key, promise))
+    if update.known is not None:
+        parts[0].known.CopyFrom(_encode_mark(update.known))
+    if update.goes_on is not None:  # behind the advertisements, before what goes on
+        parts[-1].goes_on.CopyFrom(_encode_mark(update.goes_on))
     for number, trees in update.serve:
         part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
     for number, change in update.changes:
@@ -149,7 +156,9 @@ def decode_update(said: messages.Update) -> Update:
             )
             for change in said.changes
         ),
-        said.depth,
+        depth=said.depth,
+        known=_decode_mark(said.known) if said.HasField("known") else None,
+        goes_on=_decode_mark(said.goes_on) if said.HasField("goes_on") else None,
     )
 
 
@@ -197,6 +206,17 @@ def _decode_state(state: messages.LinkState) -> LinkState:
         raise LinkProtocolError(f"the cost of a link of {state.broker!r} is not above 0")
     leaves = tuple(sorted(map(decode_origin, state.leaves)))
     return LinkState(decode_name(state.broker), state.incarnation, state.version, links, leaves)
+
+
+def _encode_mark(mark: Mark) -> messages.Mark:
+    return messages.Mark(entries=mark.entries, digest=mark.digest)
+
+
+def _decode_mark(said: messages.Mark) -> Mark:
+    require_number(said.entries)
+    if len(said.digest) > _DIGEST:
+        raise LinkProtocolError(f"the digest of a mark has up to {_DIGEST} bytes")
+    return Mark(said.entries, said.digest)
 
 
 def _encode_key(key: AdvertisementKey) -> messages.AdvertisementKey:

@@ -18,7 +18,9 @@ made.  Up that tree each broker sends its parent what its subtree wants of what 
 channels (:mod:`~twigcast.routing.channels`); without advertisements, over one tree that all share,
 in both directions.  Channels gather changes until their broker flushes, which merges them where the
 strategy allows it.  A broker keeps by link what a neighbour wants (:mod:`~twigcast.routing.
-interests`) until the neighbour withdraws it or the link goes down.
+interests`) until the neighbour withdraws it or the link goes down.  Both ends of a link that is
+down remember its channels, so that it carries the difference when it is up again
+(:mod:`~twigcast.routing.journal`).
 
 *Documents* (:mod:`~twigcast.routing.document_router`).  A document goes down the tree of the broker
 where it was published, over those links whose channels want it.  Each broker passes on a document
@@ -59,6 +61,7 @@ from twigcast.routing.messages import (
     LinkKind,
     LinkState,
     LinkUp,
+    Mark,
     Message,
     Publish,
     Refused,
@@ -125,6 +128,7 @@ __all__ = [
     "LinkState",
     "LinkTraits",
     "LinkUp",
+    "Mark",
     "Message",
     "Network",
     "NetworkClient",

@@ -119,6 +119,15 @@ class Channel:
                 self._lagging.extend(self._interests.patterns(source))
         self._on_news()
 
+    def drop_input(self, source: int) -> None:
+        """Go on without a source that is about to be gone, and wants nothing."""
+        if source in self.course.inputs:
+            self.course = self.course._replace(inputs=self.course.inputs - {source})
+
+    def take_back(self, pattern: Pattern, sign: int) -> None:
+        """Note that what was sent of a pattern got lost; ``sign`` is -1 for a withdrawal."""
+        self._balance[pattern] = self._balance.get(pattern, 0) + sign
+
     def _begin_anew(self) -> None:
         """How patterns may be merged depends on all promises together."""
         self._former += self._aggregate.forwarded

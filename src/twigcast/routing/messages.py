@@ -155,6 +155,18 @@ class AdvertisementKey(NamedTuple):
     id: str
 
 
+class Mark(NamedTuple):
+    """How much of what was sent on channels a neighbour has taken in."""
+
+    entries: int
+    digest: bytes
+    """Of all these entries, one after the other."""
+
+
+START: Final = Mark(0, b"")
+"""The mark of who has taken in nothing."""
+
+
 class Update(NamedTuple):
     """All changes that a broker sends to a neighbour at once."""
 
@@ -167,6 +179,10 @@ class Update(NamedTuple):
     """The patterns that the sender begins and ceases to want, by channel."""
     depth: int = 0
     """How deep the unit lies whose overlay this is about; 0 where there is one overlay only."""
+    known: Mark | None = None
+    """In the first update since the link came up: what is remembered of the link before."""
+    goes_on: Mark | None = None
+    """The answer to that: from where the channels of the sender go on, or :data:`START`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,32 @@
 
 A neighbour is another broker, or a leaf: another overlay as a whole, which a gateway speaks for.
 
-Everything here lives as long as the link is up, at both ends alike; when the link comes up again,
-everything is sent anew.  Link states and advertisements are collected while one message is handled,
-and leave in an :class:`~twigcast.routing.messages.Update` with the answer.  The trees that channels
-serve and the patterns on them are gathered, and leave in another when the broker flushes.
+A :class:`Neighbour` lives as long as the link is up.  Link states and advertisements are collected
+while one message is handled, and leave in an :class:`~twigcast.routing.messages.Update` with the
+answer; when the link comes up again, they are sent anew.  The trees that channels serve and the
+patterns on them are gathered, and leave in another when the broker flushes.
+
+The channels outlive the link: :class:`~twigcast.routing.sent.Sent` and :class:`Received` become a
+:class:`Memory` when it goes down, with which the next neighbour of that name begins
+(:mod:`~twigcast.routing.journal`)::
+
+    LinkUp         the first update says what is remembered here
+    note_known     what is remembered there: lost entries are taken back, or all is sent anew
+    note_going_on  the neighbour goes on likewise: what it sent before holds again
+    is_ready       all of this has been done: channels are arranged, and send again
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from twigcast.routing.channels import Channel, Course, continued
-from twigcast.routing.messages import AdvertisementKey, LinkState, Update
+from twigcast.routing.channels import Channel, Course
+from twigcast.routing.journal import followed
+from twigcast.routing.messages import START, AdvertisementKey, LinkState, Mark, Update
 from twigcast.routing.promises import Promise
+from twigcast.routing.sent import NewChannel, Sent
 
 Advertised: TypeAlias = Mapping[AdvertisementKey, Promise]
 
@@ -30,27 +41,134 @@ class Incoming:
 
 
 _NONE: frozenset[int] = frozenset()
-_NO_TREES: frozenset[str] = frozenset()
+
+
+class Received:
+    """What a neighbour has sent on channels; this outlives the link."""
+
+    def __init__(self) -> None:
+        self.channels: dict[int, Incoming] = {}
+        self.mark = START
+        self._serving: dict[str, frozenset[int]] = {}
+
+    @property
+    def trees(self) -> Iterable[str]:
+        """The trees for which there are channels."""
+        return self._serving.keys()
+
+    def serving(self, tree: str) -> frozenset[int]:
+        """The sources of the channels on which the neighbour sends what it wants of a tree."""
+        return self._serving.get(tree, _NONE)
+
+    def note_serving(self, channel: Incoming, trees: frozenset[str]) -> frozenset[str]:
+        """Note for which trees a channel holds from now on; the trees for which that is news."""
+        source = {channel.source}
+        for tree in trees - channel.trees:
+            self._serving[tree] = self.serving(tree) | source
+        for tree in channel.trees - trees:
+            left = self._serving.pop(tree) - source
+            if left:
+                self._serving[tree] = left
+        news = trees ^ channel.trees
+        channel.trees = trees
+        return news
+
+
+class Memory(NamedTuple):
+    """What is left of a link that is down."""
+
+    received: Received
+    sent: Sent
 
 
 class Neighbour:
-    """A broker at the other end of a link."""
+    """A broker at the other end of a link; ``memory`` is of the link's former life."""
 
-    def __init__(self, name: str, to_answer: dict[str, None], gathered: dict[str, None]) -> None:
+    is_broker = True
+    """Whether it is a single broker, which has the same overlay as we."""
+
+    def __init__(
+        self,
+        name: str,
+        to_answer: dict[str, None],
+        gathered: dict[str, None],
+        new_channel: NewChannel,
+        memory: Memory | None = None,
+    ) -> None:
         self.name = name
         self._to_answer = to_answer  # neighbours to send something to at once
         self._gathered = gathered  # neighbours for whom something is gathered
-        self.incoming: dict[int, Incoming] = {}
-        self.outgoing: dict[int, Channel] = {}
+        self._new_channel = new_channel
+        self.received = Received()
+        self.sent = Sent(new_channel, has_journal=self.is_broker)
+        self.former: Received | None = None
+        """What was received before the link was down, until it is known whether that holds."""
+        self.courses: list[Course] = []
+        """What channels to the neighbour are to be, once it is ready."""
         self._advertised: dict[str, dict[AdvertisementKey, Promise]] = {}  # by origin
-        self._serving: dict[str, frozenset[int]] = {}
         self._sent: dict[AdvertisementKey, Promise] = {}
         self._sent_from: dict[str, set[AdvertisementKey]] = {}  # by origin
-        self._served: dict[int, frozenset[str]] = {}  # by channel, the trees that it was sent for
-        self._next = 0
         self._states: list[LinkState] = []
         self._advertise: dict[AdvertisementKey, Promise] = {}
         self._unadvertise: dict[AdvertisementKey, None] = {}
+        self._known: Mark | None = None  # to be sent, and likewise the next
+        self._goes_on: Mark | None = None
+        self.is_met = False
+        """Whether an update has come since the link is up."""
+        self._awaits_known = False
+        if memory is not None:
+            self.sent, self.former = memory.sent, memory.received
+            self._known = self.former.mark
+            self._awaits_known = True
+        self.sent.on_news = self.gather
+
+    @property
+    def incoming(self) -> dict[int, Incoming]:
+        """The channels from the neighbour, by number."""
+        return self.received.channels
+
+    @property
+    def outgoing(self) -> dict[int, Channel]:
+        """The channels to the neighbour, by number."""
+        return self.sent.channels
+
+    # --- what is remembered of the link -----------------------------------------------------------
+
+    def note_known(self, known: Mark | None) -> bool:
+        """Note what the neighbour remembers, as its first update says; later ones say nothing.
+
+        False if what is remembered here is of no use: the neighbour remembers nothing.
+        """
+        self.is_met = True
+        if not self._awaits_known:  # it learns from our own first update that we begin anew
+            return True
+        self._awaits_known = False
+        if known is not None and self.sent.rewind(known):
+            self._goes_on = known
+        else:
+            self.sent.suspend()
+            self.sent = Sent(self._new_channel)
+            self.sent.on_news = self.gather
+            self._goes_on = None if known is None else START
+        self._to_answer[self.name] = None
+        return known is not None
+
+    def note_going_on(self, mark: Mark) -> bool:
+        """Note from where the neighbour goes on; whether what it sent before holds again."""
+        if self.former is None or self.former.mark != mark:
+            return False
+        self.received, self.former = self.former, None
+        return True
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether both ends have agreed on what they remember."""
+        return not self._awaits_known and self.former is None and not self.sent.is_behind
+
+    def memory(self) -> Memory:
+        """What is to be remembered, now that the link is down."""
+        self.sent.suspend()
+        return Memory(self.former or self.received, self.sent)
 
     # --- what the neighbour has sent --------------------------------------------------------------
 
@@ -83,27 +201,14 @@ class Neighbour:
 
     def serving(self, tree: str) -> frozenset[int]:
         """The sources of the channels on which the neighbour sends what it wants of a tree."""
-        return self._serving.get(tree, _NONE)
+        return self.received.serving(tree)
 
-    def note_serving(self, channel: Incoming, trees: frozenset[str]) -> frozenset[str]:
-        """Note for which trees a channel holds from now on; the trees for which that is news."""
-        source = {channel.source}
-        for tree in trees - channel.trees:
-            self._serving[tree] = self.serving(tree) | source
-        for tree in channel.trees - trees:
-            left = self._serving.pop(tree) - source
-            if left:
-                self._serving[tree] = left
-        news = trees ^ channel.trees
-        channel.trees = trees
-        return news
+    def note_followed(self, update: Update) -> None:
+        """Note that what an update says of channels has been taken in."""
+        if self.is_broker:
+            self.received.mark = followed(self.received.mark, update)
 
     # --- what is sent to the neighbour ------------------------------------------------------------
-
-    @property
-    def is_broker(self) -> bool:
-        """Whether it is a single broker, which has the same overlay as we."""
-        return True
 
     def send_states(self, states: Iterable[LinkState]) -> None:
         """Put link states into the next update to the neighbour."""
@@ -125,66 +230,46 @@ class Neighbour:
         if wanted:
             self._sent_from[origin] = set(wanted)
 
-    def arrange(self, courses: Iterable[Course], new_channel: Callable[[int], Channel]) -> None:
-        """Let the channels to the neighbour take these courses, and be no others."""
-        self.gather()
-        before = self.outgoing
-        self.outgoing = {}
-        for course, number in continued(before, courses):
-            if number is None:
-                self._next += 1
-                number = self._next
-                channel = new_channel(number)
-            else:
-                channel = before.pop(number)
-            if channel.course != course:
-                channel.set_course(course)
-            self.outgoing[number] = channel
-
     def gather(self) -> None:
         """Note that something is gathered for the neighbour."""
         self._gathered[self.name] = None
 
     def take_answer(self) -> Update:
-        """The link states and advertisements to send, since this was last called."""
+        """What cannot wait: all that has come up since this was last called."""
         update = Update(
-            tuple(self._states), tuple(self._advertise.items()), tuple(self._unadvertise)
+            tuple(self._states),
+            tuple(self._advertise.items()),
+            tuple(self._unadvertise),
+            known=self._known,
+            goes_on=self._goes_on,
         )
         self._states.clear()
         self._advertise.clear()
         self._unadvertise.clear()
+        self._known = self._goes_on = None
         return update
 
     def take_gathered(self) -> Update:
         """What channels serve and want, as far as that is not what this last gave."""
-        served = self._served
-        serving = {number: channel.course.trees for number, channel in self.outgoing.items()}
-        serve = [each for each in serving.items() if each[1] != served.get(each[0])]
-        closed = [(number, _NO_TREES) for number in served if number not in serving]
-        self._served = serving
-        changes = [
-            (number, channel.take_change())
-            for number, channel in self.outgoing.items()
-            if channel.has_news
-        ]
-        if any(channel.has_news for channel in self.outgoing.values()):
-            self.gather()
-        return Update(serve=(*serve, *closed), changes=tuple(each for each in changes if each[1]))
+        return self.sent.take() if self.is_ready else Update()
 
 
 class Leaf(Neighbour):
     """Another overlay as a whole; what it wants, it wants of all trees that lead to it."""
 
+    is_broker = False
+
     def __init__(
-        self, name: str, to_answer: dict[str, None], gathered: dict[str, None], source: int
+        self,
+        name: str,
+        to_answer: dict[str, None],
+        gathered: dict[str, None],
+        new_channel: NewChannel,
+        source: int,
     ) -> None:
-        super().__init__(name, to_answer, gathered)
+        super().__init__(name, to_answer, gathered, new_channel)
         self.incoming[LEAF_CHANNEL] = Incoming(source)
         self._source = frozenset((source,))
-
-    @property
-    def is_broker(self) -> bool:
-        return False
 
     def serving(self, tree: str) -> frozenset[int]:
         return self._source

@@ -12,7 +12,8 @@ Everything follows from four kinds of knowledge, each kept by its own class::
     channels           Channel       what was sent to each neighbour
 
 A message changes one of the first three.  If trees or advertisements have changed, the
-:class:`~twigcast.routing.planning.Planner` says which channels there should be.  The answer has
+:class:`~twigcast.routing.planning.Planner` says which channels there should be.
+:class:`~twigcast.routing.spreading.Spreading` keeps interests and channels in line.  The answer has
 what cannot wait: link states, advertisements, documents, deliveries and refusals.
 
 Channels gather what they have to say until :meth:`Router.flush`.  Then each merges, if the strategy
@@ -29,10 +30,7 @@ left; :meth:`Router.flush` may come at any time in between.
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from itertools import islice
 from typing import Any, Final
 
 from twigcast.documents import DEFAULT_LIMITS, DocumentLimits
@@ -40,7 +38,6 @@ from twigcast.errors import DocumentError, NetworkError
 from twigcast.language import Pattern
 from twigcast.matching import ReaderName
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.channels import Channel
 from twigcast.routing.clients import Client
 from twigcast.routing.document_router import DocumentRouter, Routed
 from twigcast.routing.entries import (
@@ -70,9 +67,10 @@ from twigcast.routing.messages import (
     Unsubscribe,
     Update,
 )
-from twigcast.routing.neighbour import Incoming, Leaf, Neighbour
+from twigcast.routing.neighbour import Leaf, Neighbour
 from twigcast.routing.planning import Planner
 from twigcast.routing.promises import is_promise
+from twigcast.routing.spreading import Spreading
 from twigcast.routing.strategy import Strategy
 from twigcast.routing.trees import Graph
 
@@ -107,7 +105,6 @@ class Router:
         self.name = name
         self.depth = depth
         self.strategy = Strategy.of(strategy)
-        self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._link_states = LinkStates(name, incarnation)
         self._interests = Interests(DEFAULT_LIMITS if limits is None else limits, reader)
         self._clients: dict[str, Client] = {}
@@ -115,9 +112,15 @@ class Router:
         self._neighbours: dict[str, Neighbour] = {}
         self._to_answer: dict[str, None] = {}  # neighbours to send something to at once
         self._gathered: dict[str, None] = {}  # neighbours for whom something is gathered
-        self._channels: list[Channel] = []  # to all neighbours
         self._planner = Planner(
             name, self.strategy.towards, self._link_states, self._clients, self._neighbours
+        )
+        self._spreading = Spreading(
+            self.strategy,
+            Counters(self.strategy.depth) if counters is None else counters,
+            self._planner,
+            self._interests,
+            self._neighbours,
         )
         self.documents = DocumentRouter(
             self.strategy.towards,
@@ -131,8 +134,6 @@ class Router:
             has_clients,
         )
         """Where documents go, for whoever has many of them."""
-        self._stale: set[str] | None = set()  # trees to be planned anew; None stands for all
-        self._closing: deque[int] = deque()  # sources of channels that are no more
         self._refusals: list[str] = []
         self._sends: list[Send] = []
         self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
@@ -170,11 +171,7 @@ class Router:
     @property
     def is_behind(self) -> bool:
         """Whether :meth:`go_on` has something to do."""
-        return (
-            bool(self._closing)
-            or self.documents.is_behind
-            or any(channel.is_behind for channel in self._channels)
-        )
+        return self._spreading.is_behind or self.documents.is_behind
 
     def go_on(self, most: int) -> bool:
         """Do up to so many of the steps that :meth:`begin` has left; whether more are left."""
@@ -199,20 +196,13 @@ class Router:
             self._on_link_up(message, from_link)
         elif self._may_say(message, from_link):
             self._handlers[type(message)](message, from_link)
-        if self._stale is None or self._stale:
-            self._replan()
+        self._spreading.plan()
+        self._spreading.forget_outdated()
 
     def _catch_up(self, most: int) -> None:
-        for channel in self._channels:
-            most = channel.catch_up(most)
+        most = self._spreading.catch_up(most)
         most = self.documents.catch_up(most)
-        while self._closing and most > 0:
-            source = self._closing[0]  # no channel takes from it
-            for pattern in list(islice(self._interests.patterns(source), most)):
-                self._unwant_all(source, pattern)
-                most -= 1
-            if not self._interests.patterns(source):
-                self._interests.close(self._closing.popleft())
+        self._spreading.clear_closed(most)
 
     @property
     def overlay(self) -> Graph:
@@ -232,10 +222,14 @@ class Router:
         assert depth == self.depth, "it is about the overlay of this router"
         for state in states:
             self._link_states.accept(state)
-        self._stale = None
-        self._replan()
+        self._spreading.plan_all_anew()
+        self._spreading.plan()
         self._catch_up(_EVERYTHING)
         return self._answer(None, "")
+
+    def forget(self, neighbour: str) -> None:
+        """Remember nothing of a link that is down; :meth:`go_on` does the work."""
+        self._spreading.forget(neighbour)
 
     def has_link(self, link: str) -> bool:
         """Whether a link is up, to a client or another broker."""
@@ -285,28 +279,32 @@ class Router:
             self._client_of[client.source] = client
         elif message.kind is LinkKind.LEAF:
             source = self._interests.open(is_client=False)
-            self._neighbours[link] = Leaf(link, self._to_answer, self._gathered, source)
+            new_channel = self._spreading.new_channel
+            leaf = Leaf(link, self._to_answer, self._gathered, new_channel, source)
+            self._neighbours[link] = leaf
             self._send_state(self._link_states.set_leaf(link, is_there=True))
         elif not 0 < message.cost < float("inf"):
             self._refuse(f"the cost of a link is above 0, not {message.cost}")
         else:
             self._set_link(link, message.cost)
-            neighbour = self._neighbours[link] = Neighbour(link, self._to_answer, self._gathered)
+            memory, new_channel = self._spreading.recall(link), self._spreading.new_channel
+            neighbour = Neighbour(link, self._to_answer, self._gathered, new_channel, memory)
+            self._neighbours[link] = neighbour
             neighbour.send_states(self._link_states.all)
 
     def _on_link_down(self, message: LinkDown, link: str) -> None:
         client = self._clients.get(link)
         if client is not None:
             for pattern in list(self._interests.patterns(client.source)):
-                self._unwant_all(client.source, pattern)
-            self._plan_anew((self.name,))
+                self._spreading.unwant_all(client.source, pattern)
+            self._spreading.plan_anew((self.name,))
             self._interests.close(client.source)
             del self._clients[link]
             del self._client_of[client.source]
             return
         neighbour = self._neighbours.pop(link)
         self._set_link(link, None)
-        self._close(neighbour, list(neighbour.incoming))
+        self._spreading.remember(neighbour)
 
     def _set_link(self, link: str, cost: float | None) -> None:
         self._send_state(self._link_states.set_link(link, cost))
@@ -315,7 +313,7 @@ class Router:
         for name, neighbour in self._neighbours.items():
             if neighbour.is_broker and name != but:
                 neighbour.send_states((state,))
-        self._stale = None
+        self._spreading.plan_all_anew()
 
     def rename_leaf(self, before: str, now: str) -> list[Send]:
         """Let a leaf go on under another name, with all that it wants and has been sent."""
@@ -326,7 +324,7 @@ class Router:
         self._planner.rename(before, now)
         self._link_states.set_leaf(before, is_there=False)
         self._send_state(self._link_states.set_leaf(now, is_there=True))
-        self._replan()
+        self._spreading.plan()
         self._catch_up(_EVERYTHING)
         return self._answer(None, "")
 
@@ -339,14 +337,14 @@ class Router:
                 self._refuse(f"{link!r} has a subscription {key!r} already; cancel that first")
             else:
                 client.subscriptions.add(key, pattern)
-                self._want(client.source, pattern)
+                self._spreading.want(client.source, pattern)
 
     def _on_unsubscribe(self, message: Unsubscribe, link: str) -> None:
         client = self._clients[link]
         for key in message.ids:
             if key in client.subscriptions:
                 pattern, _ = client.subscriptions.remove(key)
-                self._unwant(client.source, pattern)
+                self._spreading.unwant(client.source, pattern)
             else:
                 self._refuse(f"{link!r} has no subscription {key!r}")
 
@@ -361,13 +359,13 @@ class Router:
             )
             return
         client.advertised[message.id] = message.promise
-        self._plan_anew((self.name,))
+        self._spreading.plan_anew((self.name,))
 
     def _on_unadvertise(self, message: Unadvertise, link: str) -> None:
         if self._clients[link].advertised.pop(message.id, None) is None:
             self._refuse(f"{link!r} has no advertisement {message.id!r}")
             return
-        self._plan_anew((self.name,))
+        self._spreading.plan_anew((self.name,))
 
     def _on_document(self, message: Publish | Document, link: str) -> None:
         routed = None
@@ -392,6 +390,7 @@ class Router:
 
     def _on_update(self, update: Update, link: str) -> None:
         neighbour = self._neighbours[link]
+        self._spreading.note_known(neighbour, update.known)
         for state in update.states:
             if self._link_states.accept(state):
                 is_own = state.broker == self.name
@@ -402,81 +401,12 @@ class Router:
                 self._refuse(f"{link!r} never sent the advertisement {key}")
         for key, promise in update.advertise:
             neighbour.note_advertised(key, promise)
-        self._plan_anew(key.origin for key in update.unadvertise)
-        self._plan_anew(key.origin for key, _ in update.advertise)
-        for number, trees in update.serve:
-            channel = neighbour.incoming.get(number)
-            if channel is None:
-                source = self._interests.open(is_client=False)
-                channel = neighbour.incoming[number] = Incoming(source)
-            self._plan_anew(neighbour.note_serving(channel, trees))
-        closed = [number for number, _ in update.serve if not neighbour.incoming[number].trees]
-        for number, change in update.changes:
-            channel = neighbour.incoming.get(number)
-            if channel is None:
-                self._refuse(f"{link!r} has no channel {number}")
-                continue
-            for pattern in change.forward:
-                self._want(channel.source, pattern)
-            for pattern in change.withdraw:
-                if self._interests.wants(channel.source, pattern):
-                    self._unwant(channel.source, pattern)
-                else:
-                    self._refuse(f"{link!r} does not want {pattern} on channel {number}")
-        self._close(neighbour, dict.fromkeys(closed))
+        self._spreading.plan_anew(key.origin for key in update.unadvertise)
+        self._spreading.plan_anew(key.origin for key, _ in update.advertise)
+        self._refusals += self._spreading.take_in(neighbour, update)
 
     def _on_refused(self, message: Refused, link: str) -> None:
         """Nothing can be done but by those who look after the network; no answer, or it echoes."""
-
-    def _close(self, neighbour: Neighbour, numbers: Iterable[int]) -> None:
-        """Forget channels of a neighbour, once no channel of our own takes from them."""
-        sources = [neighbour.incoming.pop(number).source for number in numbers]
-        if sources:
-            self._replan()
-        self._closing.extend(sources)
-
-    # --- interests --------------------------------------------------------------------------------
-
-    def _want(self, source: int, pattern: Pattern) -> None:
-        fed = [channel for channel in self._channels if channel.takes(source)]
-        first = [not channel.wants(pattern) for channel in fed]
-        self._interests.add(source, pattern)
-        for channel, is_first in zip(fed, first, strict=True):
-            channel.add(pattern, is_first)
-
-    def _unwant(self, source: int, pattern: Pattern) -> None:
-        self._interests.remove(source, pattern)
-        for channel in self._channels:
-            if channel.takes(source):
-                channel.remove(pattern, not channel.wants(pattern))
-
-    def _unwant_all(self, source: int, pattern: Pattern) -> None:
-        for _ in range(self._interests.patterns(source)[pattern]):
-            self._unwant(source, pattern)
-
-    def _plan_anew(self, trees: Iterable[str]) -> None:
-        if self._stale is not None:
-            self._stale.update(trees)
-
-    def _replan(self) -> None:
-        """Bring the advertisements sent, and the channels, in line with what is known now."""
-        plan = self._planner.plan(self._stale)
-        self._stale = set()
-        for name, origin, advertised in plan.advertised:
-            if name in self._neighbours:
-                self._neighbours[name].send_advertised(origin, advertised)
-        for name, courses in plan.courses.items():
-            if name in self._neighbours:
-                neighbour = self._neighbours[name]
-                neighbour.arrange(courses, partial(self._new_channel, neighbour))
-        self._channels = [
-            channel
-            for neighbour in self._neighbours.values()
-            for channel in neighbour.outgoing.values()
-        ]
-
-    def _new_channel(self, to: Neighbour, number: int) -> Channel:
-        return Channel(number, to.gather, self._interests, self.strategy, self._counters)
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -521,6 +451,15 @@ class Router:
         """By tree and next neighbour, the sources that say what is wanted there."""
         return hops(self._neighbours, self._planner)
 
+    def remembered(self) -> dict[str, frozenset[Pattern]]:
+        """What neighbours wanted whose links are down, and may go on from."""
+        return {
+            name: frozenset().union(
+                *(self._interests.patterns(each.source) for each in received.channels.values())
+            )
+            for name, (received, _) in self._spreading.remembered.items()
+        }
+
     @property
     def clients(self) -> Mapping[str, Client]:
         """The clients of this broker."""
@@ -533,7 +472,7 @@ class Router:
 
     @property
     def table_size(self) -> int:
-        """The distinct patterns that a document is matched with."""
+        """The distinct patterns that a document is matched with, also those remembered."""
         return len(self._interests)
 
     @property

@@ -361,14 +361,22 @@ class Heartbeat(_message.Message):
     def __init__(self) -> None: ...
 
 class Update(_message.Message):
-    __slots__ = ("states", "advertise", "unadvertise", "serve", "changes", "depth")
+    __slots__ = ("states", "advertise", "unadvertise", "serve", "changes", "depth", "known", "goes_on")
     states: _containers.RepeatedCompositeFieldContainer[LinkState]
     advertise: _containers.RepeatedCompositeFieldContainer[AdvertisementOf]
     unadvertise: _containers.RepeatedCompositeFieldContainer[AdvertisementKey]
     serve: _containers.RepeatedCompositeFieldContainer[Serve]
     changes: _containers.RepeatedCompositeFieldContainer[ChannelChange]
     depth: int
-    def __init__(self, states: _Optional[_Iterable[_Union[LinkState, _Mapping]]] = ..., advertise: _Optional[_Iterable[_Union[AdvertisementOf, _Mapping]]] = ..., unadvertise: _Optional[_Iterable[_Union[AdvertisementKey, _Mapping]]] = ..., serve: _Optional[_Iterable[_Union[Serve, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[ChannelChange, _Mapping]]] = ..., depth: _Optional[int] = ...) -> None: ...
+    known: Mark
+    goes_on: Mark
+    def __init__(self, states: _Optional[_Iterable[_Union[LinkState, _Mapping]]] = ..., advertise: _Optional[_Iterable[_Union[AdvertisementOf, _Mapping]]] = ..., unadvertise: _Optional[_Iterable[_Union[AdvertisementKey, _Mapping]]] = ..., serve: _Optional[_Iterable[_Union[Serve, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[ChannelChange, _Mapping]]] = ..., depth: _Optional[int] = ..., known: _Optional[_Union[Mark, _Mapping]] = ..., goes_on: _Optional[_Union[Mark, _Mapping]] = ...) -> None: ...
+
+class Mark(_message.Message):
+    __slots__ = ("entries", "digest")
+    entries: int
+    digest: bytes
+    def __init__(self, entries: _Optional[int] = ..., digest: _Optional[bytes] = ...) -> None: ...
 
 class LinkState(_message.Message):
     __slots__ = ("broker", "incarnation", "version", "links", "leaves")
