@@ -400,6 +400,33 @@ def test_a_broker_links_under_its_own_name(name: str, broker: str, code: str) ->
     assert refusal(access.require_link, known(access, name), broker) == code
 
 
+def test_rules_mean_full_names() -> None:
+    allow = frozenset({LINK})
+    config = BrokerConfig(
+        principals=tuple(
+            PrincipalConfig(name, (hash_token(name),)) for name in ("north/a", "south", "site")
+        ),
+        rules=(
+            RuleConfig("north/*", allow),
+            RuleConfig("south", allow, brokers=("south/*",)),
+            RuleConfig("site", allow, brokers=("east/b?",)),
+        ),
+    )
+    access = Access(config)
+    for name, broker, may in (
+        ("north/a", "north/a", True),
+        ("north/a", "north/b", False),
+        ("north/a", "a", False),
+        ("south", "south/x/y", True),
+        ("south", "south", True),
+        ("south", "north/a", False),
+        ("site", "east/b1", True),
+        ("site", "east/b/1", False),
+    ):
+        principal = access.identify(token=name)
+        assert (refusal(access.require_link, principal, broker) == "") == may, broker
+
+
 def test_anonymous_brokers_link_where_that_is_open_but_not_as_a_principal() -> None:
     assert refusal(Access(BrokerConfig()).require_link, NOBODY, "any") == ""
     assert refusal(Access(CONFIG).require_link, NOBODY, "any") == "unauthenticated"

@@ -14,13 +14,13 @@ from folders import ROOT
 from twigcast.broker.config import (
     AccessConfig,
     BrokerConfig,
-    LinkConfig,
     Permission,
     PrincipalConfig,
     RuleConfig,
     TlsConfig,
     read_config,
 )
+from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.safety import cautions, check_safe
 from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import hash_token, new_token
@@ -72,7 +72,8 @@ def test_the_example_of_the_page_is_read_as_it_says(tmp_path: Path) -> None:
     config = read(tmp_path, documented())
     assert config == BrokerConfig(
         name="rome",
-        links=(LinkConfig("paris.example:7400", 1.0, "paris", "twc_shown"),),
+        unit="south/italy",
+        links=(LinkConfig("paris.example:7400", 1.0, "paris", "twc_shown", "north/france/paris"),),
         tls=TlsConfig(
             tmp_path / "rome.pem", tmp_path / "rome.key", tmp_path / "authority.pem", True
         ),
@@ -118,7 +119,15 @@ def test_the_example_tells_every_key_and_the_defaults(tmp_path: Path) -> None:
     plain = "\n".join(
         [
             f"{key} = {written(told[key])}"
-            for key in ("listen", "http", "http_hosts", "strategy", "reader")
+            for key in (
+                "gateway",
+                "most_patterns",
+                "listen",
+                "http",
+                "http_hosts",
+                "strategy",
+                "reader",
+            )
         ]
         + [
             f"[{section}]\n" + "\n".join(f"{k} = {written(v)}" for k, v in told[section].items())
@@ -126,6 +135,27 @@ def test_the_example_tells_every_key_and_the_defaults(tmp_path: Path) -> None:
         ]
     )
     assert read(tmp_path, plain) == BrokerConfig()
+
+
+@pytest.mark.parametrize(
+    ("keys", "name", "outermost"),
+    [
+        ("", "b", None),
+        ("unit = 'north/oslo'", "north/oslo/b", None),
+        ("unit = 'north/oslo'\ngateway = true", "north/oslo/b", "north/oslo"),
+        ("unit = 'north/oslo'\ngateway = 'north/oslo'", "north/oslo/b", "north/oslo"),
+        ("unit = 'north/oslo'\ngateway = 'north'", "north/oslo/b", "north"),
+        ("unit = 'a/b/c'\ngateway = 'a'", "a/b/c/b", "a"),
+        ("unit = 'north'\ngateway = ''", "north/b", None),
+    ],
+)
+def test_a_broker_in_a_unit(tmp_path: Path, keys: str, name: str, outermost: str | None) -> None:
+    config = read(tmp_path, f"name = 'b'\n{keys}\n[store]\nfolder = 'kept'")
+    assert (config.name_at(), config.gateway_of) == (name, outermost)
+
+
+def test_a_name_that_is_made_from_the_address_is_in_its_unit_too(tmp_path: Path) -> None:
+    assert read(tmp_path, "unit = 'north'").name_at(5) == "north/127.0.0.1-5"
 
 
 def test_paths_are_found_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,10 +184,25 @@ def test_anonymous_access_that_is_not_mentioned_differs_from_none(tmp_path: Path
     ("text", "where", "reason"),
     [
         ("nmae = 'a'", "nmae", "did you mean 'name'?"),
-        ("xyzzy = 'a'", "xyzzy", "known: name, listen"),
+        ("xyzzy = 'a'", "xyzzy", "known: name, unit"),
         ("name = 5", "name", "this is 5; write a text"),
         ("name = 'a b'", "name", "no name for a broker"),
         ("name = 'a:b'", "name", "no name for a broker"),
+        ("name = 'north/a'", "name", "no name for a broker"),
+        ("name = '^a'", "name", "no name for a broker"),
+        ("unit = 'north//oslo'", "unit", "an empty name; write names with / between"),
+        ("unit = '/north'", "unit", "an empty name"),
+        ("unit = 'a/b/c/d'", "unit", "4 names, and the most are 3; leave out"),
+        ("unit = 'north/^oslo'", "unit", "do not begin with . or @.*choose another"),
+        ("unit = '@north'", "unit", "do not begin with"),
+        ("unit = 'the north'", "unit", "no name for a broker or a unit; write"),
+        ("gateway = true", "gateway", 'write its unit, as in unit = "north"'),
+        ("most_patterns = 9", "most_patterns", "say gateway = true, or leave this out"),
+        ("most_patterns = -1", "most_patterns", "write 0 or more"),
+        ("gateway = 5", "gateway", 'this is 5; write true, or the outermost unit.*"north"'),
+        ("unit = 'a/b'\ngateway = 'c'", "gateway", "not in the unit 'c'; write true, or.*a/b, a"),
+        ("unit = 'a'\nname = 'b'\ngateway = 'a/b'", "gateway", "not in the unit 'a/b'"),
+        ("unit = 'a'\ngateway = true", "gateway", r"no store; name one in \[store\], or with --st"),
         ("listen = 'localhost'", "listen", "write host:port"),
         ("http = ':80'", "http", "0.0.0.0:80"),
         ("http = '127.0.0.1:7400'", "http", "choose another port"),
@@ -169,6 +214,7 @@ def test_anonymous_access_that_is_not_mentioned_differs_from_none(tmp_path: Path
         ("[[links]]\naddress = 'a:0'", "links, entry 1 ('a:0'), address", "port 0"),
         ("[[links]]\naddress = 'a:1'\ncost = 0", "links, entry 1 ('a:1'), cost", "above 0"),
         ("[[links]]\naddress = 'a:1'\ncost = nan", "links, entry 1 ('a:1'), cost", "above 0"),
+        ("[[links]]\naddress = 'a:1'\nbroker = 'a//b'", "links, entry 1 ('a:1'), broker", "empty"),
         ("[[links]]\naddress = 'a:1'\ncots = 0", "links, entry 1 ('a:1'), cots", "'cost'"),
         ("[[links]]\naddress = 'a:1'\n[[links]]\naddress = 'a:1'", "links", "keep one"),
         ("[[links]]\naddress = '127.0.0.1:7400'", "links", "own address"),

@@ -47,9 +47,13 @@ def good_files(draw: st.DrawFn) -> dict[str, Any]:
     listen = draw(st.sampled_from(["127.0.0.1:0", "[::1]:1", "0.0.0.0:9"]))
     may_be_a_door = url and not listen.endswith(":0")
     principals = draw(st.lists(names, unique=True, max_size=3))
+    unit = draw(st.sampled_from(["", "north", "north/oslo"]))
+    gateways = [False, True, unit] if unit and (folder or url) else [False]
     rules = st.fixed_dictionaries({"who": names, "allow": permissions})
     return {
         "name": draw(names),
+        "unit": unit,
+        "gateway": draw(st.sampled_from(gateways)),
         "listen": listen,
         "http": draw(st.sampled_from(["", "localhost:80"])),
         "strategy": draw(st.sampled_from(list(STRATEGIES))),
@@ -107,7 +111,7 @@ def plainly(value: object) -> object:
 def test_what_is_written_is_what_is_read(values: dict[str, Any]) -> None:
     found = plainly(asdict(read_values(values)))
     assert isinstance(found, dict)
-    for key in ("name", "listen", "http", "strategy", "limits", "heartbeat"):
+    for key in ("name", "unit", "gateway", "listen", "http", "strategy", "limits", "heartbeat"):
         assert found[key] == values[key]
     assert [(each["address"], each["cost"]) for each in found["links"]] == [
         (each["address"], each["cost"]) for each in values["links"]

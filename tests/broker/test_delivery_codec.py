@@ -35,7 +35,9 @@ from twigcast.wire import messages
 
 TOO_HIGH = 2**60 + 1
 
-NAMES = st.text("abc-._19", min_size=1, max_size=20)
+OWN_NAMES = st.text("abc-._19", min_size=1, max_size=20)
+NAMES = st.lists(OWN_NAMES, min_size=1, max_size=4).map("/".join)
+HOMES = NAMES | st.builds("{}{}/@{}".format, st.sampled_from(["", "^"]), OWN_NAMES, OWN_NAMES)
 NUMBERS = st.integers(0, 2**60)
 TIMES = st.integers(0, 2**62)
 IDS = st.builds(DocumentId, NAMES, NUMBERS, NUMBERS)
@@ -47,7 +49,9 @@ ROUTED = st.builds(
     Routed,
     st.builds(Parcel, IDS, st.binary(), TIMES, st.text(max_size=9), HEADERS, TIMES, st.just("")),
     NAMES | st.just(""),
-    st.lists(st.builds(Debt, NAMES, NUMBERS), max_size=3).map(tuple),
+    st.lists(st.builds(Debt, HOMES, NUMBERS), max_size=3).map(tuple),
+    st.none() | IDS,
+    st.integers(0, 3),
 )
 
 
@@ -56,14 +60,16 @@ def receipts(draw: st.DrawFn, origin: str) -> Receipt:
     ids = st.builds(DocumentId, st.just(origin), st.integers(0, 2), NUMBERS)
     refused = st.lists(st.tuples(ids, st.text(max_size=9)), max_size=3).map(tuple)
     stored = sorted(draw(st.lists(ids, max_size=5)))  # by incarnation, as they are encoded
-    return Receipt(tuple(stored), draw(refused), draw(NAMES | st.just("")))
+    return Receipt(tuple(stored), draw(refused), draw(HOMES | st.just("")))
 
 
 @st.composite
 def addressed(draw: st.DrawFn) -> Addressed:
     to = draw(NAMES)
-    asks = st.builds(HomeAsk, VERSIONS, NUMBERS) | st.builds(HomeKnown, NUMBERS)
-    return Addressed(to, draw(NAMES), draw(ROUTED | receipts(to) | asks), draw(st.integers(0, 64)))
+    asks = st.builds(HomeAsk, HOMES, VERSIONS, NUMBERS)
+    answers = st.builds(HomeKnown, HOMES, NUMBERS, st.lists(NAMES, max_size=2).map(tuple))
+    content = draw(ROUTED | receipts(to) | asks | answers)
+    return Addressed(to, draw(NAMES), content, draw(st.integers(0, 64)), draw(st.integers(0, 3)))
 
 
 def item(message: LinkMessage) -> messages.LinkItem:
@@ -123,7 +129,7 @@ def test_the_state_of_a_home_counts_when_all_of_it_has_come(count: int) -> None:
 
 def test_hops_are_bounded() -> None:
     said = messages.Addressed(to="a", sender="b", hops=2**32 - 1)
-    said.home_known.round = 1
+    said.home_known.home, said.home_known.round = "a", 1
     assert decode_addressed(said).hops == 64
 
 

@@ -116,7 +116,7 @@ def test_nothing_is_left_of_clients_that_have_vanished(tmp_path: Path) -> None:
                 await raw.say(publish=publish([b"<a/>"], [f"{number}"]))
                 await raw.vanish()
             await until(lambda: not running.service.sessions)
-            assert list(running.broker.router.clients) == ["durable/d"]
+            assert list(running.broker.router.clients) == ["durable:d"]
             assert not running.broker.router.advertisements()
             assert not running.broker.durables["d"].attached
 

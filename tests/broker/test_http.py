@@ -289,9 +289,19 @@ def test_status_topology_links_and_metrics(tmp_path: Path) -> None:
                 assert told["documents"]["in"] == 2
                 assert told["documents"]["filtered"] == 1
                 assert [each["name"] for each in told["durable"]] == ["desk"]
+                links_known = {"here": {"there": 1.0}, "there": {"here": 1.0}}
                 assert (await client.get("/v1/topology")).json() == {
                     "broker": "here",
-                    "links": {"here": {"there": 1.0}, "there": {"here": 1.0}},
+                    "links": links_known,
+                    "levels": [
+                        {
+                            "unit": "",
+                            "topology": links_known,
+                            "gateways": [],
+                            "units": {},
+                            "crossings": None,
+                        }
+                    ],
                 }
                 links = (await client.get("/v1/links")).json()
                 assert [each["broker"] for each in links["up"]] == ["there"]

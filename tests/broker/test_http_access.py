@@ -140,8 +140,8 @@ def test_who_comes_and_who_is_refused_is_logged(
     said = [each.getMessage() for each in caplog.records]
     assert not any("\n" in each for each in said)
     text = "\n".join(said)
-    assert "client/1 connected over HTTP from 127.0.0.1 as reader (python-httpx" in text
-    assert "client/1 reads the durable subscription 'desk' of 'reader'" in text
+    assert "client:1 connected over HTTP from 127.0.0.1 as reader (python-httpx" in text
+    assert "client:1 reads the durable subscription 'desk' of 'reader'" in text
     assert "GET /v1/ask from 127.0.0.1 is refused: reader may not ask here" in text
     assert "GET /v1/subscribe from 127.0.0.1 is refused: " in text
 

@@ -50,16 +50,22 @@ LEARNED = Schema.from_documents(["<a x='1'><b/></a>", "<c>text</c>"])
 )
 def test_an_update_arrives_as_it_was(promise: Promise) -> None:
     key = AdvertisementKey("rome", "client/1", "news")
+    leaves = ("^north/rome/b1", "north/rome/@b1")
     update = Update(
-        (LinkState("rome", 7, 3, (("oslo", 2.0), ("paris", 1.0))),),
+        (
+            LinkState("rome", 7, 3, (("oslo", 2.0), ("paris", 1.0))),
+            LinkState("north/rome/b1", 7, 3, (("oslo", 2.0),), leaves),
+        ),
         ((key, promise),),
-        (AdvertisementKey("oslo", "client/2", ""),),
+        (AdvertisementKey("oslo", "client/2", ""), AdvertisementKey("^north/b", "", "2")),
         ((3, frozenset({"rome", "oslo"})), (4, frozenset())),
         ((3, Change((parse("//a[b>3]"), parse("Q{urn:x}c")), (parse("/d"),))),),
+        depth=1,
         known=Mark(12, b"of twelve"),
         goes_on=Mark(0, b""),
     )
     arrived = updates(encode_update(update))
+    assert {each.depth for each in arrived} == {1}
     assert [each.known for each in arrived if each.known] == [update.known]
     assert [each.goes_on for each in arrived if each.goes_on] == [update.goes_on]
     assert arrived[0].states == update.states
@@ -129,6 +135,17 @@ def test_garbage_is_refused_as_such(data: bytes) -> None:
         messages.Update(known=messages.Mark(entries=2**61)),
         messages.Update(goes_on=messages.Mark(digest=b"x" * 65)),
         messages.Update(states=[messages.LinkState(broker="x" * 300)]),
+        messages.Update(states=[messages.LinkState(broker="a/b/c/d/e")]),
+        messages.Update(states=[messages.LinkState(broker="a//b")]),
+        messages.Update(states=[messages.LinkState(broker="a/")]),
+        messages.Update(states=[messages.LinkState(broker="/a")]),
+        messages.Update(states=[messages.LinkState(broker="^a/b")]),
+        messages.Update(states=[messages.LinkState(broker="a/@b")]),
+        *(
+            messages.Update(states=[messages.LinkState(broker="a/b", leaves=[leaf])])
+            for leaf in ("", "^", "@b", "a/@", "a/@@b", "a/@b/@c", "^a/@b", "^^a", "a/b/c/@d/e")
+        ),
+        messages.Update(unadvertise=[messages.AdvertisementKey(origin="a/@b/c/d/e")]),
         messages.Update(
             states=[messages.LinkState(broker="a", links=[messages.Neighbour(broker="b", cost=-1)])]
         ),

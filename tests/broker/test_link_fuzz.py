@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -12,9 +11,10 @@ import grpc.aio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from link_callers import calling
 from live_brokers import one_broker, until
 
-from twigcast.broker import BrokerConfig, RunningBroker
+from twigcast.broker import BrokerConfig, RunningBroker, StoreConfig
 from twigcast.broker.broker import Broker, Expression
 from twigcast.broker.link_codec import LinkProtocolError, encode_frame
 from twigcast.broker.link_connection import LinkConnection
@@ -23,13 +23,16 @@ from twigcast.client import connect
 from twigcast.delivery.events import Published
 from twigcast.wire import PROTOCOL, messages, method
 
-_NAMES = st.sampled_from(["x", "y", "z", "here", "", "n" * 300, "client/1", "*"])
+_BROKERS = ["x", "y", "here", "north/x", "north/y", "north/oslo/b", "north/here"]
+_LEAVES = ["north/oslo/@b", "north/@x", "north/@here", "south/@s", "^north/x", "^north/here", "^x"]
+_NAMES = st.sampled_from([*_BROKERS, *_LEAVES, "", "^", "n" * 300, "client:1", "client/1", "*"])
+_DEPTHS = st.sampled_from([0, 0, 1, 1, 2, 2**32 - 1])
 _TEXTS = st.sampled_from(["/a", "//b[c>3]", "a[", "", "Q{urn:x}a", "/a/b", "*"])
 _NUMBERS = st.integers(0, 2**64 - 1) | st.integers(0, 3)
 
 _STATES = st.builds(
-    lambda broker, incarnation, version, links: messages.LinkState(
-        broker=broker, incarnation=incarnation, version=version, links=links
+    lambda broker, incarnation, version, links, leaves: messages.LinkState(
+        broker=broker, incarnation=incarnation, version=version, links=links, leaves=leaves
     ),
     _NAMES,
     _NUMBERS,
@@ -40,6 +43,7 @@ _STATES = st.builds(
         ),
         max_size=3,
     ),
+    st.lists(_NAMES, max_size=2),
 )
 _KEYS = st.builds(
     lambda origin, client, id_: messages.AdvertisementKey(origin=origin, client=client, id=id_),
@@ -57,13 +61,14 @@ _ADVERTISEMENTS = st.one_of(
     ),
 )
 _UPDATES = st.builds(
-    lambda states, advertise, unadvertise, serve, changes: messages.LinkItem(
+    lambda states, advertise, unadvertise, serve, changes, depth: messages.LinkItem(
         update=messages.Update(
             states=states,
             advertise=advertise,
             unadvertise=unadvertise,
             serve=serve,
             changes=changes,
+            depth=depth,
         )
     ),
     st.lists(_STATES, max_size=3),
@@ -88,6 +93,7 @@ _UPDATES = st.builds(
         ),
         max_size=3,
     ),
+    _DEPTHS,
 )
 _DOCUMENTS = st.builds(
     lambda origin, incarnation, number, tree, content, destinations, published: (
@@ -188,84 +194,65 @@ class _NoStream:
         """Nobody hears it."""
 
 
+class _Hostile:
+    """A link to a neighbour that may say anything; it comes up again when it is cut."""
+
+    def __init__(self, broker: Broker, name: str, gateway: str = "") -> None:
+        self._broker = broker
+        self._hello = messages.LinkHello(
+            protocol=PROTOCOL, broker=name, gateway=gateway, strategy="covering", cost=1
+        )
+        self._up()
+
+    def _up(self) -> None:
+        self.link = link = LinkConnection(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
+        self._broker.links.take_hello(self._hello, link)
+        link.is_up = True
+        self._broker.links.up[link.name] = link
+        self._broker.link_up(link)
+
+    def down(self) -> None:
+        self.link.is_up = False
+        del self._broker.links.up[self.link.name]
+        self._broker.link_down(self.link)
+        self.link.documents.close()
+
+    async def say(self, item: messages.LinkItem) -> None:
+        try:
+            # As it would come over the wire.
+            said = messages.LinkItem.FromString(item.SerializeToString())
+            answer = self._broker.handle_link(said, self.link)
+            if answer is not None:
+                await answer
+        except LinkProtocolError:
+            self.down()
+            self._up()
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(st.lists(_ITEMS, max_size=12))
-def test_whatever_a_neighbour_says_is_followed_or_refused(items: list[messages.LinkItem]) -> None:
+@given(st.lists(st.tuples(st.booleans(), _ITEMS), max_size=12), st.booleans())
+def test_whatever_neighbours_say_is_followed_or_refused(
+    items: list[tuple[bool, messages.LinkItem]], is_gateway: bool
+) -> None:
     async def scenario() -> None:
-        broker = Broker(BrokerConfig(), "here", None)
-        broker.open_publisher("client/1")
-        link = LinkConnection(_NoStream(), SpillQueue(), heartbeat=1, suspect_after=3)
-        link.name, link.is_up = "x", True
-        broker.links.up["x"] = link
-        broker.link_up(link)
-        for item in items:
-            try:
-                # As it would come over the wire.
-                said = messages.LinkItem.FromString(item.SerializeToString())
-                answer = broker.handle_link(said, link)
-                if answer is not None:
-                    await answer
-            except LinkProtocolError:
-                break
-        link.is_up = False
-        del broker.links.up["x"]
-        broker.link_down(link)
-        link.documents.close()
+        unit: dict[str, Any] = {"unit": "north", "gateway": True} if is_gateway else {}
+        config = BrokerConfig(name="here", store=StoreConfig(Path("unused")), **unit)
+        broker = Broker(config, config.name_at(), None)
+        broker.open_publisher("client:1")
+        outside = _Hostile(broker, "x")
+        inside = _Hostile(broker, "north/x", "north") if is_gateway else _Hostile(broker, "y")
+        for is_inside, item in items:
+            await (inside if is_inside else outside).say(item)
+        inside.down()
+        outside.down()
         # What the neighbour wanted, and what it said that others want, is apart from our own.
         patterns = await broker.parse_expressions({"": Expression("/own")})
-        wanted = await broker.subscribe("client/1/1", 1, patterns, 8)
-        broker.flow.publish(Published(0, "client/1", b"<own/>"))
+        wanted = await broker.subscribe("client:1/1", 1, patterns, 8)
+        broker.flow.publish(Published(0, "client:1", b"<own/>"))
         assert len(wanted.queue) == 1
         broker.unsubscribe(wanted)
 
     asyncio.run(scenario())
-
-
-class Caller:
-    """A caller that speaks the protocol of links by hand."""
-
-    def __init__(self, call: grpc.aio.StreamStreamCall[bytes, bytes]) -> None:
-        self._call = call
-        self.sequence = 0
-        self.frames: list[bytes] = []
-
-    async def say(self, *items: messages.LinkItem) -> None:
-        self.sequence += 1
-        frame = encode_frame(self.sequence, [each.SerializeToString() for each in items])
-        self.frames.append(frame)
-        await self._call.write(frame)
-
-    async def hear(self) -> messages.LinkItem:
-        data = await self._call.read()
-        assert isinstance(data, bytes)
-        return messages.LinkBody.FromString(messages.LinkFrame.FromString(data).body).items[0]
-
-    async def link(self, name: str = "x") -> None:
-        hello = messages.LinkHello(
-            protocol=PROTOCOL,
-            broker=name,
-            incarnation=1,
-            cost=1,
-            strategy="covering",
-            nonce=b"n",
-            message_bytes=10**6,
-        )
-        await self.say(messages.LinkItem(hello=hello))
-        answer = (await self.hear()).hello
-        assert answer.answered == b"n"
-        await self.say(messages.LinkItem(hello=messages.LinkHello(answered=answer.nonce)))
-
-
-@asynccontextmanager
-async def calling(running: RunningBroker) -> AsyncIterator[tuple[Caller, object]]:
-    async with grpc.aio.insecure_channel(running.address) as channel:
-        calls: grpc.aio.StreamStreamMultiCallable[bytes, bytes]
-        calls = channel.stream_stream(method("Link"))
-        call = calls()
-        try:
-            yield Caller(call), call
-        finally:
-            call.cancel()
 
 
 async def still_serves(running: RunningBroker) -> None:

@@ -79,8 +79,10 @@ def test_an_id_that_is_there_adds_only_what_newly_refers_to_it(stores: Stores) -
         await user.keep(document(1, "news", content=b"first"))
         for number in range(2, 6):
             await user.keep(document(number, "other"))
-        assert await user.keep(document(1, "news", "other", content=b"second")) == Kept((0, 5))
-        assert await user.keep(document(1, "news", "other")) == Kept((0, 0))
+        assert await user.keep(document(1, "news", "other", content=b"second")) == Kept(
+            (0, 5), is_added=False
+        )
+        assert await user.keep(document(1, "news", "other")) == Kept((0, 0), is_added=False)
         read = await user.store.read_queue("other", 1, 9, limit=9, max_bytes=99)
         assert [(each.sequence, each.document.id) for each in read] == [
             *((1, "o:1:2"), (2, "o:1:3"), (3, "o:1:4"), (4, "o:1:5"), (5, "o:1:1"))
@@ -99,9 +101,9 @@ def test_of_two_documents_of_a_publication_the_first_counts(stores: Stores) -> N
         other = await user.keep(
             document(3, "news", content=b"b", publication="p", settled=1, aside="another's")
         )
-        assert again == Kept((0,))
-        assert same == Kept((0,), "o:1:1", False)
-        assert other == Kept((0,), "o:1:1", True)
+        assert again == Kept((0,), is_added=False)
+        assert same == Kept((0,), "o:1:1", False, is_added=False)
+        assert other == Kept((0,), "o:1:1", True, is_added=False)
         assert await user.store.find_publication("p") == ("o:1:1", digest(b"a"))
         assert await user.store.figures() == StoreFigures(1, 1, {"news": 1}, {}, 0, {})
 
@@ -130,7 +132,10 @@ def test_a_publication_outlives_its_document(stores: Stores) -> None:
         await user.store.trim(1)
         assert (await user.store.trim(2 * HOUR)).documents == 1
         assert await user.keep(document(2, content=b"b", publication="p")) == Kept(
-            (), "o:1:1", True
+            (), "o:1:1", True, is_added=False
+        )
+        assert await user.keep(document(1, content=b"a", publication="p")) == Kept(
+            (), is_added=False
         )
         await user.store.trim(24 * HOUR + 1)
         assert await user.store.find_publication("p") is None
@@ -216,7 +221,7 @@ def test_what_is_dropped_is_gone_and_names_can_be_used_again(stores: Stores) -> 
         user.do(durable("news"))
         user.do(DropHome("far"))
         user.do(DropHome("nowhere"))
-        assert await user.keep(document(2, "news")) == Kept((1,))
+        assert await user.keep(document(2, "news")) == Kept((1,), is_added=False)
         (entry,) = await user.store.read_queue("news", 1, 2000, limit=2000, max_bytes=10**6)
         assert entry.document.id == "o:1:2"
         figures = await user.store.figures()

@@ -529,4 +529,6 @@ def test_brokers_go_on_from_stores_that_were_moved(
 
 def home_of(address: str, store: StoreConfig) -> BrokerConfig:
     links = (LinkConfig(address),)
-    return BrokerConfig("home", "127.0.0.1:0", heartbeat=QUICK, links=links, store=store)
+    return BrokerConfig(
+        name="home", listen="127.0.0.1:0", heartbeat=QUICK, links=links, store=store
+    )

@@ -26,6 +26,7 @@ from typer.testing import CliRunner, Result
 from twigcast.broker import BrokerConfig
 from twigcast.cli import app
 from twigcast.cli.broker_options import parse_since, requiring
+from twigcast.cli.documents_shown import shown
 from twigcast.client import connect_sync
 from twigcast.errors import (
     ConfigError,
@@ -101,12 +102,31 @@ def test_a_broker_says_where_it_is_and_ends_with_ctrl_c(tmp_path: Path) -> None:
             assert client.status()["reader"] == "expat"
             with pytest.raises(RefusedError):
                 client.forget("nobody's")
-        running.until(lambda: "client/1 left" in running.errors)
+        running.until(lambda: "client:1 left" in running.errors)
         assert running.end(signal.SIGINT) == 0
         assert "Traceback" not in running.errors
-        said = "client/1 connected from ipv4:127.0.0.1:", "reads the durable subscription 'desk-7'"
-        for each in (*said, "client/1 is refused: there is no durable"):
+        said = "client:1 connected from ipv4:127.0.0.1:", "reads the durable subscription 'desk-7'"
+        for each in (*said, "client:1 is refused: there is no durable"):
             assert each in running.errors
+
+
+def test_a_gateway_says_so(tmp_path: Path) -> None:
+    flags = ("--unit", "north", "--gateway", "north", "--name", "a", "--store", str(tmp_path / "s"))
+    with command(tmp_path, "broker", *ANY_PORT, *flags) as running:
+        running.until(lambda: "\n" in running.output)
+        assert running.output.startswith("north/a listens at 127.0.0.1:")
+        assert ", is a gateway of north, keeps documents in " in running.output
+        address = running.output.split()[3].rstrip(",")
+        with connect_sync(address) as client, client.subscribe("/a") as subscription:
+            subscription.ready()
+            client.publish("<a/>")
+            assert client.broker == "north/a"
+            event = subscription.next(30)
+            assert event is not None
+            kept = tmp_path / "kept"
+            shown(json=False, folder=kept)(event)
+            name = event.id.replace("/", "+").replace(":", "-")
+            assert [each.name for each in kept.iterdir()] == [f"{name}.xml"]
 
 
 def test_flags_override_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +146,9 @@ def test_flags_override_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     run("broker", "--config", str(file), "--name", "paris", "--keep", "all", "--insecure")
     run("broker", "--config", str(file), "--link", "127.0.0.1:5=2.5", "--link", "[::1]:6")
     run("broker", "--store", str(tmp_path), "--strategy", "covering")
-    plain, flagged, linked, alone = found
+    run("broker", "--config", str(file), "--unit", "north/oslo", "--gateway", "north")
+    plain, flagged, linked, alone, gateway = found
+    assert (gateway.name_at(), gateway.gateway_of) == ("north/oslo/rome", "north")
     assert (plain.name, plain.listen, plain.strategy) == ("rome", "127.0.0.1:7401", "flooding")
     assert (flagged.name, flagged.listen) == ("paris", "127.0.0.1:7401")
     assert (flagged.store.keep, flagged.store.sync) == ("all", "normal")
@@ -159,6 +181,9 @@ def test_what_should_be_known_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> N
         (["--link", "127.0.0.1:1=0"], "cost"),
         (["--tls-key", "rome.key"], "tls.certificate"),
         (["--strategy", "gossip"], "there is no strategy"),
+        (["--gateway", "north"], "write its unit"),
+        (["--unit", "north", "--gateway", "north"], "name one in [store], or with --store"),
+        (["--unit", "north", "--gateway", "south", "--store", "kept"], "write true, or one of: no"),
     ],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(options: list[str], message: str) -> None:

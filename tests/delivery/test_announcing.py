@@ -92,7 +92,7 @@ def test_what_was_known_of_an_earlier_epoch_is_not_known() -> None:
     other.tell(Came("h", HomeState("h", Version(9 * 10**9, 7), 0, ("/old",))))
     net.settle()
     said = knows(other)
-    other.tell(Came("h", Addressed("x", "h", HomeAsk(Version(5, 1), 1))))
+    other.tell(Came("h", Addressed("x", "h", HomeAsk("h", Version(5, 1), 1))))
     assert knows(other) == said
 
 
@@ -104,7 +104,7 @@ def test_an_answer_from_before_a_leap_does_not_count() -> None:
     home.tell(AskKnown(5, 10.0))
     net.settle()
     home.tell(Came("x", HomeVersions({"h": Version(9 * 10**9, 7)})))
-    home.tell(Came("x", Addressed("h", "x", HomeKnown(1))))
+    home.tell(Came("x", Addressed("h", "x", HomeKnown("h", 1))))
     assert unreached(home, 5) == []
     net.lost.clear()
     net.settle()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -28,8 +29,12 @@ def documents(*numbers: int) -> list[DocumentId]:
     return [document(each) for each in numbers]
 
 
+def custody_of(owed: Mapping[str, Iterable[DocumentId]] | None = None) -> Custody:
+    return Custody("o", partial(document, 10**6), owed)
+
+
 def owing(*numbers: int, sent: float | None = None) -> Custody:
-    custody = Custody()
+    custody = custody_of()
     for each in numbers:
         custody.owe("rome", document(each))
         if sent is not None:
@@ -99,7 +104,7 @@ def test_what_could_not_be_sent_is_due_at_once_when_the_home_can_be_reached() ->
 
 
 def test_no_more_than_a_window_is_sent_again() -> None:
-    custody = Custody({"rome": documents(*range(WINDOW * 3))})
+    custody = custody_of({"rome": documents(*range(WINDOW * 3))})
     assert custody.due("rome", 0.0) == documents(*range(WINDOW))
     assert custody.due("rome", 0.0) == []
     custody.confirm("rome", documents(*range(10)))
@@ -107,7 +112,7 @@ def test_no_more_than_a_window_is_sent_again() -> None:
 
 
 def test_what_is_never_confirmed_goes_to_the_back() -> None:
-    custody = Custody({"rome": documents(*range(WINDOW + 1))})
+    custody = custody_of({"rome": documents(*range(WINDOW + 1))})
     custody.due("rome", 0.0)
     assert custody.due("rome", FIRST_PATIENCE)[0] == document(WINDOW)
 
@@ -207,7 +212,7 @@ def test_everything_arrives_once_through_losses_and_crashes(
     reachable: bool, steps: Sequence[str]
 ) -> None:
     """An origin and a home whose messages get lost, and who come back from crashes with disks."""
-    origin, home = Custody(), Receipts()
+    origin, home = custody_of(), Receipts()
     disk: dict[DocumentId, None] = {}  # of the origin: what is not confirmed
     stored: list[DocumentId] = []  # of the home
     lines: dict[tuple[str, int], Line] = {}
@@ -245,7 +250,7 @@ def test_everything_arrives_once_through_losses_and_crashes(
             for each in origin.confirm("h", [each for each in published if home.has(each)]):
                 del disk[each]
         elif step == "crash":  # the next incarnation may be a lower number
-            origin, life = Custody({"h": disk}), life - 1
+            origin, life = custody_of({"h": disk}), life - 1
         elif step == "restart":
             home = Receipts(lines)
         elif step == "wait":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from delivery_brokers import Broker, Net
 
-from twigcast.delivery.custody import WINDOW
+from twigcast.delivery.custody import WINDOW, Debt
 from twigcast.delivery.events import (
     Acknowledged,
     Addressed,
@@ -343,7 +343,7 @@ def test_what_is_too_large_for_the_first_link_becomes_a_letter() -> None:
     net.settle()
     assert origin.disk is not None
     parcel = next(iter(origin.disk.documents.values()))
-    message = Addressed("h", "o", Routed(parcel, ""))
+    message = Addressed("h", "o", Routed(parcel, "", (Debt("h", 0),)))
     origin.tell(TooLarge("h", message, "no"))
     net.settle()
     assert [each.home for each in origin.disk.letters.values()] == ["h"]

@@ -12,16 +12,16 @@ from twigcast.routing import Recipients
 
 def test_deliveries_are_split_into_durable_and_others() -> None:
     queues = Queues()
-    recipients = Recipients(((queues.link("d"), ("1", "2")), ("client/1", ("3",))))
+    recipients = Recipients(((queues.link("d"), ("1", "2")), ("client:1", ("3",))))
     entries, others = queues.split(recipients)
     assert entries == (Entry("d", ("1", "2")),)
-    assert others.deliveries == (("client/1", ("3",)),)
+    assert others.deliveries == (("client:1", ("3",)),)
     assert queues.split(recipients) == (entries, others)
 
 
 def test_what_is_split_is_kept_no_longer_than_its_recipients() -> None:
     queues = Queues()
-    recipients = Recipients((("client/1", ("3",)),))
+    recipients = Recipients((("client:1", ("3",)),))
     others = weakref.ref(queues.split(recipients)[1])
     assert others() is not None
     del recipients

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from twigcast.errors import NetworkError, OverlayError
-from twigcast.hierarchy import Gateway, Network
+from twigcast.hierarchy import Crossings, Gateway, Network
 from twigcast.routing import (
     ANYTHING,
     STRATEGIES,
@@ -171,6 +171,21 @@ def test_each_unit_is_reached_by_the_gateway_that_is_cheapest() -> None:
         network.acting_gateway("x", "y/c")
 
 
+def test_where_all_documents_take_one_tree_one_gateway_acts_for_all() -> None:
+    brokers = ["x/a", "x/b", "y/c", "z/d"]
+    links = [("x/a", "x/b"), ("x/a", "y/c"), ("x/b", "z/d")]
+    gateways = {"x/a": "x", "x/b": "x", "y/c": "y", "z/d": "z"}
+    listening = Listening()
+    network = Network(Overlay(brokers, links, gateways), "covering", observer=listening)
+    with_clients(network, "x/b", ["z/d"])
+    assert [network.acting_gateway("x", to) for to in "yz"] == ["x/a", "x/a"]
+    assert [network.acting_gateway(unit, "x") for unit in "yz"] == ["y/c", "z/d"]
+    listening.heard.clear()
+    network.publish("feed", WANTED)
+    network.settle()
+    assert listening.crossings() == [("x/b", "x/a"), ("x/a", "x/b"), ("x/b", "z/d")]
+
+
 def test_a_unit_that_has_parted_goes_on_in_parts_and_meets_again() -> None:
     brokers = ["x/a", "x/b", "y/c"]
     links = [("x/a", "x/b"), ("x/a", "y/c"), ("x/b", "y/c")]
@@ -207,6 +222,43 @@ def test_nothing_passes_through_a_unit_from_outside_to_outside() -> None:
     assert got(network) == {"desk0": 1}, "both gateways are linked in the unit around, too"
     documents = [each.message for each in listening.heard if isinstance(each.message, Document)]
     assert {each.depth for each in documents} == {0}
+
+
+def test_what_was_published_inside_does_not_come_in_from_outside() -> None:
+    network = Network(parse_topology("hierarchy:2x3"))
+    with_clients(network, "c2/b3", ["c1/b3"])
+    gateway = network.routers["c1/b1"]
+    assert isinstance(gateway, Gateway)
+
+    def come(origin: str) -> list[Send]:
+        identity = DocumentId(origin, 0, 7)
+        tree = "c2/@b1"
+        return gateway.handle(Document(identity, tree, WANTED, depth=0), "c2/b1")
+
+    assert come("c1/b3") == []
+    assert come("c1/b2") == []
+    assert come("c1/b1") == []
+    assert (gateway.crossings.turned_away, gateway.crossings.into) == (3, 0)
+    assert [each.link for each in come("c2/b2")] == ["c1/b3"]
+    assert (gateway.crossings.into, gateway.crossings.in_vain) == (1, 0)
+
+
+def test_gateways_count_what_crosses_the_border_of_their_unit() -> None:
+    network = Network(parse_topology("hierarchy:2x2"), Strategy(most_patterns=1))
+    network.attach("feed", "c1/b2")
+    network.advertise("feed", "all", ANYTHING)
+    network.attach("desk", "c2/b2")
+    network.subscribe_all("desk", {"one": "/a/b", "two": "/a/c"})
+    network.settle()
+    for content in ("<a><b/></a>", "<a><d/></a>", "<z/>"):
+        network.publish("feed", content)
+    network.settle()
+    counted = []
+    for name in ("c1/b1", "c2/b1"):
+        gateway = network.routers[name]
+        assert isinstance(gateway, Gateway)
+        counted.append(gateway.crossings)
+    assert counted == [Crossings(out=2), Crossings(into=2, in_vain=1)]
 
 
 def test_a_budget_keeps_what_is_told_small_and_loses_nothing() -> None:

@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "matching": {"language", "documents"},
     "covering": {"language", "schema", "drawing"},
     "routing": {"tables", "language", "documents", "schema", "matching", "covering", "drawing"},
-    "delivery": {"language", "covering", "routing"},
+    "delivery": {"language", "documents", "covering", "routing", "hierarchy"},
     "hierarchy": {"language", "documents", "schema", "matching", "covering", "routing"},
     "simulation": {
         "tables",

@@ -35,7 +35,7 @@ def test_a_document_is_routed_without_messages() -> None:
     router.handle(Subscribe({"1": parse("//p"), "2": parse("/x")}), "desk")
     routed = router.documents.publish("<p/>", "feed")
     assert routed.recipients.deliveries == (("desk", ("1",)),)
-    assert routed.neighbours == []
+    assert routed.copies == []
     assert routed.homes == []
     assert router.documents.recipients("<x/>").deliveries == (("desk", ("2",)),)
     assert router.documents.route(routed.document, "feed") is None
@@ -80,7 +80,7 @@ def test_a_document_is_owed_to_homes_that_want_it_also_where_no_link_leads() -> 
     ways.set_home("oslo", Change((parse("//p"),)))
     routed = ways.publish("<p/>", "feed")
     assert routed.homes == ["rome", "oslo"]
-    assert (routed.neighbours, routed.recipients.deliveries) == ([], ())
+    assert (routed.copies, routed.recipients.deliveries) == ([], ())
     ways.set_home("oslo", Change((), (parse("//p"),)))
     assert ways.publish("<p/>", "feed").homes == ["rome"]
     ways.drop_home("rome")

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from twigcast.delivery.announcing import Announcing
+from twigcast.delivery import arriving
 from twigcast.delivery.arriving import Arriving
+from twigcast.delivery.asking import Asking
 from twigcast.delivery.consuming import Consuming
 from twigcast.delivery.custody import Custody, Receipts
 from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.homes import Homes
+from twigcast.delivery.levels import Level
 from twigcast.delivery.publishing import Publishing
 from twigcast.simulation.delivery import History, HistoryError, ModelStore
 
@@ -25,11 +27,11 @@ _ENOUGH = 300
 """Within how many histories a fault must show."""
 
 
-def run(seeds: range) -> Counter[str]:
+def run(seeds: range, *, has_units: bool = False) -> Counter[str]:
     counts: Counter[str] = Counter()
     for seed in seeds:
         try:
-            counts += History(seed).run()
+            counts += History(seed, has_units=has_units).run()
         except Exception as error:
             error.add_note(f"in the history with the seed {seed}")
             raise
@@ -42,10 +44,17 @@ def test_every_promise_is_kept() -> None:
     assert min(counts[each] for each in (*happened, "refused: full")) > 10
 
 
+def test_every_promise_is_kept_in_units() -> None:
+    counts = run(range(_QUICK), has_units=True)
+    happened = ("must, from another unit", "restarts", "replaced", "changed", "forgotten")
+    assert min(counts[each] for each in (*happened, "refused: full")) > 10
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("has_units", [False, True])
 @pytest.mark.parametrize("part", range(_PARTS))
-def test_every_promise_is_kept_in_many_histories(part: int) -> None:
-    run(range(part * _PART, (part + 1) * _PART))
+def test_every_promise_is_kept_in_many_histories(part: int, has_units: bool) -> None:
+    run(range(part * _PART, (part + 1) * _PART), has_units=has_units)
 
 
 def test_a_history_is_the_same_again() -> None:
@@ -55,9 +64,9 @@ def test_a_history_is_the_same_again() -> None:
 # --- the oracle sees faults -----------------------------------------------------------------------
 
 
-def expect_failure(match: str) -> None:
+def expect_failure(match: str, *, has_units: bool = False) -> None:
     with pytest.raises(HistoryError, match=match):
-        run(range(_ENOUGH))
+        run(range(_ENOUGH), has_units=has_units)
 
 
 def test_a_home_that_takes_everything_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,17 +86,15 @@ def test_a_home_that_takes_everything_twice_is_found(monkeypatch: pytest.MonkeyP
 
 
 def test_publications_that_count_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ModelStore, "_know", lambda *_: ("", False))
+    monkeypatch.setattr(ModelStore, "_know", lambda *_: ("", False, False))
     expect_failure("times")
 
 
 def test_a_confirmation_before_the_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     keep = Arriving._keep
 
-    def confirm(self: Arriving, parcel: Any, entries: Any, settled: Any, *rest: Any) -> Any:
-        arrival, instructions = keep(self, parcel, entries, settled, *rest)
-        early = [] if settled is None else self._confirm(parcel.id)
-        return arrival, instructions + early
+    def confirm(self: Arriving, parcel: Any, taken: Any, *rest: Any) -> Any:
+        return keep(self, parcel, taken, *rest) + self._confirm(taken)
 
     monkeypatch.setattr(Arriving, "_keep", confirm)
     expect_failure("is not in")
@@ -130,8 +137,8 @@ def test_what_is_not_sent_again_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_broker_that_says_too_early_that_it_knows_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unreached = Announcing._unreached
-    monkeypatch.setattr(Announcing, "_unreached", lambda *asked: unreached(*asked)[1:])
+    unreached = Asking._unreached
+    monkeypatch.setattr(Asking, "_unreached", lambda *asked: unreached(*asked)[1:])
     expect_failure("is not in")
 
 
@@ -141,7 +148,7 @@ def test_a_home_that_is_forgotten_everywhere_is_found(monkeypatch: pytest.Monkey
 
 
 def test_versions_that_are_given_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Homes, "bound", Homes.own_version)
+    monkeypatch.setattr(Homes, "bound", Homes.latest)
     expect_failure("is not in")
 
 
@@ -171,3 +178,37 @@ def test_what_is_passed_and_nobody_read_is_found(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ModelStore, "_acknowledge", too_much)
     expect_failure("nor read|given out")
+
+
+# --- … in units, too ------------------------------------------------------------------------------
+
+
+def test_a_gateway_that_says_too_early_that_all_know_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Level, "fed_by", lambda *_: ())
+    with pytest.raises(AssertionError, match="assert 0 > 10"):
+        test_every_promise_is_kept_in_units()
+
+
+def test_a_gateway_that_confirms_what_it_has_not_kept_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Arriving._store
+
+    def confirm(self: Arriving, parcel: Any, level: Any, owed: Any, *rest: Any) -> Any:
+        instructions = store(self, parcel, level, owed, *rest)
+        return instructions + [each for taken in owed for each in self._confirm(taken)]
+
+    monkeypatch.setattr(Arriving, "_store", confirm)
+    expect_failure("is not in", has_units=True)
+
+
+def test_homes_of_one_broker_that_share_a_line_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arriving, "line_of", lambda home, custody, **_: custody)
+    expect_failure("is not in", has_units=True)
+
+
+def test_a_gateway_that_has_no_ids_of_its_own_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Custody, "called", lambda _, document: document)
+    expect_failure("for ever|is not in", has_units=True)

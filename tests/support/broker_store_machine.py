@@ -115,7 +115,7 @@ class StoreMachine(RuleBasedStateMachine):
     def keep_some(self, numbers: list[int]) -> None:
         for number in numbers:
             names = [name for place, name in enumerate(NAMES) if number >> place & 1]
-            self.keep(names, ("k",), ("far",), 1, identity(number), "", "ann", None, "")
+            self.keep(names, ("k",), ("far",), 1, identity(number), "", "ann", None, "", None)
 
     @rule(
         names=st.lists(DURABLES, max_size=4),
@@ -127,6 +127,7 @@ class StoreMachine(RuleBasedStateMachine):
         publisher=st.sampled_from(["", "ann", "bob"]),
         settled=st.none() | NUMBERS,
         aside=st.sampled_from(["", "", "", "nobody's"]),
+        line=st.none() | IDS,
     )
     def keep(
         self,
@@ -139,6 +140,7 @@ class StoreMachine(RuleBasedStateMachine):
         publisher: str,
         settled: int | None,
         aside: str,
+        line: DocumentId | None,
     ) -> None:
         self.count += 1
         headers = (("name", "value"),) if size % 2 else ()
@@ -152,7 +154,7 @@ class StoreMachine(RuleBasedStateMachine):
             publisher,
         )
         entries = tuple(Entry(name, keys) for name in names)
-        self.do(writes.KeepDocument(parcel, self.now, entries, homes, settled, aside))
+        self.do(writes.KeepDocument(parcel, self.now, entries, homes, settled, aside, line))
 
     @rule(name=DURABLES, upto=NUMBERS, sequences=st.lists(NUMBERS, max_size=4).map(tuple))
     def acknowledge(self, name: str, upto: int, sequences: tuple[int, ...]) -> None:
@@ -356,6 +358,7 @@ class LongLife:
             chance.choice(["", "ann", "bob"]),
             chance.choice([None, None, chance.randint(0, machine.count)]),
             chance.choice(["", "", "", "", "nobody's"]),
+            chance.choice([None, identity(chance.randint(1, 9))._replace(origin="home<o")]),
         )
 
     def deliver(self) -> None:

@@ -128,17 +128,23 @@ class StoreModel:
     def _keep(self, write: KeepDocument) -> Kept:
         parcel, id_ = write.parcel, str(write.parcel.id)
         if write.settled is not None:
-            self.apply(writes.NoteReceived(parcel.id, write.settled))
-        if parcel.publication:
+            self.apply(writes.NoteReceived(write.line or parcel.id, write.settled))
+        if parcel.publication and not (write.settled is not None and not write.entries):
             publication = (id_, parcel.content, write.stored)
+            is_first = parcel.publication not in self.publications
             known, content, _ = self.publications.setdefault(parcel.publication, publication)
-            if known != id_:
-                kept = Kept((0,) * len(write.entries), known, content != parcel.content)
-                if not (kept.is_other or is_of(known, parcel.id.origin)) and write.homes:
+            if known != id_ or not (is_first or id_ in self.documents):
+                is_other = known != id_ and content != parcel.content
+                is_added = False
+                is_owed = known == id_ or not is_of(known, parcel.id.origin)
+                if write.homes and is_owed and not is_other:
+                    is_added = id_ not in self.documents
                     said = parcel._replace(publication="")
                     self._keep(write._replace(parcel=said, entries=(), settled=None, aside=""))
-                return kept
-        if id_ not in self.documents:
+                said_known = "" if known == id_ else known
+                return Kept((0,) * len(write.entries), said_known, is_other, is_added)
+        is_added = id_ not in self.documents
+        if is_added:
             self._documents += 1
             self.documents[id_] = Document(write, self._documents)
         sequences = tuple(self._enter(id_, entry) for entry in write.entries)
@@ -153,7 +159,7 @@ class StoreModel:
         if write.aside and not is_letter:
             self._add_letter(id_, None, "", 0, (), write.aside, write.stored)
         self._renew()
-        return Kept(sequences)
+        return Kept(sequences, is_added=is_added)
 
     def _enter(self, id_: str, entry: writes.Entry) -> int:
         queue = self.queues.get(entry.durable)

@@ -25,7 +25,7 @@ SECTIONS: dict[str, type[Any]] = {
     "access": AccessConfig,
 }
 LISTS = {
-    "links": ("address", "cost", "server_name", "token_file"),
+    "links": ("address", "cost", "server_name", "token_file", "broker"),
     "principals": ("name", "token", "token_file", "certificate"),
     "rules": ("who", "allow", "roots", "schemas", "durable", "brokers"),
 }

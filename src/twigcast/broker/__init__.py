@@ -11,7 +11,8 @@ batches.  Everything runs in one event loop; the store has a thread that writes 
 Every receiver has a queue of its own and sets its own pace (:mod:`~twigcast.broker.subscriptions`,
 :mod:`~twigcast.broker.link_connection`): a slow one spills to a file and holds up nobody else.
 
-*Routing* is done by :class:`twigcast.routing.Router`, which this package gives sockets.  A link
+*Routing* is done by :class:`twigcast.routing.Router`, which this package gives sockets, and at a
+gateway by one for each unit (:mod:`twigcast.hierarchy`).  A link
 lives as long as its stream; when it comes up again, tables are sent anew.
 
 *Guarantees.*  Ephemeral subscriptions get each document at most once, and cost no disk.  Durable
@@ -22,7 +23,8 @@ every broker concerned has confirmed it.  Brokers in between keep nothing.  All 
 out.
 
 *Security.*  Who may do what is said in the configuration (:mod:`~twigcast.broker.config`,
-:mod:`~twigcast.broker.access`).  Neighbours are trusted to speak for the brokers behind them.
+:mod:`~twigcast.broker.access`).  Neighbours are trusted to speak for the brokers of the units that
+both take part in (:mod:`~twigcast.broker.objections`).
 
 Cost: one match for each document at each broker that it reaches; one write at the first broker and
 one at each home for documents that durable subscriptions want, many in one commit.
@@ -31,13 +33,9 @@ one at each home for documents that durable subscriptions want, many in one comm
 from __future__ import annotations
 
 from twigcast.broker.access import Permission, new_token
-from twigcast.broker.config import (
-    BrokerConfig,
-    LinkConfig,
-    PrincipalConfig,
-    read_config,
-)
+from twigcast.broker.config import BrokerConfig, PrincipalConfig, read_config
 from twigcast.broker.door import StandingBy
+from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.local_network import LocalNetwork
 from twigcast.broker.log_handler import LimitedHandler
 from twigcast.broker.safety import cautions, check_safe

@@ -13,6 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from itertools import repeat
 from typing import Final, NamedTuple
 
@@ -38,6 +39,7 @@ from twigcast.broker.link_connection import LinkConnection
 from twigcast.broker.links import Links
 from twigcast.broker.long_lived import LongLived
 from twigcast.broker.metrics import Metrics
+from twigcast.broker.objections import permitted
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Store, StoredDocument
@@ -46,6 +48,7 @@ from twigcast.broker.wrong_tokens import Identification
 from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits
 from twigcast.errors import RefusedError, StoreError
+from twigcast.hierarchy import Gateway, make_router
 from twigcast.language import (
     NO_BINDINGS,
     Bindings,
@@ -64,8 +67,8 @@ from twigcast.routing import (
     Message,
     Promise,
     Refused,
-    Router,
     Send,
+    Strategy,
     Subscribe,
     Unadvertise,
     Update,
@@ -113,8 +116,13 @@ class Broker:
             length=config.limits.expression_length, steps=config.limits.expression_steps
         )
         incarnation = _new_incarnation() if store is None else store.state.incarnation
-        self.router = Router(
-            name, config.strategy, incarnation, limits=self.document_limits, reader=config.reader
+        self.router = make_router(
+            name,
+            config.gateway_of,
+            replace(Strategy.named(config.strategy), most_patterns=config.most_patterns or None),
+            incarnation,
+            limits=self.document_limits,
+            reader=config.reader,
         )
         self.links = Links(self)
         self.queues = QueueSpace(
@@ -145,6 +153,7 @@ class Broker:
         self._going_on: asyncio.Task[None] | None = None
         self._flushing: asyncio.TimerHandle | None = None
         self._forgetting: dict[str, asyncio.TimerHandle] = {}
+        self._turned_away = 0
         self._informed = asyncio.Event()
         self._taking_home = asyncio.Lock()
         self._long_lived = LongLived()
@@ -286,7 +295,7 @@ class Broker:
         """Add patterns to a client of the router's; others have their turn in between."""
         async for key in taking_turns(patterns):
             self._route(Subscribe({key: patterns[key]}), link)
-            self.router.documents.prepare()
+            self.router.prepare()
 
     def unsubscribe(self, subscription: EphemeralSubscription) -> None:
         """End an ephemeral subscription."""
@@ -339,15 +348,15 @@ class Broker:
         if link.name in self._forgetting:
             self._forgetting.pop(link.name).cancel()
         self._home_parts[link.name] = HomeParts()
-        self._route(LinkUp(LinkKind.BROKER, link.cost), link.name)
-        if link.name not in self.router.neighbours:
+        self._route(LinkUp(LinkKind.BROKER, link.cost, link.speaker.depths), link.name)
+        if not self.router.has_link(link.name):
             raise LinkProtocolError(f"{link.name!r} cannot be a neighbour of {self.name!r}")
         self.flow.happen(NeighbourUp(link.name))
 
     def link_down(self, link: LinkConnection) -> None:
         """Note that a link is down."""
         self._home_parts.pop(link.name, None)
-        if link.name in self.router.neighbours:
+        if self.router.has_link(link.name):
             self._route(LinkDown(), link.name)
             loop = asyncio.get_running_loop()
             self._forgetting[link.name] = loop.call_later(_REMEMBERED, self._forget, link.name)
@@ -365,24 +374,37 @@ class Broker:
             return None
         kind = item.WhichOneof("item")
         if kind == "document":
-            self.flow.came(decode_document(item.document), link)
+            self.flow.came(permitted(decode_document(item.document), link), link)
+            self._note_turned_away(link)
             if self.store is not None and self.store.waiting_bytes > WAITING_BYTES:
                 return self._until_disk_follows(self.store)
         elif kind == "update":
-            self._route(decode_update(item.update), link.name)
-            self.router.documents.prepare()
+            self._route(permitted(decode_update(item.update), link), link.name)
+            self.router.prepare()
         elif kind == "addressed":
-            self.flow.came(decode_addressed(item.addressed), link)
+            self.flow.came(permitted(decode_addressed(item.addressed), link), link)
         elif kind == "home_versions":
-            self.flow.came(decode_versions(item.home_versions), link)
+            self.flow.came(permitted(decode_versions(item.home_versions), link), link)
         elif kind == "home_state":
             state = self._home_parts[link.name].add(item.home_state)
-            return None if state is None else self._take_home(state, link)
+            return None if state is None else self._take_home(permitted(state, link), link)
         elif kind == "refused":
             _log.warning("%s refuses a message: %s", link.name, item.refused)
         elif kind != "heartbeat":
             raise LinkProtocolError(f"{link.name!r} sends an item that is not known here: {kind}")
         return None
+
+    def _note_turned_away(self, link: LinkConnection) -> None:
+        """Report documents that were not let into a unit, which may be forged."""
+        gateways = [level for level in self.router.levels if isinstance(level, Gateway)]
+        turned_away = sum(each.crossings.turned_away for each in gateways)
+        if turned_away > self._turned_away:
+            self._turned_away = turned_away
+            _log.warning(
+                "a document has come over the link to %s from outside, under the name of a broker "
+                "inside: it was not let in",
+                link.name,
+            )
 
     async def _until_disk_follows(self, store: Store) -> None:
         while store.waiting_bytes > WAITING_BYTES:
@@ -409,7 +431,8 @@ class Broker:
 
     def _note_growth(self, more: int = 0) -> None:
         """Note how much there is of what stays for long, ``more`` besides."""
-        size = self.router.table_size + self.flow.subscriptions + more
+        tables = sum(level.table_size for level in self.router.levels)
+        size = tables + self.flow.subscriptions + more
         self._long_lived.grown(size)
 
     def _send_routed(self, sends: list[Send]) -> None:
@@ -441,7 +464,7 @@ class Broker:
         try:
             async for most in taking_turns(repeat(_STEPS)):
                 is_behind = self.router.go_on(most)
-                self.router.documents.prepare()
+                self.router.prepare()
                 self._note_growth()
                 self._flush_soon()
                 if not is_behind:

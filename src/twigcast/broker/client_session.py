@@ -64,7 +64,7 @@ class ClientSession:
     ) -> None:
         self.broker = broker
         self.principal = principal
-        self.link = f"client/{number}"
+        self.link = f"client:{number}"
         self.client = client
         self.since = time.time()
         self._quota = quota

@@ -40,7 +40,7 @@ class ClientSessions:
                 f"this broker serves {limit:,} clients (limits.clients), and has as many", "quota"
             )
         number = next(self._numbers)
-        key = f"client/{number}" if principal.is_anonymous else principal.name
+        key = f"client:{number}" if principal.is_anonymous else principal.name
         quota = self._quotas.setdefault(key, Quota())
         quota.connections += 1
 

@@ -30,18 +30,19 @@ from twigcast.broker.config_checks import (
     require_distinct,
     require_one_of,
 )
+from twigcast.broker.link_config import NAME, LinkConfig, read_link, read_text, require_path
 from twigcast.broker.store_config import StoreConfig
 from twigcast.broker.tokens import PREFIX, hash_token, is_hashed
 from twigcast.documents import ExpandedName
 from twigcast.errors import ConfigError, SchemaError
-from twigcast.language import NAME
+from twigcast.hierarchy import MOST_LEVELS, units_around
+from twigcast.language import NAME as ELEMENT
 from twigcast.matching import READERS, ReaderName
 from twigcast.routing import Strategy
 from twigcast.schema import Schema
 from twigcast.tables import Duration, Size, Text, read_file, show
 
-_NAME: Final = re.compile(r"[\w.-]{1,100}")
-_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({NAME})")
+_ROOT: Final = re.compile(rf"(?:Q\{{([^{{}}]*)\}})?({ELEMENT})")
 _MOST_COUNT: Final = 2**31 - 1
 _MOST_MESSAGE: Final = 2_000_000_000  # gRPC counts the bytes of a message in 31 bits
 
@@ -61,62 +62,6 @@ class Permission(Enum):
 
 
 EVERYTHING: Final = frozenset(Permission)
-
-
-@dataclass(frozen=True, slots=True)
-class LinkConfig:
-    """A neighbour to call.
-
-    The doors of a group are one neighbour with several addresses: ``a:7400,b:7400``.
-    ``server_name`` is what its certificate is made out to, where that is not the host of the
-    address; ``token`` is what this broker shows there.
-    """
-
-    address: str
-    cost: float = 1.0
-    server_name: str = ""
-    token: str = field(default="", repr=False)
-
-    def __post_init__(self) -> None:
-        if any(each.port == 0 for each in self.addresses):
-            refuse("address", "port 0 is no port to call; write that at which the other listens")
-        if not 0 < self.cost < inf:
-            refuse("cost", f"{self.cost} is no cost; write a number above 0")
-
-    @property
-    def addresses(self) -> tuple[Address, ...]:
-        """Where the neighbour may be."""
-        return tuple(read_address("address", each.strip()) for each in self.address.split(","))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig").strip()
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}; write the path of a file") from None
-    except UnicodeDecodeError:
-        raise ConfigError(
-            f"{path}: this is not UTF-8 text; write the path of another file"
-        ) from None
-
-
-def _read_token(path: Path | None) -> str:
-    token = "" if path is None else _read_text(path)
-    if path and not (token and token.isascii() and token.isprintable() and " " not in token):
-        raise ConfigError("there is no token in that file; write one, in one line")
-    return token
-
-
-@dataclass(frozen=True, slots=True)
-class _LinkEntry:
-    address: str
-    cost: float = 1.0
-    server_name: str = ""
-    token_file: Annotated[str, _read_token] = field(default="", repr=False)
-
-
-def _link(entry: _LinkEntry) -> LinkConfig:
-    return LinkConfig(entry.address, entry.cost, entry.server_name, entry.token_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +206,7 @@ class PrincipalConfig:
 
 
 def _read_hashes(path: Path | None) -> tuple[str, ...]:
-    lines = [] if path is None else [line.strip() for line in _read_text(path).splitlines()]
+    lines = [] if path is None else [line.strip() for line in read_text(path).splitlines()]
     hashes = tuple(line for line in lines if line and not line.startswith("#"))
     if path and not hashes:
         raise ConfigError("there is no hash in that file; write one a line")
@@ -351,17 +296,34 @@ def _reader(name: str) -> ReaderName:
     return cast("ReaderName", name)  # the configuration checks it
 
 
+def _gateway(value: object) -> bool | str:
+    if isinstance(value, bool | str):
+        return value
+    raise ConfigError(
+        f"this is {show(value)}; write true, or the outermost unit that it stands for, as in "
+        '"north"'
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """The whole configuration of one broker."""
+    """The whole configuration of one broker.
+
+    ``unit`` is the path of the unit that it is in.  It stands for that unit in the unit around, if
+    ``gateway`` is true, or for all its units up to the one that ``gateway`` names.  What a gateway
+    says its units want, and hears from outside, are ``most_patterns`` at most; 0 is no limit.
+    """
 
     name: str = ""
+    unit: str = ""
+    gateway: Annotated[bool | str, _gateway] = False
+    most_patterns: int = 0
     listen: str = "127.0.0.1:7400"
     http: str = ""
     http_hosts: tuple[str, ...] = ()
     strategy: str = "covering"
     reader: Annotated[ReaderName, _reader] = "checked"
-    links: tuple[Annotated[LinkConfig, _link], ...] = ()
+    links: tuple[Annotated[LinkConfig, read_link], ...] = ()
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     tls: TlsConfig = field(default_factory=TlsConfig)
@@ -371,12 +333,13 @@ class BrokerConfig:
     rules: tuple[RuleConfig, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name and not _NAME.fullmatch(self.name):
+        if self.name and not NAME.fullmatch(self.name):
             refuse(
                 "name",
                 f"{self.name!r} is no name for a broker; write up to 100 letters, digits, "
                 "dots, hyphens and underscores",
             )
+        self._check_unit()
         listen = self.listen_address
         if self.http_address == listen and listen.port:
             refuse("http", f"{listen} is where the broker listens; choose another port")
@@ -391,6 +354,37 @@ class BrokerConfig:
         self._check_door()
         self._check_links()
         self._check_principals()
+
+    def _check_unit(self) -> None:
+        if self.unit:
+            require_path("unit", self.unit, MOST_LEVELS - 1)
+        if self.most_patterns < 0:
+            refuse("most_patterns", f"{self.most_patterns} is out of range; write 0 or more")
+        if not self.gateway:
+            if self.most_patterns:
+                refuse(
+                    "most_patterns", "this is for gateways; say gateway = true, or leave this out"
+                )
+            return
+        if not self.unit:
+            refuse(
+                "gateway",
+                "this broker is in no unit, so it can stand for none; write its unit, as in "
+                'unit = "north", or leave this out',
+            )
+        units = units_around(f"{self.unit}/x")[:-1]
+        if self.gateway is not True and self.gateway not in units:
+            refuse(
+                "gateway",
+                f"this broker is not in the unit {self.gateway!r}; write true, or one of: "
+                f"{', '.join(units)}",
+            )
+        if not self.store.is_used:
+            refuse(
+                "gateway",
+                "a gateway takes documents over on its disk, and this broker has no store; name "
+                "one in [store], or with --store",
+            )
 
     def _check_door(self) -> None:
         if not self.store.door:
@@ -450,12 +444,18 @@ class BrokerConfig:
         """Whether anybody can be known here."""
         return bool(self.principals) or self.tls.require_client_certificate
 
+    @property
+    def gateway_of(self) -> str | None:
+        """The outermost unit that the broker is a gateway of; None if it is none."""
+        return (self.unit if self.gateway is True else self.gateway) or None
+
     def name_at(self, port: int | None = None) -> str:
-        """The broker's name; without one, derived from where it listens.
+        """The broker's full name: its unit, and its own, derived from where it listens if absent.
 
         ``port`` is the one that the system has chosen, where ``listen`` leaves that to it.
         """
-        return self.name or self.listen_address.name(port)
+        name = self.name or self.listen_address.name(port)
+        return f"{self.unit}/{name}" if self.unit else name
 
 
 def read_config(path: str | os.PathLike[str]) -> BrokerConfig:

@@ -30,6 +30,7 @@ from twigcast.delivery import (
     Receipt,
     Routed,
     Version,
+    broker_of,
 )
 from twigcast.routing import DocumentId
 from twigcast.wire import messages
@@ -46,6 +47,7 @@ def encode_message(message: LinkMessage) -> list[bytes]:
         return [messages.LinkItem(addressed=_encode_addressed(message)).SerializeToString()]
     if isinstance(message, HomeVersions):
         said = messages.HomeVersions()
+        said.depth = message.depth
         for home, version in message.versions.items():
             said.homes.add(home=home, epoch=version.epoch, version=version.version)
         return [messages.LinkItem(home_versions=said).SerializeToString()]
@@ -70,8 +72,11 @@ def _encode_document(message: Routed) -> messages.RoutedDocument:
         published=parcel.published,
         publication=parcel.publication,
         expires=parcel.expires,
+        depth=message.depth,
     )
     said.id.origin, said.id.incarnation, said.id.number = parcel.id
+    if message.custody is not None:
+        said.custody.origin, said.custody.incarnation, said.custody.number = message.custody
     for home, settled in message.debts:
         said.destinations.add(home=home, settled=settled)
     if parcel.headers:
@@ -93,7 +98,11 @@ def decode_document(said: messages.RoutedDocument) -> Routed:
         said.expires,
     )
     debts = tuple(Debt(each.home, each.settled) for each in said.destinations)
-    return Routed(parcel, said.tree, debts)
+    custody = None
+    if said.HasField("custody"):
+        known = said.custody
+        custody = _decode_id(decode_name(known.origin), known.incarnation, known.number)
+    return Routed(parcel, said.tree, debts, custody, said.depth)
 
 
 def _decode_id(origin: str, incarnation: int, number: int) -> DocumentId:
@@ -106,24 +115,28 @@ def _decode_id(origin: str, incarnation: int, number: int) -> DocumentId:
 
 
 def _encode_addressed(message: Addressed) -> messages.Addressed:
-    said = messages.Addressed(to=message.to, sender=message.sender, hops=message.hops)
+    said = messages.Addressed(
+        to=message.to, sender=message.sender, hops=message.hops, depth=message.depth
+    )
     content = message.content
     if isinstance(content, Routed):
         said.document.CopyFrom(_encode_document(content))
     elif isinstance(content, Receipt):
         said.receipt.CopyFrom(_encode_receipt(content))
     elif isinstance(content, HomeAsk):
-        said.home_ask.round = content.round
+        said.home_ask.home, said.home_ask.round = content.home, content.round
         said.home_ask.epoch, said.home_ask.version = content.version
     else:
-        said.home_known.round = content.round
+        said.home_known.home, said.home_known.round = content.home, content.round
+        said.home_known.unreached.extend(content.unreached)
     return said
 
 
 def decode_addressed(said: messages.Addressed) -> Addressed:
     """Something to one broker that has come."""
     to, sender = decode_name(said.to), decode_name(said.sender)
-    return Addressed(to, sender, _decode_content(said, to), min(said.hops, _MOST_HOPS))
+    content = _decode_content(said, to)
+    return Addressed(to, sender, content, min(said.hops, _MOST_HOPS), said.depth)
 
 
 def _decode_content(said: messages.Addressed, origin: str) -> Addressee:
@@ -134,9 +147,12 @@ def _decode_content(said: messages.Addressed, origin: str) -> Addressee:
         return _decode_receipt(said.receipt, origin)
     if kind == "home_ask":
         ask = said.home_ask
-        return HomeAsk(_decode_version(ask.epoch, ask.version), ask.round)
+        return HomeAsk(decode_home(ask.home), _decode_version(ask.epoch, ask.version), ask.round)
     if kind == "home_known":
-        return HomeKnown(said.home_known.round)
+        known = said.home_known
+        return HomeKnown(
+            decode_home(known.home), known.round, tuple(map(decode_name, known.unreached))
+        )
     raise LinkProtocolError("something to one broker has no content that is known here")
 
 
@@ -161,7 +177,13 @@ def _decode_receipt(said: messages.Receipt, origin: str) -> Receipt:
     refused = tuple(
         (_decode_id(origin, each.incarnation, each.number), each.reason) for each in said.refused
     )
-    return Receipt(stored, refused, decode_name(said.home) if said.home else "")
+    return Receipt(stored, refused, decode_home(said.home) if said.home else "")
+
+
+def decode_home(home: str) -> str:
+    """The name of a home: a broker, or one that stands for a unit or for what is outside."""
+    decode_name(broker_of(home))
+    return home
 
 
 # --- homes ----------------------------------------------------------------------------------------
@@ -169,9 +191,10 @@ def _decode_receipt(said: messages.Receipt, origin: str) -> Receipt:
 
 def decode_versions(said: messages.HomeVersions) -> HomeVersions:
     """Which durable interests a neighbour knows."""
-    return HomeVersions(
-        {decode_name(each.home): _decode_version(each.epoch, each.version) for each in said.homes}
-    )
+    versions = {
+        decode_home(each.home): _decode_version(each.epoch, each.version) for each in said.homes
+    }
+    return HomeVersions(versions, said.depth)
 
 
 def _decode_version(epoch: int, version: int) -> Version:
@@ -191,6 +214,7 @@ def _encode_home(state: HomeState) -> list[bytes]:
                 base=state.base,
                 forward=forward,
                 withdraw=withdraw,
+                depth=state.depth,
                 more=index < len(pieces) - 1,
             )
         ).SerializeToString()
@@ -208,7 +232,7 @@ class HomeParts:
         """Take a part; the state, if it was the last."""
         version = _decode_version(part.epoch, part.version)
         first = self._parts[0] if self._parts else part
-        if (part.home, part.epoch, part.version) != (first.home, first.epoch, first.version):
+        if _whose(part) != _whose(first):
             raise LinkProtocolError("the parts of the state of a home do not belong together")
         self._parts.append(part)
         if part.more:
@@ -217,9 +241,14 @@ class HomeParts:
             return None
         parts, self._parts = self._parts, []
         return HomeState(
-            decode_name(first.home),
+            decode_home(first.home),
             version,
             first.base,
             tuple(text for each in parts for text in each.forward),
             tuple(text for each in parts for text in each.withdraw),
+            first.depth,
         )
+
+
+def _whose(part: messages.HomeState) -> tuple[str, int, int, int]:
+    return part.home, part.epoch, part.version, part.depth

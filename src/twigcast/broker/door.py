@@ -137,10 +137,11 @@ class Door:
         before = self._leader
         if leader is None or before is None or leader.trace != before.trace:
             self._seen = time.monotonic()
-        if leader is not None and leader.broker != self._config.name:
+        name = self._config.name_at()
+        if leader is not None and leader.broker != name:
             raise StoreError(
                 f"{self._doors.location}: it belongs to the broker {leader.broker!r}, and this is "
-                f"{self._config.name!r}: the doors of a group have a name in common"
+                f"{name!r}: the doors of a group have a name in common"
             )
         if leader is not None and not leader.addresses:
             raise StoreError(
@@ -161,7 +162,7 @@ class Door:
         for each in self._forwarders:
             await each.start()
         self._has_begun = True
-        self._on_change(StandingBy(config.name, str(config.listen_address), _address(leader)))
+        self._on_change(StandingBy(config.name_at(), str(config.listen_address), _address(leader)))
 
     def _where(self, spoken: str) -> Address | None:
         """Where the leader speaks something."""

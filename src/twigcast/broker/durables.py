@@ -145,7 +145,7 @@ class Durables:
         replaced = tuple(key for key in gone if key in new)
         async for add in taking_turns(_some(new, replaced)):
             self._flow.happen(DurableWants(name, add, tuple(key for key in replaced if key in add)))
-            self._router.documents.prepare()
+            self._router.prepare()
         self._flow.happen(DurableWants(name, {}, tuple(set(gone) - set(replaced))))
 
     async def confirm(self) -> tuple[str, ...]:

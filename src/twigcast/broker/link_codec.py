@@ -19,15 +19,18 @@ from google.protobuf.message import DecodeError
 
 from twigcast.covering import Change
 from twigcast.errors import AdvertisementError, SchemaError, SubscriptionError, TwigcastError
+from twigcast.hierarchy import MOST_LEVELS, parse_leaf
 from twigcast.language import Pattern, read_normal_form
 from twigcast.routing import (
     ANYTHING,
+    OUTER,
     AdvertisementKey,
     Anything,
     LinkState,
     Mark,
     Promise,
     Update,
+    is_outer,
 )
 from twigcast.schema import Advertisement, Schema
 from twigcast.wire import messages, raw
@@ -35,7 +38,8 @@ from twigcast.wire import messages, raw
 PART: Final = 50
 PART_BYTES: Final = 64 * 1024
 """How many expressions or the like one update has, and how many bytes of them, more or less."""
-_NAME: Final = re.compile(r"[\w.-]{1,100}")
+_PART: Final = r"[\w.-]{1,100}"
+_NAME: Final = re.compile(rf"{_PART}(?:/{_PART})*")
 _HIGHEST: Final = 2**60
 _DIGEST: Final = 64
 """The most bytes of a digest that anybody could need."""
@@ -76,21 +80,25 @@ def decode_frame(data: bytes, expected: int) -> list[messages.LinkItem]:
 
 def encode_update(update: Update) -> list[bytes]:
     """The items of an update, or of several that together say the same."""
-    parts = [messages.Update()]
+    parts = [messages.Update(depth=update.depth)]
     room = PART
 
     def part(size: int) -> messages.Update:
         nonlocal room
         if room <= 0:
-            parts.append(messages.Update())
+            parts.append(messages.Update(depth=update.depth))
             room = PART
         room -= size
         return parts[-1]
 
     for state in update.states:
         links = [messages.Neighbour(broker=name, cost=cost) for name, cost in state.links]
-        part(1 + len(links)).states.add(
-            broker=state.broker, incarnation=state.incarnation, version=state.version, links=links
+        part(1 + len(links) + len(state.leaves)).states.add(
+            broker=state.broker,
+            incarnation=state.incarnation,
+            version=state.version,
+            links=links,
+            leaves=state.leaves,
         )
     for key in update.unadvertise:
         part(1).unadvertise.append(_encode_key(key))
@@ -148,6 +156,7 @@ def decode_update(said: messages.Update) -> Update:
             )
             for change in said.changes
         ),
+        said.depth,
         known=_decode_mark(said.known) if said.HasField("known") else None,
         goes_on=_decode_mark(said.goes_on) if said.HasField("goes_on") else None,
     )
@@ -168,11 +177,24 @@ def require_number(number: int) -> None:
 
 
 def decode_name(name: str) -> str:
-    """The name of a broker, which must be one."""
-    if not _NAME.fullmatch(name):
+    """The name of a broker, which must be one: a path of units, and its own."""
+    if not _NAME.fullmatch(name) or name.count("/") >= MOST_LEVELS:
         raise LinkProtocolError(
-            "the name of a broker has up to 100 letters, digits, dots, hyphens and underscores"
+            f"the name of a broker is a path of up to {MOST_LEVELS} names, each of up to 100 "
+            "letters, digits, dots, hyphens and underscores"
         )
+    return name
+
+
+def decode_origin(name: str) -> str:
+    """The name of a broker or of a leaf."""
+    leaf = parse_leaf(name)
+    if is_outer(name):
+        decode_name(name.removeprefix(OUTER))
+    elif leaf is None:
+        decode_name(name)
+    else:
+        decode_name(leaf[1])
     return name
 
 
@@ -182,7 +204,8 @@ def _decode_state(state: messages.LinkState) -> LinkState:
     links = tuple(sorted((decode_name(each.broker), each.cost) for each in state.links))
     if any(not 0 < cost < float("inf") for _, cost in links):
         raise LinkProtocolError(f"the cost of a link of {state.broker!r} is not above 0")
-    return LinkState(decode_name(state.broker), state.incarnation, state.version, links)
+    leaves = tuple(sorted(map(decode_origin, state.leaves)))
+    return LinkState(decode_name(state.broker), state.incarnation, state.version, links, leaves)
 
 
 def _encode_mark(mark: Mark) -> messages.Mark:
@@ -201,7 +224,7 @@ def _encode_key(key: AdvertisementKey) -> messages.AdvertisementKey:
 
 
 def _decode_key(key: messages.AdvertisementKey) -> AdvertisementKey:
-    return AdvertisementKey(decode_name(key.origin), key.client, key.id)
+    return AdvertisementKey(decode_origin(key.origin), key.client, key.id)
 
 
 def _encode_advertisement(key: AdvertisementKey, promise: Promise) -> messages.AdvertisementOf:

@@ -26,6 +26,8 @@ from typing import Final, Protocol
 from twigcast.broker.link_codec import decode_frame, encode_frame
 from twigcast.broker.pace import BATCH, BATCH_BYTES, taking_turns
 from twigcast.broker.spill_queue import SpillQueue
+from twigcast.hierarchy import Speaker
+from twigcast.routing import Towards
 from twigcast.wire import MESSAGE_SLACK, messages
 
 _log = logging.getLogger(__name__)
@@ -66,6 +68,10 @@ class LinkConnection:
         suspect_after: float,
     ) -> None:
         self.name = ""
+        self.gateway = ""
+        """The outermost unit that the neighbour is a gateway of; empty if it is none."""
+        self.speaker = Speaker("", (), (), Towards.EVERYONE)
+        """What the neighbour may say; nothing before its hello."""
         self.incarnation = 0
         self.address = ""
         self.cost = 1.0

@@ -6,6 +6,9 @@ both ends.  Two brokers have one link at most.  If they call each other at the s
 of the one whose name comes first stays.  A neighbour that calls with a later incarnation has been
 started anew: the link to its former life ends.
 
+A link belongs to the units in which both ends take part (:mod:`twigcast.hierarchy`).  Where there
+is none, neither side begins it, and each has the reason with the remedy.
+
 A caller that does not get through, or whose link ends, tries again after a while that doubles up to
 some seconds, with some chance in it so that many callers do not come at once.  A neighbour that is
 a group of doors has several addresses, which are tried in turn.
@@ -24,12 +27,13 @@ from typing import TYPE_CHECKING, Final
 import grpc
 import grpc.aio
 
-from twigcast.broker.config import LinkConfig
 from twigcast.broker.credentials import channel_credentials
 from twigcast.broker.link_codec import LinkProtocolError, decode_name
+from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.link_connection import LinkConnection, Stream, SuspectedError
 from twigcast.broker.spill_queue import SpillQueue
-from twigcast.errors import ConfigError
+from twigcast.errors import ConfigError, OverlayError
+from twigcast.hierarchy import Speaker, shared_units, units_around, units_of
 from twigcast.wire import PROTOCOL, channel_options, messages, method
 
 if TYPE_CHECKING:
@@ -169,6 +173,11 @@ class Links:
                 answer = await self._receive_hello(link)
                 if answer.answered != nonce:
                     raise LinkProtocolError("the answer to our call is a recording")
+                if target.broker not in ("", link.name):
+                    raise LinkProtocolError(
+                        f"{link.name!r} answers at {address}, not {target.broker!r}: correct "
+                        "address or broker of the link"
+                    )
                 self._require_may_begin(link)
                 await link.send_now(self._hello(link, b"", answer.nonce))
                 await self._serve(link, target.address)
@@ -223,6 +232,7 @@ class Links:
             nonce=nonce,
             answered=answered,
             message_bytes=self._broker.config.limits.message_bytes,
+            gateway=self._broker.config.gateway_of or "",
         )
         return messages.LinkItem(hello=hello).SerializeToString()
 
@@ -230,7 +240,11 @@ class Links:
         items = await link.receive()
         if not items or items[0].WhichOneof("item") != "hello":
             raise LinkProtocolError("a link begins with a hello")
-        hello = items[0].hello
+        self.take_hello(items[0].hello, link)
+        return items[0].hello
+
+    def take_hello(self, hello: messages.LinkHello, link: LinkConnection) -> None:
+        """Note who a neighbour is; raises LinkProtocolError if it cannot be one."""
         if hello.protocol != PROTOCOL:
             raise LinkProtocolError(
                 f"the neighbour speaks version {hello.protocol} of the protocol, this broker "
@@ -249,9 +263,26 @@ class Links:
         if not 0 < hello.cost < float("inf"):
             raise LinkProtocolError(f"the cost of a link is above 0, not {hello.cost}")
         link.name = name
+        link.gateway = hello.gateway
+        link.speaker = self._speaker(name, hello.gateway or None)
         link.incarnation = hello.incarnation
         link.largest = min(hello.message_bytes, self._broker.config.limits.message_bytes)
-        return hello
+
+    def _speaker(self, name: str, gateway: str | None) -> Speaker:
+        """What a neighbour may say; raises LinkProtocolError if no unit has the link."""
+        ours = self._broker.name
+        for broker, other in ((ours, name), (name, ours)):
+            if broker in units_around(other):
+                raise LinkProtocolError(
+                    f"{broker!r} is a broker, and the unit that {other!r} is in: give the broker "
+                    "another name"
+                )
+        try:
+            shared = shared_units({ours: self._broker.config.gateway_of, name: gateway})
+            units = units_of(name, gateway)
+        except OverlayError as error:
+            raise LinkProtocolError(str(error)) from None
+        return Speaker(name, units, shared, self._broker.router.strategy.towards)
 
     def _require_may_begin(self, link: LinkConnection) -> None:
         if not self._may_begin(link):

@@ -2,7 +2,7 @@
 
     Overlay ──waves──► LocalBroker … ──► addresses
                            │
-                           └──► Status: does each see the whole overlay?
+                           └──► Status: does each see what is to be seen in its units?
 
 Of two neighbours one calls the other, and has to know its address, which the system chooses.  So
 brokers start in waves: no two of a wave are neighbours, and each calls those of its neighbours that
@@ -19,13 +19,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from twigcast.broker.config import BrokerConfig
 from twigcast.broker.local_broker import LocalBroker, end_all, wait_until_ready
 from twigcast.errors import NetworkError
+from twigcast.hierarchy import depth_of, own_name, require_units, unit_at, unit_of, units_of
 from twigcast.routing import Link, Overlay
 
 MOST_BROKERS: Final = 100
@@ -40,7 +41,8 @@ class LocalNetwork:
     """The brokers of an overlay as processes; ``with`` starts them, waits, and stops them.
 
     Each broker writes its log to ``NAME.log`` in ``folder``, and with ``store`` keeps its documents
-    in ``NAME.store`` there, so that a network of the same folder goes on with them.  With
+    in ``NAME.store`` there, so that a network of the same folder goes on with them.  Of a broker in
+    a unit, ``+`` stands for the ``/`` of its name, since no name has a ``+``.  With
     ``base_port`` the brokers listen at that port and those that follow, in the order of the
     overlay, and HTTP ports come after them all; otherwise the system chooses.  The
     ``extra_arguments`` are those of ``twigcast broker``, for every broker; so
@@ -63,16 +65,15 @@ class LocalNetwork:
                 f"a network of processes has 1 to {MOST_BROKERS} brokers, not {len(overlay):,}; "
                 "twigcast simulate takes more"
             )
-        if overlay.gateways:
-            raise NetworkError(
-                "live brokers do not form units yet; choose a topology without them, or let "
-                "twigcast simulate run it"
-            )
+        if overlay.gateways and not store:
+            raise NetworkError("gateways take documents over on their disks; leave store on")
+        require_units(overlay)
         last_port = base_port + (1 + http) * len(overlay) - 1
         if base_port and last_port > _MOST_PORT:
             raise NetworkError(f"there are too few ports from {base_port} on; choose a lower one")
-        for name in overlay:
-            BrokerConfig(name=name, strategy=strategy)  # refuses what a broker would refuse
+        for broker in overlay:  # refuses what a broker would refuse
+            name = own_name(broker)
+            BrokerConfig(name=name, unit=unit_of(broker), strategy=strategy)
         self.overlay = overlay
         self.folder = Path(folder).absolute()
         self._has_store = store
@@ -163,7 +164,10 @@ class LocalNetwork:
     # --- watching ---------------------------------------------------------------------------------
 
     def wait_until_whole(self, timeout: float = 30.0) -> None:
-        """Wait until every running broker sees all running brokers that the overlay leads it to.
+        """Wait until every running broker sees what there is to be seen in its units.
+
+        That is all running brokers to which links of the unit lead; and for a gateway the same in
+        the units around, with the parts of the units below.
 
         Raises NetworkError if that takes longer, or if a broker ends meanwhile by itself.
         """
@@ -179,7 +183,7 @@ class LocalNetwork:
                 name, links = next(iter(wrong.items()))
                 raise NetworkError(
                     f"after {timeout:g} seconds the network is not whole for {len(wrong)} brokers: "
-                    f"{name} is wrong about {', '.join(sorted(map(str, links)))}; see "
+                    f"{name} is wrong about {', '.join(sorted(links))}; see "
                     f"{self._broker(name).log}"
                 )
             time.sleep(_EACH)
@@ -213,7 +217,7 @@ class LocalNetwork:
         started = []
         for name in names:
             former = self._brokers.get(name)
-            broker = LocalBroker(name, self._arguments(name), self.folder / f"{name}.log")
+            broker = LocalBroker(name, self._arguments(name), self._file(name, "log"))
             if former is not None:
                 broker.address, broker.http_address = former.address, former.http_address
             self._brokers[name] = broker
@@ -224,17 +228,25 @@ class LocalNetwork:
         index = self.overlay.brokers.index(name)
         former = self._brokers.get(name)
         listen = former.address if former else self._new_address(index)
-        arguments = [*self._extra, f"--name={name}", f"--listen={listen}"]
+        arguments = [*self._extra, f"--name={own_name(name)}", f"--listen={listen}"]
         arguments.append(f"--strategy={self._strategy}")
+        if unit := unit_of(name):
+            arguments.append(f"--unit={unit}")
+        if name in self.overlay.gateways:
+            arguments.append(f"--gateway={self.overlay.gateways[name]}")
         if self._has_http:
             http = former.http_address if former else self._new_address(len(self.overlay) + index)
             arguments.append(f"--http={http}")
         if self._has_store:
-            arguments.append(f"--store={self.folder / f'{name}.store'}")
+            arguments.append(f"--store={self._file(name, 'store')}")
         for neighbour in self._called(name):
             cost = self.overlay.neighbours(name)[neighbour].cost
             arguments.append(f"--link={self._brokers[neighbour].address}={cost!r}")
         return arguments
+
+    def _file(self, name: str, kind: str) -> Path:
+        """Where a broker has something of its own; no two brokers share a file."""
+        return self.folder / f"{name.replace('/', '+')}.{kind}"
 
     def _called(self, name: str) -> Iterator[str]:
         """The neighbours that a broker calls: those of earlier waves."""
@@ -246,17 +258,66 @@ class LocalNetwork:
     def _new_address(self, index: int) -> str:
         return f"{_HOST}:{self._base_port + index if self._base_port else 0}"
 
-    def _wrong(self, name: str, running: Sequence[str]) -> set[Link]:
-        """The links that a broker does not see though they should be there, or the reverse."""
-        neighbours = {
-            each: [other for other in self.overlay.neighbours(each) if other in running]
-            for each in running
-        }
-        expected = _links_around(name, neighbours)
+    def _wrong(self, name: str, running: Sequence[str]) -> set[str]:
+        """What a broker does not see though it should, or the reverse."""
+        units = units_of(name, self.overlay.gateways.get(name))
+        expected = {unit: self._expected(name, unit, running) for unit in units}
         known = self.status(name)
         if known is None:
-            return expected or {Link(name, name)}
-        return expected ^ _links_around(name, known["topology"])
+            return set().union(*(each.names for each in expected.values())) or {name}
+        seen = {level["unit"]: _seen(name, level) for level in known["levels"]}
+        return {
+            wrong
+            for unit, each in expected.items()
+            for wrong in each.names ^ (seen[unit].names if unit in seen else set())
+        }
+
+    def _expected(self, name: str, unit: str, running: Sequence[str]) -> _Seen:
+        """What a broker should see in a unit."""
+        links = self._links_in(unit, running)
+        reached = _reached_from(name, links)
+        parts: dict[str, set[tuple[str, ...]]] = {}
+        for broker in reached:
+            if unit_of(broker) != unit:
+                below = unit_at(broker, depth_of(unit) + 1)
+                inside = self._links_in(below, running)
+                part = _reached_from(broker, inside) & reached
+                parts.setdefault(below, set()).add(tuple(sorted(part)))
+        return _Seen(_links_among(reached, links), parts)
+
+    def _links_in(self, unit: str, running: Sequence[str]) -> dict[str, list[str]]:
+        """The neighbours in a unit of the brokers that run and take part in it."""
+        gateways = self.overlay.gateways
+        members = {each for each in running if unit in units_of(each, gateways.get(each))}
+        return {
+            each: [other for other in self.overlay.neighbours(each) if other in members]
+            for each in running
+            if each in members
+        }
+
+
+class _Seen(NamedTuple):
+    """What a broker sees in a unit: links, and the gateways of each part of the units below."""
+
+    links: set[Link]
+    parts: Mapping[str, Collection[tuple[str, ...]]]
+
+    @property
+    def names(self) -> set[str]:
+        """Each thing, as an error names it."""
+        return {str(link) for link in self.links} | {
+            f"{unit} by {' and '.join(gateways)}"
+            for unit, parts in self.parts.items()
+            for gateways in parts
+        }
+
+
+def _seen(name: str, level: Mapping[str, Any]) -> _Seen:
+    reached = _reached_from(name, level["topology"])
+    parts = {
+        unit: [tuple(each["gateways"]) for each in parts] for unit, parts in level["units"].items()
+    }
+    return _Seen(_links_among(reached, level["topology"]), parts)
 
 
 def _waves(overlay: Overlay) -> list[list[str]]:
@@ -273,16 +334,20 @@ def _waves(overlay: Overlay) -> list[list[str]]:
     return waves
 
 
-def _links_around(broker: str, neighbours: Mapping[str, Iterable[str]]) -> set[Link]:
-    """All links of the brokers that can be reached from one."""
-    links: set[Link] = set()
-    seen = {broker}
+def _reached_from(broker: str, neighbours: Mapping[str, Iterable[str]]) -> set[str]:
+    """The brokers to which links lead from one, and that one."""
+    reached = {broker}
     waiting = [broker]
     while waiting:
-        each = waiting.pop()
-        for neighbour in neighbours.get(each, ()):
-            links.add(Link.between(each, neighbour))
-            if neighbour not in seen:
-                seen.add(neighbour)
+        for neighbour in neighbours.get(waiting.pop(), ()):
+            if neighbour not in reached:
+                reached.add(neighbour)
                 waiting.append(neighbour)
-    return links
+    return reached
+
+
+def _links_among(brokers: Iterable[str], neighbours: Mapping[str, Iterable[str]]) -> set[Link]:
+    """All links of some brokers."""
+    return {
+        Link.between(each, neighbour) for each in brokers for neighbour in neighbours.get(each, ())
+    }

@@ -352,7 +352,7 @@ def door_of(config: BrokerConfig, on_change: Callable[[RunningBroker | StandingB
     """A door of a group, to be run."""
     return Door(
         config,
-        open_store=partial(_open_store, config, config.name),
+        open_store=partial(_open_store, config, config.name_at()),
         serve=partial(start_server, config),
         on_change=on_change,
     )

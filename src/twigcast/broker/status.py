@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from dataclasses import asdict
 from typing import Any, Final
 
 import twigcast
@@ -10,6 +12,8 @@ from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.errors import StoreError
+from twigcast.hierarchy import Gateway, gateways_out, parts_below, unit_at
+from twigcast.routing import Router
 
 _COUNTED: Final = (
     *("in", "matched", "filtered", "repeated", "out", "forwarded", "resent", "expired"),
@@ -28,6 +32,7 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         unread = str(error)
     return {
         "broker": broker.name,
+        "gateway": broker.config.gateway_of,
         "version": twigcast.__version__,
         "uptime_seconds": round(time.time() - broker.started, 3),
         "incarnation": broker.incarnation,
@@ -46,20 +51,30 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         "links": links(broker),
         "problems": ({"store": unread} if unread else {}) | problems(broker),
         "topology": topology(broker),
+        "levels": levels(broker),
     }
 
 
 def tables(broker: Broker) -> dict[str, int]:
     """The sizes of the routing tables, before and after covering."""
     router = broker.router
-    channels = [each for n in router.neighbours.values() for each in n.outgoing.values()]
     return {
         "subscriptions": sum(len(each.subscriptions) for each in router.clients.values()),
-        "patterns": router.table_size,
-        "sent": sum(len(channel.sent) for channel in channels),
+        "patterns": sum(level.table_size for level in router.levels),
+        "sent": sum(patterns_sent(broker).values()),
         "advertisements": len(router.advertisements()),
         "durable_patterns": broker.homes.own_count,
     }
+
+
+def patterns_sent(broker: Broker) -> dict[str, int]:
+    """How many patterns were sent to each neighbour."""
+    sent = Counter[str]()
+    for level in broker.router.levels:
+        for name, neighbour in level.neighbours.items():
+            if neighbour.is_broker:
+                sent[name] += sum(len(channel.sent) for channel in neighbour.outgoing.values())
+    return dict(sent)
 
 
 def durable_queues(broker: Broker, principal: Principal) -> list[dict[str, Any]]:
@@ -121,4 +136,35 @@ def problems(broker: Broker) -> dict[str, str]:
 
 def topology(broker: Broker) -> dict[str, dict[str, float]]:
     """The brokers that this one knows, and what the links between them cost."""
-    return {name: dict(links) for name, links in broker.router.overlay.items()}
+    known: dict[str, dict[str, float]] = {}
+    for level in broker.router.levels:
+        for name, links in _links_of(level).items():
+            known.setdefault(name, {}).update(links)
+    return known
+
+
+def levels(broker: Broker) -> list[dict[str, Any]]:
+    """What is known of each unit in which the broker takes part, the innermost first."""
+    return [_level(each) for each in broker.router.levels]
+
+
+def _level(level: Router) -> dict[str, Any]:
+    return {
+        "unit": unit_at(level.name, level.depth),
+        "topology": _links_of(level),
+        "gateways": gateways_out(level),
+        "units": {
+            unit: [{"gateways": list(each.gateways), "acting": each.acting} for each in parts]
+            for unit, parts in parts_below(level).items()
+        },
+        "crossings": asdict(level.crossings) if isinstance(level, Gateway) else None,
+    }
+
+
+def _links_of(level: Router) -> dict[str, dict[str, float]]:
+    leaves = level.documents.view.leaves
+    return {
+        name: {other: cost for other, cost in links.items() if other not in leaves}
+        for name, links in level.overlay.items()
+        if name not in leaves
+    }

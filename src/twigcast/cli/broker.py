@@ -44,6 +44,21 @@ def broker(
     name: Annotated[
         str | None, typer.Option(help="Its name in the network; made from the address by default.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            help="The unit that it is in, as in north/oslo; its full name begins with that.",
+        ),
+    ] = None,
+    gateway: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            help="Stand for its units up to this one, as in north, in the unit around them; needs "
+            "--store.",
+        ),
+    ] = None,
     links: Annotated[
         list[str] | None,
         typer.Option(
@@ -114,6 +129,8 @@ def broker(
             chosen,
             {
                 "name": name,
+                "unit": unit,
+                "gateway": gateway,
                 "listen": listen,
                 "http": http,
                 "strategy": strategy,
@@ -189,6 +206,7 @@ def _print_json_line(running: RunningBroker | StandingBy) -> None:
     print_json(
         {
             "broker": running.broker.name,
+            "gateway": running.broker.config.gateway_of,
             "address": running.address,
             "stands_by_for": None,
             "http": None if running.http is None else running.http.address,
@@ -209,6 +227,8 @@ def _print_line(running: RunningBroker | StandingBy) -> None:
         return
     config = running.broker.config
     parts = [f"{running.broker.name} listens at {running.address}"]
+    if config.gateway_of is not None:
+        parts.append(f"is a gateway of {config.gateway_of}")
     if running.http is not None:
         scheme = "http" if config.tls.certificate is None else "https"
         parts.append(f"{scheme}://{running.http.address}")

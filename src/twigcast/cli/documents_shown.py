@@ -142,8 +142,7 @@ def _print(document: Document) -> None:
 
 def _write(document: Document, folder: Path) -> Path:
     """Write a document to a file, which is there whole or not at all."""
-    name = re.sub(r"[^\w.-]", "-", document.id)
-    file = folder / f"{name}.xml"
+    file = folder / f"{_file_name(document.id)}.xml"
     part = folder / f".{file.name}.{os.getpid()}.part"
     try:
         part.write_bytes(document.content)
@@ -152,3 +151,8 @@ def _write(document: Document, folder: Path) -> Path:
         part.unlink(missing_ok=True)
         raise
     return file
+
+
+def _file_name(id_: str) -> str:
+    """The id of a document as a name; no name of a broker has a ``+``, so none becomes another."""
+    return re.sub(r"[^\w.+-]", "-", id_.replace("/", "+"))

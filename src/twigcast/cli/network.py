@@ -40,7 +40,7 @@ def up(
         str,
         typer.Option(
             help="The overlay: tree:levels=3,fanout=2, chain:count=5, star:count=9, draft, "
-            "random:count=20,extra=5,seed=1 or a network file."
+            "random:count=20,extra=5,seed=1, hierarchy:2x3x4,gateways=2 or a network file."
         ),
     ] = _TOPOLOGY,
     strategy: Annotated[
@@ -132,8 +132,13 @@ def _print(running: LocalNetwork, *, json: bool) -> None:
     rows = []
     for row in _rows(running):
         web = [f"http://{row['http']}"] if row["http"] else []
-        rows.append((row["broker"], row["address"], *web, ", ".join(row["links"])))
-    columns = ("broker", "address", *(["http"] if running.http_addresses else []), "links")
+        stands_for = [row["gateway"] or ""] if running.overlay.gateways else []
+        rows.append((row["broker"], *stands_for, row["address"], *web, ", ".join(row["links"])))
+    columns = ["broker", "address", "links"]
+    if running.http_addresses:
+        columns.insert(2, "http")
+    if running.overlay.gateways:
+        columns.insert(1, "gateway of")
     wide_output().print(make_table(columns, rows))
     sys.stdout.flush()
 
@@ -142,6 +147,7 @@ def _rows(running: LocalNetwork) -> Iterator[dict[str, Any]]:
     for name in running.overlay:
         yield {
             "broker": name,
+            "gateway": running.overlay.gateways.get(name),
             "address": running.addresses[name],
             "http": running.http_addresses.get(name),
             "pid": running.processes[name].pid,

@@ -18,6 +18,16 @@ from rich.text import Text
 from twigcast.cli import broker_options
 from twigcast.cli.broker_options import ClientOptions, noting_signals
 from twigcast.cli.console import complain, leaving_early, make_table, output, print_json
+from twigcast.cli.units_shown import (
+    gateways_of,
+    in_order,
+    named_home,
+    parts_of_units,
+    problems_of_units,
+    seen_from,
+    units_table,
+)
+from twigcast.delivery import broker_of
 from twigcast.errors import TwigcastError
 
 if TYPE_CHECKING:
@@ -52,9 +62,10 @@ def status(
     key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a broker.")] = False,
 ) -> None:
-    """Show what brokers know: the overlay, links, documents, tables and queues.
+    """Show what brokers know: the overlay, units, links, documents, tables and queues.
 
-    Every broker knows the whole overlay, but figures of its own only.
+    A broker knows the overlay of its unit, a gateway those of the units around it, too.  Figures it
+    has of its own only.
     """
     addresses = list(dict.fromkeys(brokers or [broker_options.DEFAULT_ADDRESS]))
     reached = [ClientOptions(address, token, ca, certificate, key) for address in addresses]
@@ -120,14 +131,19 @@ def _watch(asked: Sequence[_Asked], *, json: bool) -> None:
 def _shown(statuses: Sequence[Status]) -> RenderableType:
     """Everything as tables that fit a narrow terminal; those that would be empty are left out."""
     answered = [each for each in statuses if "error" not in each]
-    parts: list[RenderableType] = [_brokers(answered), _documents(answered)]
+    units = parts_of_units(answered)
+    parts: list[RenderableType] = [_brokers(answered, gateways_of(answered, units))]
+    if units:
+        parts.append(units_table(units))
+    parts.append(_documents(answered))
     links = [(each["broker"], link) for each in answered for link in each["links"]]
     if links:
         parts.append(_links(links))
     queues = [(each["broker"], queue) for each in answered for queue in each["durable"]]
     if queues:
         parts.append(_queues(queues))
-    parts += [Text(problem, style="yellow") for problem in _problems(answered)]
+    problems = [*problems_of_units(answered, units), *_problems(answered)]
+    parts += [Text(problem, style="yellow") for problem in problems]
     parts += [Text(each["error"], style="red") for each in statuses if "error" in each]
     return Group(*parts)
 
@@ -136,28 +152,33 @@ def _table(title: str, words: Sequence[str], numbers: Sequence[str]) -> Table:
     return make_table([*words, *numbers], numbers=numbers, title=title)
 
 
-def _brokers(answered: Sequence[Status]) -> Table:
+def _brokers(answered: Sequence[Status], gateways: Mapping[str, str]) -> Table:
     """All brokers that are known, and how those are that were asked."""
-    table = _table("brokers", ("broker", "address", "links"), ("up", "clients", "owed"))
+    stands_for = ("gateway of",) if gateways else ()
+    words = ("broker", *stands_for, "address", "links")
+    table = _table("brokers", words, ("up", "clients", "owed"))
     known = _known(answered)
     reached = _reached([each["broker"] for each in answered], known)
     by_name = {each["broker"]: each for each in answered}
-    for name, neighbours in sorted(known.items()):
-        links = ", ".join(sorted(neighbours))
+    for name in in_order(known):
+        neighbours = known[name]
+        links = ", ".join(seen_from(name, each) for each in in_order(neighbours))
+        named = map(Text, (name, gateways.get(name, "")) if gateways else (name,))
         each = by_name.get(name)
         if each is not None:
             is_cut_off = not neighbours and (len(known) > 1 or each["problems"])
             table.add_row(
-                *map(Text, (name, each["address"], "cut off" if is_cut_off else links)),
+                *named,
+                *map(Text, (each["address"], "cut off" if is_cut_off else links)),
                 _span(each["uptime_seconds"]),
                 f"{max(each['clients'] - 1, 0):,}",  # besides the one that asks
                 f"{sum(each['owed'].values()):,}",
                 style="yellow" if is_cut_off else "",
             )
         elif name in reached:
-            table.add_row(Text(name), "", Text(links), style="dim")
+            table.add_row(*named, "", Text(links), style="dim")
         else:
-            table.add_row(Text(name), "", "lost", style="red")
+            table.add_row(*named, "", "lost", style="red")
     return table
 
 
@@ -167,7 +188,7 @@ def _known(answered: Sequence[Status]) -> dict[str, set[str]]:
     for each in answered:
         for name, neighbours in each["topology"].items():
             known.setdefault(name, set()).update(neighbours)
-        for name in (each["broker"], *each["owed"], *each["homes"]):
+        for name in (each["broker"], *map(broker_of, (*each["owed"], *each["homes"]))):
             known.setdefault(name, set())
     return known
 
@@ -240,7 +261,7 @@ def _problems(answered: Sequence[Status]) -> Iterator[str]:
     for each in answered:
         for home, count in each["owed"].items():
             if count:
-                yield f"{each['broker']} owes {home} {count:,} documents"
+                yield f"{each['broker']} owes {named_home(home)} {count:,} documents"
         for reason in each["problems"].values():
             yield f"{each['broker']}: {reason}"
         if each["letters"]:

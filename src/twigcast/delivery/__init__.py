@@ -78,6 +78,7 @@ from twigcast.delivery.events import (
     Wake,
 )
 from twigcast.delivery.homes import HomeState
+from twigcast.delivery.levels import broker_of, group_of
 from twigcast.delivery.machine import Delivery
 from twigcast.delivery.publications import digest_of
 from twigcast.delivery.publishing import OTHER_CONTENT
@@ -195,7 +196,9 @@ __all__ = [
     "Version",
     "Wake",
     "Write",
+    "broker_of",
     "digest_of",
+    "group_of",
     "is_of",
     "writes",
 ]

@@ -1,21 +1,23 @@
-"""What is wanted durably, told to all brokers: versions of homes, and who knows which.
+"""What is wanted durably, announced to all brokers: versions of homes, and who knows which.
 
-    DurableWants ──► version ──► to all neighbours ──► and on ──► every broker
-    AskKnown ──► HomeAsk, to every broker that can be reached ──► HomeKnown ──► Answer
+    DurableWants ──► version of our home ──► to all neighbours ──► and on ──► every broker
+                          │
+                          └──► at a gateway: versions of its standing homes ──► the units beyond
 
-A durable subscription is confirmed when every broker has said that it knows what is wanted: from
-then on whatever is published anywhere is owed to it.  Brokers are asked in rounds: whoever asks
-while a round goes on is served by the next, so that many together cost no more than one.
+A gateway's standing homes want what other homes want (:mod:`~twigcast.delivery.levels`).  They are
+homes like others.  What they want changes as the others change, and is derived anew from what is
+kept of the others when a broker starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import partial
 
+from twigcast.covering import Change
+from twigcast.delivery.asking import Asking, Together, answering
 from twigcast.delivery.events import (
     Addressed,
-    Answer,
     HomeAsk,
     HomeKnown,
     HomeVersions,
@@ -24,51 +26,66 @@ from twigcast.delivery.events import (
     Store,
 )
 from twigcast.delivery.homes import Homes, HomeState
+from twigcast.delivery.levels import Level, Levels
 from twigcast.delivery.writes import PutHome, SetHomeVersion, StoreState, Version
 from twigcast.language import Pattern
-from twigcast.routing import Router
 
-
-class _Round(NamedTuple):
-    """Those who wait for one answer of all brokers."""
-
-    number: int
-    version: Version
-    until: float
-    tickets: list[int]
-    answered: set[str]
-    """The brokers that know."""
+_RELAY_PATIENCE = 10.0
+"""How long, in seconds, a gateway asks others whether they know."""
 
 
 class Announcing:
     """The homes that one broker knows of, and what others know of it."""
 
-    def __init__(self, router: Router, state: StoreState, *, has_store: bool) -> None:
-        self._name = router.name
-        self._documents = router.documents
-        self._neighbours = router.neighbours
+    def __init__(self, levels: Levels, state: StoreState, *, has_store: bool) -> None:
+        self._levels = levels
         self._has_store = has_store
-        self._homes = Homes(router.name, state.home_version, state.incarnation)
-        self._round: _Round | None = None
-        self._rounds = 0
-        self._asking: list[tuple[int, float]] = []
-        """Who waits for the next round, and for how long it may take."""
-        self._safe = {name: home.version for name, home in state.homes.items()}
+        self._homes = {
+            level.depth: Homes(level.own, state.home_version, state.incarnation, level.depth)
+            for level in levels
+        }
+        self._asking: dict[str, Asking] = {}
+        for level in levels:
+            version = self._homes[level.depth].own_version
+            self._asking |= {
+                home: Asking(level, home, partial(version, home)) for home in level.own
+            }
+        self._relays: dict[str, tuple[HomeAsk, Together]] = {}
+        """By home, what it has asked last, and the rounds beyond."""
+        self._safe: dict[str, Version] = {}
         """What is not forgotten in a restart."""
-        self._said: dict[str, Mapping[str, Version]] = {}
-        """By neighbour, the versions that it knows."""
+        self._said: dict[tuple[int, str], Mapping[str, Version]] = {}
+        """By depth and neighbour, the versions that it knows."""
         self._unsafe: set[str] = set()
         """The homes of which something could not be stored."""
         for name, home in state.homes.items():
-            self._documents.set_home(name, self._homes.restore(name, home))
+            known_in = levels.of(name)
+            if known_in is None or name in known_in.own:
+                continue  # it was known before this broker came into another unit
+            self._safe[name] = home.version
+            change = self._homes[known_in.depth].restore(name, home)
+            known_in.documents.set_home(name, change)
+            self._feed(known_in, name, change, is_news=False)
 
     def begin(self) -> list[Instruction]:
         """Keep a bound above all versions of this life, before any of them is sent."""
-        return [Store(0, SetHomeVersion(self._homes.bound))] if self._has_store else []
+        return self._keep(max(homes.bound for homes in self._homes.values()))
 
     def end(self) -> list[Instruction]:
         """Keep where this life ends, so that nothing has to be sent anew after it."""
-        return [Store(0, SetHomeVersion(self._homes.own_version))] if self._has_store else []
+        is_safe = all(
+            self._safe.get(home) == version
+            for level in self._levels
+            for home, version in self._homes[level.depth].versions().items()
+            if home not in level.own
+        )
+        # What a gateway's homes want is derived anew, from what is safe.
+        if self._levels.are_several and not is_safe:
+            return []
+        return self._keep(max(homes.latest for homes in self._homes.values()))
+
+    def _keep(self, version: Version) -> list[Instruction]:
+        return [Store(0, SetHomeVersion(version))] if self._has_store else []
 
     # --- our own ----------------------------------------------------------------------------------
 
@@ -76,62 +93,121 @@ class Announcing:
         self, durable: str, add: Mapping[str, Pattern], remove: tuple[str, ...]
     ) -> list[Instruction]:
         """Tell all brokers what a durable subscription begins and ceases to want."""
-        state = self._homes.change_own(
-            {f"{durable}\0{key}": pattern for key, pattern in add.items()},
-            [f"{durable}\0{key}" for key in remove],
-        )
-        return [] if state is None else self._send(state)
+        level = self._levels.innermost
+        return self._change(level, level.home, durable, add, remove)
 
     def restore_own(self, durable: str, patterns: Mapping[str, Pattern]) -> None:
         """Go on with a durable subscription of an earlier life, which all know of."""
-        self._homes.restore_own({f"{durable}\0{key}": each for key, each in patterns.items()})
+        level = self._levels.innermost
+        self._change(level, level.home, durable, patterns, (), is_news=False)
 
-    def _send(self, state: HomeState, but: str = "") -> list[Instruction]:
-        links = tuple(each for each in self._neighbours if each != but)
+    def _change(
+        self,
+        level: Level,
+        home: str,
+        key: str,
+        add: Mapping[str, Pattern],
+        remove: Iterable[str],
+        *,
+        is_news: bool = True,
+    ) -> list[Instruction]:
+        """Let a home of ours begin and cease to want something."""
+        keyed = {f"{key}\0{each}": pattern for each, pattern in add.items()}
+        removed = [f"{key}\0{each}" for each in remove]
+        news = self._homes[level.depth].change_own(home, keyed, removed, is_news=is_news)
+        if news is None:
+            return []
+        state, change = news
+        if home != level.home:  # what clients want here the router knows already
+            (level.documents.begin_home if is_news else level.documents.set_home)(home, change)
+        instructions = self._send(level, state) if is_news else []
+        return instructions + self._feed(level, home, change, is_news=is_news)
+
+    def _feed(
+        self, level: Level, home: str, change: Change, *, is_news: bool = True
+    ) -> list[Instruction]:
+        """Let our standing homes in other overlays want what a home here wants."""
+        if not self._has_store:
+            return []  # it could take nothing over
+        add = {str(pattern): pattern for pattern in change.forward}
+        remove = [str(pattern) for pattern in change.withdraw]
+        return [
+            each
+            for standing in level.fed_by(home)
+            for each in self._change(
+                self._level_of(standing), standing, home, add, remove, is_news=is_news
+            )
+        ]
+
+    def _level_of(self, home: str) -> Level:
+        level = self._levels.of(home)
+        assert level is not None, f"{home} is a home that this broker knows"
+        return level
+
+    def _send(self, level: Level, state: HomeState, but: str = "") -> list[Instruction]:
+        links = tuple(each for each in level.neighbours if each != but)
         return [Send(links, state)] if links else []
 
     # --- others -----------------------------------------------------------------------------------
 
     @property
     def versions(self) -> Mapping[str, Version]:
-        """What is known of each home, and how new it is; our own is among them."""
-        return self._homes.versions()
+        """What is known of each home, and how new it is; our own are among them."""
+        return {
+            home: version
+            for homes in self._homes.values()
+            for home, version in homes.versions().items()
+        }
 
     def send_versions(self, link: str) -> list[Instruction]:
-        """Tell a neighbour which versions are known here."""
-        return [Send((link,), HomeVersions(self.versions))]
+        """Tell a neighbour which versions are known here, for each overlay that has it."""
+        return [self._versions(level, link) for level in self._levels if link in level.neighbours]
+
+    def _versions(self, level: Level, link: str) -> Instruction:
+        return Send((link,), HomeVersions(self._homes[level.depth].versions(), level.depth))
 
     def on_versions(self, said: HomeVersions, link: str) -> list[Instruction]:
         """Send a neighbour what it lacks."""
-        self._said = {each: self._said[each] for each in self._neighbours if each in self._said}
-        self._said[link] = said.versions
-        instructions = self._leap(said.versions)
-        instructions += [Send((link,), each) for each in self._homes.lacking(said.versions)]
-        return instructions
+        level = self._levels.at(said.depth)
+        if level is None:
+            return []
+        neighbours = {each.depth: each.neighbours for each in self._levels}
+        self._said = {
+            (depth, each): versions
+            for (depth, each), versions in self._said.items()
+            if each in neighbours[depth]
+        }
+        self._said[said.depth, link] = said.versions
+        instructions = self._leap(level, said.versions)
+        lacking = self._homes[said.depth].lacking(said.versions)
+        return instructions + [Send((link,), each) for each in lacking]
 
     @property
     def is_informed(self) -> bool:
         """Whether everything is known here that the neighbours know."""
-        known = self._homes.versions()
+        return all(map(self._is_informed, self._levels))
+
+    def _is_informed(self, level: Level) -> bool:
+        known = self._homes[level.depth].versions()
         lacks = any(
             home not in known or known[home] < version
-            for each in self._neighbours
-            for home, version in self._said.get(each, {"": Version(0, 0)}).items()
+            for each in level.neighbours
+            for home, version in self._said.get((level.depth, each), {"": Version(0, 0)}).items()
         )
-        return not lacks and not self._documents.is_behind
+        return not lacks and not level.documents.is_behind
 
-    def _leap(self, theirs: Mapping[str, Version]) -> list[Instruction]:
-        if not self._homes.leap(theirs):
-            return []
-        if self._round is not None:  # nobody knows what is told only now
-            self._rounds += 1
-            self._round.answered.clear()
-            self._round = self._round._replace(number=self._rounds, version=self._homes.own_version)
-        return [*self.begin(), *self._send(self._homes.state(self._name))]
+    def _leap(self, level: Level, theirs: Mapping[str, Version]) -> list[Instruction]:
+        homes = self._homes[level.depth]
+        instructions: list[Instruction] = []
+        for home in homes.leap(theirs):
+            self._asking[home].begin_anew()
+            instructions += [*self.begin(), *self._send(level, homes.state(home))]
+        return instructions
 
     def unread(self, state: HomeState) -> list[str]:
         """The expressions that must be read before a state can be taken in."""
-        return self._homes.unread(state)
+        homes = self._homes.get(state.depth)
+        return [] if homes is None else homes.unread(state)
 
     def on_state(
         self, state: HomeState, link: str, ticket: int, read: Mapping[str, Pattern]
@@ -140,19 +216,23 @@ class Announcing:
 
         Raises SubscriptionError for an expression that is not ``read`` already and cannot be.
         """
-        if state.home == self._name:
-            return self._leap({state.home: state.version})
-        news = self._homes.accept(state, read)
+        level = self._levels.at(state.depth)
+        if level is None or self._levels.of(state.home) is not level:
+            return []
+        if state.home in level.own:
+            return self._leap(level, {state.home: state.version})
+        news = self._homes[level.depth].accept(state, read)
         if news.ask:
-            return self.send_versions(link)
+            return [self._versions(level, link)]
         if news.change is None:
             return []
-        self._documents.begin_home(state.home, news.change)
+        level.documents.begin_home(state.home, news.change)
         instructions: list[Instruction] = []
         if self._has_store:
             put = PutHome(state.home, state.version, state.forward, state.withdraw, state.base)
             instructions.append(Store(ticket, put))
-        return instructions + self._send(state, but=link)
+        instructions += self._send(level, state, but=link)
+        return instructions + self._feed(level, state.home, news.change)
 
     def stored(self, put: PutHome) -> None:
         """Note that what a home wants is safe here, unless what it changes was not."""
@@ -167,86 +247,111 @@ class Announcing:
 
     def forget(self, home: str) -> list[Instruction]:
         """Take a home to want nothing, until it says something new."""
-        known = self._homes.forget(home)
-        self._documents.drop_home(home)
-        if known is None or not self._has_store:
+        level = self._levels.of(home)
+        if level is None or home in level.own:
             return []
-        return [Store(0, PutHome(home, known, (), (), 0))]
+        known = self._homes[level.depth].forget(home)
+        level.documents.drop_home(home)
+        if known is None:
+            return []
+        version, change = known
+        instructions = self._feed(level, home, change)
+        if self._has_store:
+            instructions.append(Store(0, PutHome(home, version, (), (), 0)))
+        return instructions
 
     @property
     def patterns(self) -> dict[str, int]:
         """How many patterns each other home wants."""
-        return self._homes.patterns
+        return {
+            home: count for homes in self._homes.values() for home, count in homes.patterns.items()
+        }
 
     @property
     def own_count(self) -> int:
         """How many patterns stand for all durable subscriptions here."""
-        return self._homes.own_count
+        level = self._levels.innermost
+        return self._homes[level.depth].own_count(level.home)
 
     # --- who knows --------------------------------------------------------------------------------
 
     def ask_known(self, ticket: int, patience: float, now: float) -> list[Instruction]:
-        """Answer under a ticket when all brokers know what is wanted here as of now."""
-        self._asking.append((ticket, patience))
-        return [] if self._round is not None else self._begin_round(now)
+        """Answer under a ticket when all brokers know what is wanted here as of now.
 
-    def _begin_round(self, now: float) -> list[Instruction]:
-        if not self._asking:
+        Those of our own unit are asked last, so that those who join it meanwhile are among them.
+        """
+        level = self._levels.innermost
+        asking = self._asking[level.home]
+        beyond = self._beyond(level, level.home)
+        if not beyond:
+            return asking.ask(answering(ticket), patience, now)
+
+        def ask_ours(unreached: tuple[str, ...], then: float) -> list[Instruction]:
+            return asking.ask(answering(ticket, unreached), patience, then)
+
+        return self._ask(Together(beyond, ask_ours), beyond, patience, now)
+
+    def _beyond(self, level: Level, home: str) -> list[str]:
+        """Our standing homes that want what a home wants, and those that want what these want."""
+        if not self._has_store:
             return []
-        self._rounds += 1
-        tickets = [ticket for ticket, _ in self._asking]
-        until = now + max(patience for _, patience in self._asking)
-        self._round = _Round(self._rounds, self._homes.own_version, until, tickets, set())
-        self._asking.clear()
-        return self.go_on_asking(now)
+        homes = list(level.fed_by(home))
+        for each in homes:
+            homes += self._level_of(each).fed_by(each)
+        return homes
+
+    def _ask(
+        self, together: Together, homes: Iterable[str], patience: float, now: float
+    ) -> list[Instruction]:
+        return [
+            each
+            for home in homes
+            for each in self._asking[home].ask(together.over(home), patience, now)
+        ]
 
     def go_on_asking(self, now: float) -> list[Instruction]:
-        """Ask those that have not answered, again perhaps; end the round if none can."""
-        if self._round is None:
-            return []
-        hops = {
-            # Of a link that has just come up, the neighbour has said nothing yet.
-            each: each if each in self._neighbours else self._documents.next_hop(each)
-            for each in self._unreached(self._round)
-        }
-        ask = HomeAsk(self._round.version, self._round.number)
-        asks: list[Instruction] = [
-            Send((hop,), Addressed(broker, self._name, ask))
-            for broker, hop in hops.items()
-            if hop is not None
-        ]
-        return asks if asks and now < self._round.until else self._end_round(now)
+        """Ask those that have not answered, again perhaps."""
+        return [each for asking in self._asking.values() for each in asking.go_on(now)]
 
-    def _end_round(self, now: float) -> list[Instruction]:
-        assert self._round is not None, "a round goes on"
-        unreached = tuple(sorted(self._unreached(self._round)))
-        answers: list[Instruction] = [
-            Answer(ticket, unreached=unreached) for ticket in self._round.tickets
-        ]
-        self._round = None
-        return answers + self._begin_round(now)
-
-    def on_ask(self, home: str, ask: HomeAsk, ticket: int) -> list[Instruction]:
+    def on_ask(
+        self, broker: str, ask: HomeAsk, level: Level, ticket: int, now: float
+    ) -> list[Instruction]:
         """Answer a home, if what it wants is known; a write under the ticket may be needed."""
-        if home in self._unsafe:
-            self._unsafe.discard(home)
-            whole = self._homes.state(home)
-            return [Store(ticket, PutHome(home, whole.version, whole.forward, (), 0))]
+        homes = self._homes[level.depth]
+        if self._levels.of(ask.home) is not level or ask.home in level.own:
+            return []
+        if ask.home in self._unsafe:
+            self._unsafe.discard(ask.home)
+            whole = homes.state(ask.home)
+            return [Store(ticket, PutHome(ask.home, whole.version, whole.forward, (), 0))]
         # What could be forgotten is not known, nor is what was said before a home lost its store.
-        known = (self._safe if self._has_store else self._homes.versions()).get(home)
-        hop = self._documents.next_hop(home)
-        if hop is None or known is None or known < ask.version or known.epoch > ask.version.epoch:
+        known = (self._safe if self._has_store else homes.versions()).get(ask.home)
+        if known is None or known < ask.version or known.epoch > ask.version.epoch:
             return []
-        if self._homes.is_forgotten(home) or self._documents.is_behind:
+        if homes.is_forgotten(ask.home) or any(each.documents.is_behind for each in self._levels):
             return []
-        return [Send((hop,), Addressed(home, self._name, HomeKnown(ask.round)))]
+        asked, together = self._relays.get(ask.home, (None, None))
+        if together is not None and asked == ask:
+            return together.answer(now)
+        return self._ask_beyond(broker, ask, level, now)
+
+    def _ask_beyond(self, broker: str, ask: HomeAsk, level: Level, now: float) -> list[Instruction]:
+        """Answer a home when all know beyond this broker, too."""
+
+        def reply(unreached: tuple[str, ...], _: float) -> list[Instruction]:
+            hop = level.documents.next_hop(broker)
+            known = HomeKnown(ask.home, ask.round, unreached)
+            said = Addressed(broker, level.router.name, known, depth=level.depth)
+            return [] if hop is None else [Send((hop,), said)]
+
+        beyond = self._beyond(level, ask.home)
+        together = Together(beyond, reply)
+        self._relays[ask.home] = ask, together
+        if not beyond:
+            return together.answer(now)
+        return self._ask(together, beyond, _RELAY_PATIENCE, now)
 
     def on_known(self, broker: str, known: HomeKnown, now: float) -> list[Instruction]:
         """Note that a broker knows what is wanted here."""
-        if self._round is None or known.round != self._round.number:
-            return []
-        self._round.answered.add(broker)
-        return [] if self._unreached(self._round) else self._end_round(now)
-
-    def _unreached(self, round_: _Round) -> list[str]:
-        return [each for each in self._documents.brokers() if each not in round_.answered]
+        asking = self._asking.get(known.home)
+        return [] if asking is None else asking.on_known(broker, known, now)

@@ -1,21 +1,25 @@
-"""Documents that come from other brokers: passed on, stored, confirmed to their origins.
+"""Documents that come from other brokers: passed on, stored, taken over, confirmed.
 
     Came ──► router ──► neighbours, ephemeral queues
                 │
-                └──► stored, for durable subscriptions here ──► receipt to the origin
+                ├──► stored, for durable subscriptions here ─────┬──► receipt to the custodian
+                └──► at a gateway: taken over for homes beyond ──┘
+                     (:meth:`~twigcast.delivery.publishing.Publishing.take_over`)
 
-A document is passed on at once: its origin answers for it.  It is confirmed when it is safe here,
-refused if it can never be taken, and left unanswered while it cannot be stored: it comes again.
+A document is passed on at once in the overlay in which it came: its custodian answers for it.  It
+is confirmed when it is safe here, refused if it can never be taken, and left unanswered while it
+cannot be stored: it comes again.
 
 A document that has expired goes no further, and is confirmed without being stored.  Where others
-are owed it, too, its origin notices that by itself.
+are owed it, too, its custodian notices that by itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from twigcast.delivery.custody import Receipts
+from twigcast.delivery.custody import Receipts, line_of
 from twigcast.delivery.events import (
     Addressed,
     Drop,
@@ -31,154 +35,204 @@ from twigcast.delivery.events import (
     Store,
     Wake,
 )
+from twigcast.delivery.levels import Level, Levels
 from twigcast.delivery.publications import RecentPublications
-from twigcast.delivery.publishing import OTHER_CONTENT
+from twigcast.delivery.publishing import OTHER_CONTENT, Publishing, Taken
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import FullError, Room
 from twigcast.delivery.writes import Entry, KeepDocument, Kept, NoteReceived, Parcel
 from twigcast.errors import DocumentError
-from twigcast.routing import NOBODY, Document, DocumentId, DocumentRouter
+from twigcast.routing import Copy, Document, DocumentId
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
 
 
 class Arrival(NamedTuple):
-    """A document of another broker's that is being stored."""
+    """A document of another broker's that is being stored, or noted."""
 
     parcel: Parcel
     entries: tuple[Entry, ...] = ()
-    settled: int | None = None
+    taken: Taken | None = None
+    """From whom, if it was owed to us."""
 
 
 class _Due(NamedTuple):
-    """What an origin is to hear of its documents."""
+    """What a custodian is to hear of its documents."""
 
     stored: dict[DocumentId, None]
     refused: dict[DocumentId, str]
 
 
 class Arriving:
-    """What comes from other brokers and is not confirmed yet."""
+    """What comes from other brokers and is not confirmed yet; ``wait`` gives a write's ticket."""
 
     def __init__(
         self,
         broker: str,
-        documents: DocumentRouter,
+        levels: Levels,
         queues: Queues,
         receipts: Receipts,
+        publishing: Publishing,
         offered: RecentPublications,
         room: Room,
         *,
         has_store: bool,
+        wait: Callable[[Arrival], int],
     ) -> None:
         self._broker = broker
-        self._documents = documents
+        self._levels = levels
+        self._documents = levels.innermost.documents
         self._queues = queues
         self._receipts = receipts
+        self._publishing = publishing
         self._offered = offered
         self._room = room
         self._has_store = has_store
-        self._due: dict[str, _Due] = {}
+        self._wait = wait
+        self._due: dict[tuple[str, str], _Due] = {}
+        """By custodian and home of ours."""
 
-    def take(
-        self, said: Routed, link: str, ticket: int, moment: Moment
-    ) -> tuple[Arrival | None, list[Instruction]]:
-        """Take a document that came along a tree; what waits for a write, if anything does."""
+    def take(self, said: Routed, link: str, moment: Moment) -> list[Instruction]:
+        """Take a document that came along a tree."""
+        level = self._levels.at(said.depth)
+        if level is None:
+            return []
         parcel = said.parcel
-        instructions: list[Instruction] = []
-        settled = self._settled_for_us(said)
-        is_new = settled is not None and self._receipts.begin(parcel.id, settled)
+        document = Document(parcel.id, said.tree, parcel.content, said.depth)
+        owed, instructions = self._owed_to_us(said, level)
         try:
-            routed = self._documents.route(Document(parcel.id, said.tree, parcel.content), link)
-            if routed is not None:
-                recipients = routed.recipients
-            else:
-                recipients = self._documents.recipients(parcel.content) if is_new else NOBODY
-        except DocumentError as error:  # its origin takes more than this broker
+            routed = level.documents.route(document, link)
+        except DocumentError as error:  # its custodian takes more than this broker
             instructions.append(Drop(parcel.id, str(error)))
-            if is_new:
-                self._receipts.failed(parcel.id)
-                instructions += self._refuse(parcel.id, str(error))
-            return None, instructions
-        entries, others = self._queues.split(recipients)
+            return instructions + self._refuse_all(owed, str(error))
         if routed is None:
             instructions.append(Repeat(str(parcel.id)))
-        elif parcel.is_outdated(moment.time):
+            return instructions + self._store(parcel, level, owed, [], (), moment)
+        if parcel.is_outdated(moment.time):
             instructions.append(Outdated(parcel.id))
-        else:
-            if routed.neighbours:
-                instructions.append(Send(tuple(routed.neighbours), said))
-            if others.deliveries and self._offered.is_first(parcel):
-                instructions.append(Offer(parcel, others))
-        if settled is not None and not is_new:
-            return None, instructions + self._confirm_again(parcel.id)
-        if parcel.is_outdated(moment.time):
-            entries = ()
-        arrival, more = self._keep(parcel, entries, settled, ticket, moment)
-        return arrival, instructions + more
+            return instructions + self._store(parcel, level, owed, [], (), moment)
+        entries, others = self._queues.split(routed.recipients)
+        beyond = []
+        for copy in routed.copies:
+            if copy.document.depth == level.depth:
+                instructions.append(Send(tuple(copy.neighbours), said))
+            else:
+                beyond.append(copy)
+        if others.deliveries and self._offered.is_first(parcel):
+            instructions.append(Offer(parcel, others))
+        if any(home in (level.home, level.inside) for home, _ in said.debts):
+            entries = ()  # what is owed here is enough
+        return instructions + self._store(parcel, level, owed, beyond, entries, moment)
 
-    def take_addressed(
-        self, said: Routed, ticket: int, moment: Moment
-    ) -> tuple[Arrival | None, list[Instruction]]:
+    def take_addressed(self, said: Routed, moment: Moment) -> list[Instruction]:
         """Take a document that was sent again: it did not come before, or its receipt got lost."""
+        level = self._levels.at(said.depth)
+        if level is None:
+            return []
+        owed, instructions = self._owed_to_us(said, level)
         parcel = said.parcel
-        settled = self._settled_for_us(said)
-        if settled is None:
-            return None, []
-        if not self._receipts.begin(parcel.id, settled):
-            return None, [Repeat(str(parcel.id)), *self._confirm_again(parcel.id)]
+        if not owed:
+            is_ours = any(home in level.own for home, _ in said.debts)
+            return [Repeat(str(parcel.id)), *instructions] if is_ours else []
         if parcel.is_outdated(moment.time):
-            arrival, instructions = self._keep(parcel, (), settled, ticket, moment)
-            return arrival, [Outdated(parcel.id), *instructions]
-        try:
-            recipients = self._documents.recipients(parcel.content)
-        except DocumentError as error:
-            self._receipts.failed(parcel.id)
-            return None, [Drop(parcel.id, str(error)), *self._refuse(parcel.id, str(error))]
-        return self._keep(parcel, self._queues.split(recipients)[0], settled, ticket, moment)
+            instructions.append(Outdated(parcel.id))
+        return instructions + self._store(parcel, level, owed, [], (), moment)
 
-    def _settled_for_us(self, said: Routed) -> int | None:
-        if self._has_store:
-            for home, settled in said.debts:
-                if home == self._broker:
-                    return settled
-        return None
+    def _owed_to_us(self, said: Routed, level: Level) -> tuple[list[Taken], list[Instruction]]:
+        """What homes of ours are owed and have not had; what was had is confirmed again."""
+        owed: list[Taken] = []
+        instructions: list[Instruction] = []
+        custody = said.custody or said.parcel.id
+        for home, settled in said.debts if self._has_store else ():
+            if home in level.own:
+                line = line_of(home, custody, is_standing=home != level.home)
+                taken = Taken(home, custody, line, settled)
+                if self._receipts.begin(line, settled):
+                    owed.append(taken)
+                elif self._receipts.has(line):
+                    instructions += self._confirm(taken)
+        return owed, instructions
 
-    def _keep(
+    def _store(
         self,
         parcel: Parcel,
+        level: Level,
+        owed: list[Taken],
+        beyond: list[Copy],
         entries: tuple[Entry, ...],
-        settled: int | None,
-        ticket: int,
         moment: Moment,
-    ) -> tuple[Arrival | None, list[Instruction]]:
+    ) -> list[Instruction]:
+        """Store a document for durable subscriptions here, and take it over for homes beyond.
+
+        Copies that go beyond what is owed there do so when that is safe.
+        """
         if parcel.publisher:
             parcel = parcel._replace(publisher="")
-        arrival = Arrival(parcel, entries, settled)
+        instructions: list[Instruction] = []
+        for taken in owed:
+            try:
+                if parcel.is_outdated(moment.time):
+                    instructions += self._note(parcel, taken)
+                    continue
+                onward = self._levels.beyond(level, taken.home, parcel.content)
+                if onward.homes:
+                    is_inside = taken.home == level.inside
+                    copies = [
+                        each for each in beyond if (each.document.depth > level.depth) is is_inside
+                    ]
+                    instructions += self._publishing.take_over(
+                        taken, parcel, onward, copies, moment
+                    )
+                    beyond = [each for each in beyond if each not in copies]
+                elif onward.is_for_queues:
+                    instructions += self._keep(parcel, taken, moment)
+                else:
+                    instructions += self._note(parcel, taken)
+            except DocumentError as error:
+                instructions.append(Drop(parcel.id, str(error)))
+                instructions += self._refuse_all([taken], str(error))
+            except FullError as error:
+                self._receipts.failed(taken.line)
+                instructions.append(Drop(parcel.id, str(error)))
+        if entries and self._has_store:
+            instructions += self._keep_unowed(parcel, entries, moment)
+        return instructions + (self._publishing.pass_on(parcel, beyond, moment) if beyond else [])
+
+    def _note(self, parcel: Parcel, taken: Taken) -> list[Instruction]:
+        """Note a document that was owed to us, and that nobody wants here or beyond."""
+        ticket = self._wait(Arrival(parcel, (), taken))
+        return [Store(ticket, NoteReceived(taken.line, taken.settled))]
+
+    def _keep(self, parcel: Parcel, taken: Taken, moment: Moment) -> list[Instruction]:
+        """Keep a document for durable subscriptions here; raises DocumentError and FullError."""
+        entries, _ = self._queues.split(self._documents.recipients(parcel.content))
         if not entries:
-            if settled is None:
-                return None, []
-            return arrival, [Store(ticket, NoteReceived(parcel.id, settled))]
-        if not self._has_store:
-            return None, []
+            return self._note(parcel, taken)
+        self._room.reserve(parcel, entries, self._queues)
+        ticket = self._wait(Arrival(parcel, entries, taken))
+        keep = KeepDocument(parcel, moment.time, entries, settled=taken.settled, line=taken.line)
+        return [Store(ticket, keep)]
+
+    def _keep_unowed(
+        self, parcel: Parcel, entries: tuple[Entry, ...], moment: Moment
+    ) -> list[Instruction]:
+        """Keep a document that no custodian knows to be wanted here."""
         try:
             self._room.reserve(parcel, entries, self._queues)
         except FullError as error:
-            if settled is not None:
-                self._receipts.failed(parcel.id)
-            return None, [Drop(parcel.id, str(error))]
-        return arrival, [Store(ticket, KeepDocument(parcel, moment.time, entries, settled=settled))]
+            return [Drop(parcel.id, str(error))]
+        ticket = self._wait(Arrival(parcel, entries))
+        return [Store(ticket, KeepDocument(parcel, moment.time, entries))]
 
     # --- stored -----------------------------------------------------------------------------------
 
     def stored(self, arrival: Arrival, kept: Kept | None, moment: Moment) -> list[Instruction]:
         """Note that a document is safe, and confirm it."""
-        parcel, entries, settled = arrival
+        parcel, entries, taken = arrival
         instructions: list[Instruction] = []
-        if entries:
-            is_kept = kept is not None and not kept.known and any(kept.sequences)
-            self._room.written(parcel, entries, is_kept=is_kept)
+        if entries and kept is not None:
+            self._room.written(parcel, entries, is_kept=kept.is_added)
         if kept is not None and kept.is_other:
             # The first document of the publication is in the queues; this one can only be read.
             write = KeepDocument(parcel._replace(publication=""), moment.time, aside=OTHER_CONTENT)
@@ -190,44 +244,56 @@ class Arriving:
             and (entered := self._queues.enter(entries, kept.sequences))
         ):
             instructions.append(Queue(parcel, entered))
-        if settled is not None:
-            self._receipts.done(parcel.id)
-            instructions += self._confirm(parcel.id)
-        return instructions
+        return instructions + ([] if taken is None else self.has_taken(taken))
 
     def failed(self, arrival: Arrival) -> None:
         """Note that a document could not be stored; it comes again."""
         if arrival.entries:
             self._room.written(arrival.parcel, arrival.entries, is_kept=False)
-        if arrival.settled is not None:
-            self._receipts.failed(arrival.parcel.id)
+        if arrival.taken is not None:
+            self.has_not_taken(arrival.taken)
+
+    def has_taken(self, taken: Taken) -> list[Instruction]:
+        """Confirm what is safe here."""
+        self._receipts.done(taken.line)
+        return self._confirm(taken)
+
+    def has_not_taken(self, taken: Taken) -> None:
+        """Leave unconfirmed what could not be stored: it comes again."""
+        self._receipts.failed(taken.line)
 
     # --- receipts ---------------------------------------------------------------------------------
 
-    def _confirm_again(self, document: DocumentId) -> list[Instruction]:
-        return self._confirm(document) if self._receipts.has(document) else []
-
-    def _confirm(self, document: DocumentId) -> list[Instruction]:
-        due, instructions = self._due_to(document.origin)
-        due.stored[document] = None
+    def _confirm(self, taken: Taken) -> list[Instruction]:
+        due, instructions = self._due_about(taken)
+        due.stored[taken.custody] = None
         return instructions
 
-    def _refuse(self, document: DocumentId, reason: str) -> list[Instruction]:
-        due, instructions = self._due_to(document.origin)
-        due.refused[document] = reason
+    def _refuse_all(self, owed: list[Taken], reason: str) -> list[Instruction]:
+        instructions: list[Instruction] = []
+        for taken in owed:
+            self._receipts.failed(taken.line)
+            due, more = self._due_about(taken)
+            due.refused[taken.custody] = reason
+            instructions += more
         return instructions
 
-    def _due_to(self, origin: str) -> tuple[_Due, list[Instruction]]:
+    def _due_about(self, taken: Taken) -> tuple[_Due, list[Instruction]]:
         instructions: list[Instruction] = [] if self._due else [Wake(RECEIPT_DELAY)]
-        return self._due.setdefault(origin, _Due({}, {})), instructions
+        key = taken.custody.origin, taken.home
+        return self._due.setdefault(key, _Due({}, {})), instructions
 
     def send_receipts(self) -> list[Instruction]:
         """Confirm and refuse what is due."""
         instructions: list[Instruction] = []
-        for origin, due in self._due.items():
-            hop = self._documents.next_hop(origin)
+        for (custodian, home), due in self._due.items():
+            level = self._levels.of(home)
+            assert level is not None, "it is a home of ours"
+            hop = level.documents.next_hop(custodian)
             if hop is not None:
-                receipt = Receipt(tuple(due.stored), tuple(due.refused.items()))
-                instructions.append(Send((hop,), Addressed(origin, self._broker, receipt)))
+                about = "" if home == self._broker else home
+                receipt = Receipt(tuple(due.stored), tuple(due.refused.items()), about)
+                said = Addressed(custodian, self._broker, receipt, depth=level.depth)
+                instructions.append(Send((hop,), said))
         self._due.clear()
         return instructions

@@ -1,18 +1,25 @@
 """What a broker owes to homes, and what it has been given itself.
 
-    origin                                             home
+    custodian                                          home
     Custody    document 7 ──────────────────────►      Receipts     stored, 7
                ◄── receipt: 5 and 7
                document 6, addressed ───────────►
 
-Documents are known by their ids: the broker where they were published, its incarnation, a number
-that grows.  With each document travels how far everything is settled: the home need not remember
-what lies before that.  The home knows by the ids what it has had, so nothing counts twice, however
-often it is sent, and whatever crashes.  An incarnation is never given twice, and nothing depends on
-which of two is the later one.
+The custodian of a document is the broker where it was published, or a gateway that took it over.
+It calls the document by an id with its own name, its incarnation and a number that grows: the id
+that the document has anyway, or another one.  With each document travels how far everything is
+settled: the home need not remember what lies before that.  The home knows by these ids what it has
+had, so nothing counts twice, however often it is sent, and whatever crashes.  An incarnation is
+never given twice, and nothing depends on which of two is the later one.
 
-The origin sends again what is not confirmed in time, a window of it at once.  What is not confirmed
-goes to the back, so that it holds up nothing else.
+What a gateway has taken over it calls by new ids in its next life.  Homes recognise such a document
+by its publication.
+
+A document may pass from one home of a group to another that can be reached.  So what is settled for
+one is settled for all of its group.
+
+The custodian sends again what is not confirmed in time, a window of it at once.  What is not
+confirmed goes to the back, so that it holds up nothing else.
 
 Neither class has a clock or does anything: times come in, ids come out.  Cost: a few look-ups for
 each document and home.
@@ -20,10 +27,12 @@ each document and home.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from twigcast.delivery.levels import group_of
 from twigcast.delivery.writes import Line
 from twigcast.routing import DocumentId
 
@@ -38,42 +47,44 @@ class Debt(NamedTuple):
 
     home: str
     settled: int
-    """Nothing of this origin and incarnation below this number will come to the home any more."""
+    """Nothing of the custodian's incarnation below this number will come to the home any more."""
 
 
 class _Account:
     """What is owed to one home; everything owed is either ready to be sent, or flying."""
 
-    def __init__(self, owed: Iterable[DocumentId] = ()) -> None:
-        self.lives: dict[int, dict[int, None]] = {}
-        """By incarnation, the numbers in order."""
+    def __init__(self) -> None:
+        self.lives: dict[int, dict[int, DocumentId]] = {}
+        """By incarnation and number of the custodian, in order."""
         self.ready: dict[DocumentId, None] = {}
         self.flying: dict[DocumentId, float] = {}
         """When each was sent, in that order."""
         self.again: set[DocumentId] = set()
         """Those of the flying that were sent by themselves, and not along the tree."""
         self.patience = FIRST_PATIENCE
-        for each in owed:
-            self.add(each)
 
-    def add(self, document: DocumentId) -> None:
-        self.lives.setdefault(document.incarnation, {})[document.number] = None
-        self.ready[document] = None
-
-    def remove(self, document: DocumentId) -> bool:
-        numbers = self.lives.get(document.incarnation)
-        if numbers is None or document.number not in numbers:
+    def add(self, document: DocumentId, custody: DocumentId) -> bool:
+        numbers = self.lives.setdefault(custody.incarnation, {})
+        if custody.number in numbers:
             return False
-        del numbers[document.number]
+        is_last = not numbers or custody.number > next(reversed(numbers))
+        numbers[custody.number] = document
+        if not is_last:
+            self.lives[custody.incarnation] = dict(sorted(numbers.items()))
+        self.ready[document] = None
+        return True
+
+    def remove(self, document: DocumentId, custody: DocumentId) -> bool:
+        numbers = self.lives.get(custody.incarnation)
+        if numbers is None or custody.number not in numbers:
+            return False
+        del numbers[custody.number]
         if not numbers:
-            del self.lives[document.incarnation]
+            del self.lives[custody.incarnation]
         self.ready.pop(document, None)
         self.flying.pop(document, None)
         self.again.discard(document)
         return True
-
-    def is_owed(self, document: DocumentId) -> bool:
-        return document.number in self.lives.get(document.incarnation, ())
 
     def land(self, documents: Iterable[DocumentId]) -> None:
         """Take flying documents as lost."""
@@ -88,19 +99,80 @@ class _Account:
 
 
 class Custody:
-    """What one broker owes to homes."""
+    """What one broker owes to homes; ``new_id`` gives ids for what was published elsewhere."""
 
-    def __init__(self, owed: Mapping[str, Iterable[DocumentId]] | None = None) -> None:
-        self._accounts = {home: _Account(each) for home, each in (owed or {}).items()}
+    def __init__(
+        self,
+        broker: str,
+        new_id: Callable[[], DocumentId],
+        owed: Mapping[str, Iterable[DocumentId]] | None = None,
+    ) -> None:
+        self._broker = broker
+        self._new_id = new_id
+        self._accounts: dict[str, _Account] = {}
+        self._groups: dict[str, list[_Account]] = {}
+        self._ids: dict[DocumentId, DocumentId] = {}
+        """What we call the documents of others."""
+        self._owing: Counter[DocumentId] = Counter()
+        """To how many homes documents of others are owed."""
+        for home, documents in (owed or {}).items():
+            for each in documents:
+                self.owe(home, each)
+
+    def called(self, document: DocumentId) -> DocumentId:
+        """What this broker calls a document that it answers for.
+
+        What it calls later it calls by a higher number; so documents are called in the order in
+        which they are owed.
+        """
+        if document.origin == self._broker:
+            return document
+        if document not in self._ids:
+            self._ids[document] = self._new_id()
+        return self._ids[document]
+
+    def begin(self, document: DocumentId) -> None:
+        """Note that a document of another broker's is being stored, to be owed when it is safe.
+
+        It is called now what it will be called then.
+        """
+        self.called(document)
+        self._owing[document] += 1
+
+    def done(self, document: DocumentId) -> None:
+        """Note that such a document is stored, and owed, or that it could not be stored."""
+        self._owing[document] -= 1
+        self._let_go(document)
 
     def owe(self, home: str, document: DocumentId) -> None:
         """Take over a document that is safe here, for a home."""
-        self._accounts.setdefault(home, _Account()).add(document)
+        account = self._accounts.get(home)
+        if account is None:
+            account = self._accounts[home] = _Account()
+            self._groups.setdefault(group_of(home), []).append(account)
+        if account.add(document, self.called(document)) and document in self._ids:
+            self._owing[document] += 1
+
+    def _remove(self, account: _Account, document: DocumentId) -> bool:
+        custody = self._ids.get(document, document)
+        if not account.remove(document, custody):
+            return False
+        if document in self._ids:
+            self.done(document)
+        return True
+
+    def _let_go(self, document: DocumentId) -> None:
+        """Forget what a document is called here if it is owed to nobody."""
+        if not self._owing[document]:
+            del self._owing[document]
+            self._ids.pop(document, None)
 
     def debt(self, home: str, document: DocumentId) -> Debt:
         """What is said to a home with a document that is owed to it."""
-        numbers = self._accounts[home].lives.get(document.incarnation)
-        return Debt(home, document.number if numbers is None else next(iter(numbers)))
+        _, life, number = self.called(document)
+        group = self._groups[group_of(home)]
+        firsts = (next(iter(each.lives[life])) for each in group if life in each.lives)
+        return Debt(home, min(firsts, default=number))
 
     def sent(self, home: str, document: DocumentId, now: float) -> None:
         """Note that a document is about to get to a home, along the tree."""
@@ -108,12 +180,19 @@ class Custody:
         if account.ready.pop(document, 0) is None:
             account.flying[document] = now
 
+    def document(self, home: str, custody: DocumentId) -> DocumentId | None:
+        """The document that is owed to a home and that this broker calls so."""
+        account = self._accounts.get(home)
+        if account is None or custody.origin != self._broker:
+            return None
+        return account.lives.get(custody.incarnation, {}).get(custody.number)
+
     def confirm(self, home: str, documents: Iterable[DocumentId]) -> tuple[DocumentId, ...]:
         """Owe documents no more: the home has them, or they are kept no longer; which were owed."""
         account = self._accounts.get(home)
         if account is None:
             return ()
-        settled = tuple(each for each in documents if account.remove(each))
+        settled = tuple(each for each in documents if self._remove(account, each))
         if settled:
             account.patience = FIRST_PATIENCE
         return settled
@@ -154,16 +233,25 @@ class Custody:
     def is_owed(self, home: str, document: DocumentId) -> bool:
         """Whether a home has not confirmed a document."""
         account = self._accounts.get(home)
-        return account is not None and account.is_owed(document)
+        return account is not None and (document in account.ready or document in account.flying)
 
     def forget(self, home: str) -> None:
         """Owe nothing to a home any more."""
-        self._accounts.pop(home, None)
+        account = self._accounts.pop(home, None)
+        if account is not None:
+            for document in (*account.ready, *account.flying):
+                self._remove(account, document)
+            self._groups[group_of(home)].remove(account)
 
     @property
     def owed(self) -> dict[str, int]:
         """How many documents are owed to each home."""
         return {home: account.count for home, account in self._accounts.items()}
+
+
+def line_of(home: str, custody: DocumentId, *, is_standing: bool) -> DocumentId:
+    """What a home calls a document that is owed to it; standing homes have lines of their own."""
+    return custody._replace(origin=f"{home}<{custody.origin}") if is_standing else custody
 
 
 class _Incoming:
@@ -185,7 +273,7 @@ class _Incoming:
 
 
 class Receipts:
-    """What one home has been given, by origin and incarnation."""
+    """What homes of one broker have been given, by origin and incarnation of :func:`line_of`."""
 
     def __init__(self, received: Mapping[tuple[str, int], Line] | None = None) -> None:
         self._lines = {key: _Incoming(line) for key, line in (received or {}).items()}

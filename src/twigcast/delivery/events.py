@@ -30,34 +30,42 @@ from twigcast.routing import Send as RouterSend
 
 
 class Routed(NamedTuple):
-    """A document on its way along a tree, and the homes to which its origin owes it."""
+    """A document on its way along a tree, and the homes to which its custodian owes it."""
 
     parcel: Parcel
     tree: str
     debts: tuple[Debt, ...] = ()
+    custody: DocumentId | None = None
+    """What its custodian calls it, unless that is the document's id."""
+    depth: int = 0
+    """How deep the unit lies whose tree it is."""
 
 
 class Receipt(NamedTuple):
-    """What a home says to an origin of the documents that it was sent."""
+    """What a home says to a custodian of the documents that it was sent, as that calls them."""
 
     stored: tuple[DocumentId, ...]
     refused: tuple[tuple[DocumentId, str], ...] = ()
     """Those that it, or a broker on the way to it, can never take, and why."""
     home: str = ""
-    """Which home this is about, where another broker speaks for it; empty for the sender."""
+    """Which home this is about; empty for that which is named after the sender."""
 
 
 class HomeAsk(NamedTuple):
     """From a home: whether the receiver knows what it wants, as of a version."""
 
+    home: str
     version: Version
     round: int
 
 
 class HomeKnown(NamedTuple):
-    """To a home that has asked: the sender knows what it wants."""
+    """To a home that has asked: the sender knows what it wants, and so do all beyond it."""
 
+    home: str
     round: int
+    unreached: tuple[str, ...] = ()
+    """Brokers beyond it that may not know."""
 
 
 Addressee: TypeAlias = Routed | Receipt | HomeAsk | HomeKnown
@@ -71,12 +79,16 @@ class Addressed(NamedTuple):
     content: Addressee
     hops: int = 64
     """How many more links it may cross."""
+    depth: int = 0
+    """How deep the unit lies in whose overlay both are."""
 
 
 class HomeVersions(NamedTuple):
     """Which durable interests a broker knows of, said when a link comes up."""
 
     versions: Mapping[str, Version]
+    depth: int = 0
+    """How deep the unit lies in whose overlay the homes are."""
 
 
 LinkMessage: TypeAlias = Routed | Addressed | HomeVersions | HomeState

@@ -1,9 +1,9 @@
 """What durable subscriptions want, wherever they are: known to every broker, and kept.
 
-Each broker says what its own durable subscriptions want, reduced by covering, with a version that
-grows.  That is passed on to all brokers, like link states: a broker that learns
-something new sends it to all neighbours but the one it came from.  When a link comes up, both ends
-say which versions they have, and send what the other one lacks.
+Each broker says what its own homes want, reduced by covering, with a version that grows.  That is
+passed on to all brokers of the overlay, like link states: a broker that learns something new sends
+it to all neighbours but the one it came from.  When a link comes up, both ends say which versions
+they have, and send what the other one lacks.
 
 Changes travel as differences from the version before; whoever lacks that one asks for the whole.
 No version is given twice: a bound above those of one life is kept before the first is sent, and the
@@ -38,6 +38,8 @@ class HomeState:
     """The version that this changes; 0 if it is complete."""
     forward: tuple[str, ...]
     withdraw: tuple[str, ...] = ()
+    depth: int = 0
+    """How deep the unit lies in whose overlay the home is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,58 +65,76 @@ class _Known:
         self.is_forgotten = False
 
 
-class Homes:
-    """The durable interests of all brokers, as one of them knows them.
+class _Own:
+    __slots__ = ("table", "version")
 
-    ``salt`` is a number that no other life of this broker has.
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self.table = CoveringTable()
+
+
+class Homes:
+    """The durable interests of all homes in an overlay, as one broker knows them.
+
+    ``own`` are the homes of this broker; ``salt`` is a number that no other life of it has.
     """
 
-    def __init__(self, broker: str, version: Version, salt: int) -> None:
-        self._broker = broker
-        self._own = CoveringTable()
-        self._version = version if version.epoch else Version(salt, 0)
+    def __init__(self, own: Iterable[str], version: Version, salt: int, depth: int = 0) -> None:
+        first = version if version.epoch else Version(salt, 0)
+        self._own = {home: _Own(first) for home in own}
         self._salt = salt
+        self._depth = depth
         self._known: dict[str, _Known] = {}
 
     # --- our own ----------------------------------------------------------------------------------
 
     def change_own(
-        self, add: Mapping[str, Pattern] | None = None, remove: Iterable[str] = ()
-    ) -> HomeState | None:
-        """Add and remove durable expressions of this broker, by keys; what to send, if anything."""
+        self,
+        home: str,
+        add: Mapping[str, Pattern],
+        remove: Iterable[str] = (),
+        *,
+        is_news: bool = True,
+    ) -> tuple[HomeState, Change] | None:
+        """Add and remove what a home of ours wants, by keys; what to send, and what that changes.
+
+        None if nothing changes.  What is no news was said in an earlier life.
+        """
+        own = self._own[home]
         balance: Counter[Pattern] = Counter()
-        changes = [self._own.remove(key) for key in remove]
-        changes += [self._own.add(key, pattern) for key, pattern in (add or {}).items()]
+        changes = [own.table.remove(key) for key in remove]
+        changes += [own.table.add(key, pattern) for key, pattern in add.items()]
         for change in changes:
             balance.update(change.forward)
             balance.subtract(change.withdraw)
-        forward = tuple(str(pattern) for pattern, count in balance.items() if count > 0)
-        withdraw = tuple(str(pattern) for pattern, count in balance.items() if count < 0)
+        forward = tuple(pattern for pattern, count in balance.items() if count > 0)
+        withdraw = tuple(pattern for pattern, count in balance.items() if count < 0)
         if not forward and not withdraw:
             return None
-        base = self._version.version
-        self._version = self._version._replace(version=base + 1)
-        return HomeState(self._broker, self._version, base, forward, withdraw)
+        base = own.version.version
+        if is_news:
+            own.version = own.version._replace(version=base + 1)
+        texts = tuple(map(str, forward)), tuple(map(str, withdraw))
+        state = HomeState(home, own.version, base, *texts, depth=self._depth)
+        return state, Change(forward, withdraw)
 
-    def restore_own(self, wanted: Mapping[str, Pattern]) -> None:
-        """Go on with durable expressions of an earlier life, by keys."""
-        for key, pattern in wanted.items():
-            self._own.add(key, pattern)
+    @property
+    def latest(self) -> Version:
+        """The highest version of a home of ours."""
+        return max(own.version for own in self._own.values())
 
     @property
     def bound(self) -> Version:
         """What no version of this life comes up to, as far as can be foreseen."""
-        return self._version._replace(version=self._version.version + _VERSIONS)
+        return self.latest._replace(version=self.latest.version + _VERSIONS)
 
-    @property
-    def own_version(self) -> Version:
-        """The version of what this broker's own durable subscriptions want."""
-        return self._version
+    def own_version(self, home: str) -> Version:
+        """The version of what a home of ours wants."""
+        return self._own[home].version
 
-    @property
-    def own_count(self) -> int:
-        """How many patterns stand for all durable subscriptions here."""
-        return len(self._own.forwarded)
+    def own_count(self, home: str) -> int:
+        """How many patterns stand for all that a home of ours wants."""
+        return len(self._own[home].table.forwarded)
 
     # --- others -----------------------------------------------------------------------------------
 
@@ -127,7 +147,7 @@ class Homes:
 
     def versions(self) -> dict[str, Version]:
         """What is known here, and how new it is; for a neighbour whose link comes up."""
-        return {self._broker: self._version} | {
+        return {home: own.version for home, own in self._own.items()} | {
             home: known.version for home, known in self._known.items()
         }
 
@@ -140,25 +160,29 @@ class Homes:
                 states.append(self.state(home))
         return states
 
-    def leap(self, theirs: Mapping[str, Version]) -> bool:
-        """Go on in a higher epoch if a neighbour knows a higher version of us than we do.
+    def leap(self, theirs: Mapping[str, Version]) -> list[str]:
+        """Go on in a higher epoch with what a neighbour knows a higher version of than we do.
 
-        Only a store that was lost, or put back, brings this about.
+        Only a store that was lost, or put back, brings this about.  Which homes of ours these are.
         """
-        known = theirs.get(self._broker)
-        if known is None or known <= self._version:
-            return False
-        # By chance too, so that two lives that lost their stores do not come to the same epoch.
-        self._version = Version(known.epoch + 1 + self._salt % _LEAP, 1)
-        return True
+        leapt = []
+        for home, own in self._own.items():
+            known = theirs.get(home)
+            if known is not None and known > own.version:
+                # By chance too, so that two lives that lost their stores do not come to the same
+                # epoch.
+                own.version = Version(known.epoch + 1 + self._salt % _LEAP, 1)
+                leapt.append(home)
+        return leapt
 
     def state(self, home: str) -> HomeState:
-        """All that a home is known to want; ours is one, too."""
-        if home == self._broker:
-            texts = tuple(str(each) for each in self._own.forwarded)
-            return HomeState(home, self._version, 0, texts)
+        """All that a home is known to want; ours are homes, too."""
+        own = self._own.get(home)
+        if own is not None:
+            texts = tuple(str(each) for each in own.table.forwarded)
+            return HomeState(home, own.version, 0, texts, depth=self._depth)
         known = self._known[home]
-        return HomeState(home, known.version, 0, tuple(known.patterns))
+        return HomeState(home, known.version, 0, tuple(known.patterns), depth=self._depth)
 
     def unread(self, state: HomeState) -> list[str]:
         """The expressions that must be read before a state is accepted."""
@@ -171,7 +195,7 @@ class Homes:
     def _is_known(self, state: HomeState) -> bool:
         """Whether a state is an echo, or not newer than what is known."""
         known = self._known.get(state.home)
-        return state.home == self._broker or (known is not None and known.version >= state.version)
+        return state.home in self._own or (known is not None and known.version >= state.version)
 
     def _lacks_base(self, state: HomeState) -> bool:
         known = self._known.get(state.home)
@@ -202,14 +226,14 @@ class Homes:
         withdraw = tuple(pattern for text, pattern in before.items() if text not in after)
         return HomeNews(Change(forward, withdraw))
 
-    def forget(self, home: str) -> Version | None:
-        """Take a home to want nothing, until it says something new; what is known of it."""
+    def forget(self, home: str) -> tuple[Version, Change] | None:
+        """Take a home to want nothing, until it says something new; what was known of it."""
         known = self._known.get(home)
         if known is None:
             return None
-        known.patterns = {}
+        wanted, known.patterns = tuple(known.patterns.values()), {}
         known.is_forgotten = True
-        return known.version
+        return known.version, Change(withdraw=wanted)
 
     def is_forgotten(self, home: str) -> bool:
         """Whether a home may want more than is known here, and nobody is to hear of it."""

@@ -50,7 +50,8 @@ from twigcast.delivery.events import (
     TooLarge,
 )
 from twigcast.delivery.homes import HomeState
-from twigcast.delivery.owing import Owing
+from twigcast.delivery.levels import Levels
+from twigcast.delivery.owing import Moving, Owing
 from twigcast.delivery.publications import RecentPublications
 from twigcast.delivery.publishing import Held, Publishing
 from twigcast.delivery.queues import Queues
@@ -90,7 +91,9 @@ class _Dropping(NamedTuple):
     wanted: dict[str, Pattern]
 
 
-_Waiting: TypeAlias = Held | Arrival | PutHome | _Asking | Acknowledging | _Putting | _Dropping
+_Waiting: TypeAlias = (
+    Held | Arrival | Moving | PutHome | _Asking | Acknowledging | _Putting | _Dropping
+)
 
 
 class Delivery:
@@ -115,18 +118,20 @@ class Delivery:
         self._has_store = state is not None
         self._state = StoreState(router.incarnation) if state is None else state
         self._router = router
-        self._documents = router.documents
+        self._levels = Levels(router)
         self.queues = Queues()
         self._wanted: dict[str, dict[str, Pattern]] = {}
         """By durable subscription, what it wants, by key."""
         self._kept = {each.name: dict(each.expressions) for each in self._state.durables}
         """By durable subscription, what the store has of that."""
-        self.custody = Custody(self._state.owed)
+        self._tickets = count(1)
+        self._writing: dict[int, _Waiting] = {}
+        self.custody = Custody(self._name, router.documents.new_id, self._state.owed)
         self._room = Room(limits, self._state.bytes, self._state.publishers)
         offered = RecentPublications()
         self._publishing = Publishing(
             self._name,
-            self._documents,
+            self._levels,
             self.queues,
             self.custody,
             offered,
@@ -135,26 +140,28 @@ class Delivery:
             keep_all=keep_all,
             keep_unrouted=keep_unrouted,
             is_guarded=is_guarded,
+            wait=self._wait,
         )
         self._owing = Owing(
             self._name,
-            self._documents,
+            self._levels,
             self.custody,
             self._publishing,
             has_store=self._has_store,
+            wait=self._wait,
         )
         self._arriving = Arriving(
             self._name,
-            self._documents,
+            self._levels,
             self.queues,
             Receipts(self._state.received),
+            self._publishing,
             offered,
             self._room,
             has_store=self._has_store,
+            wait=self._wait,
         )
-        self.announcing = Announcing(router, self._state, has_store=self._has_store)
-        self._tickets = count(1)
-        self._writing: dict[int, _Waiting] = {}
+        self.announcing = Announcing(self._levels, self._state, has_store=self._has_store)
         self._consuming = Consuming(self.queues, self._wait)
         self._handlers: dict[type[Any], Callable[[Any, Moment], list[Instruction]]] = {
             Published: self._on_published,
@@ -213,39 +220,35 @@ class Delivery:
     # --- documents --------------------------------------------------------------------------------
 
     def _on_published(self, event: Published, moment: Moment) -> list[Instruction]:
-        ticket = next(self._tickets)
-        held, instructions = self._publishing.publish(event, ticket, moment)
-        if held is not None:
-            self._writing[ticket] = held
-        return instructions
+        return self._publishing.publish(event, moment)
 
     def _on_came(self, event: Came, moment: Moment) -> list[Instruction]:
         said = event.message
-        ticket = next(self._tickets)
         if isinstance(said, Routed):
-            return self._await(ticket, *self._arriving.take(said, event.link, ticket, moment))
+            return self._arriving.take(said, event.link, moment)
         if isinstance(said, HomeVersions):
             return self.announcing.on_versions(said, event.link)
         if isinstance(said, HomeState):
+            ticket = next(self._tickets)
             said_of = self.announcing.on_state(said, event.link, ticket, event.read)
             return self._await_home(said_of)
         if said.to != self._name:
             return self._pass_on(said)
         if isinstance(said.content, Routed):
-            arrival = self._arriving.take_addressed(said.content, ticket, moment)
-            return self._await(ticket, *arrival)
+            return self._arriving.take_addressed(said.content, moment)
         if isinstance(said.content, Receipt):
             return self._owing.on_receipt(said.content.home or said.sender, said.content, moment)
         if isinstance(said.content, HomeAsk):
-            return self._await_home(self.announcing.on_ask(said.sender, said.content, ticket))
+            return self._on_home_ask(said, said.content, moment)
         return self.announcing.on_known(said.sender, said.content, moment.now)
 
-    def _await(
-        self, ticket: int, arrival: Arrival | None, instructions: list[Instruction]
-    ) -> list[Instruction]:
-        if arrival is not None:
-            self._writing[ticket] = arrival
-        return instructions
+    def _on_home_ask(self, said: Addressed, ask: HomeAsk, moment: Moment) -> list[Instruction]:
+        level = self._levels.at(said.depth)
+        if level is None:
+            return []
+        ticket = next(self._tickets)
+        answers = self.announcing.on_ask(said.sender, ask, level, ticket, moment.now)
+        return self._await_home(answers)
 
     def _await_home(self, instructions: list[Instruction]) -> list[Instruction]:
         for each in instructions:
@@ -253,25 +256,33 @@ class Delivery:
                 self._writing[each.ticket] = each.write
         return instructions
 
+    def _next_hop(self, broker: str, depth: int) -> str | None:
+        level = self._levels.at(depth)
+        return None if level is None else level.documents.next_hop(broker)
+
     def _pass_on(self, said: Addressed) -> list[Instruction]:
-        hop = self._documents.next_hop(said.to) if said.hops > 1 else None
+        hop = self._next_hop(said.to, said.depth) if said.hops > 1 else None
         return [] if hop is None else [Send((hop,), said._replace(hops=said.hops - 1))]
 
     def _on_too_large(self, event: TooLarge, moment: Moment) -> list[Instruction]:
-        """Tell the origin of a document that it cannot get to a home.
+        """Tell the custodian of a document that it cannot get to a home.
 
         One that came along a tree is sent to the home by itself later, and then this is known.
         """
         said = event.message
         if not isinstance(said, Addressed) or not isinstance(said.content, Routed):
             return []
-        document = said.content.parcel.id
-        receipt = Receipt((), ((document, event.reason),), said.to)
-        if document.origin == self._name:
-            return self._owing.on_receipt(said.to, receipt, moment)
-        hop = self._documents.next_hop(document.origin)
-        message = Addressed(document.origin, self._name, receipt)
-        return [] if hop is None else [Send((hop,), message)]
+        custody = said.content.custody or said.content.parcel.id
+        instructions: list[Instruction] = []
+        for home, _ in said.content.debts:
+            receipt = Receipt((), ((custody, event.reason),), home)
+            if said.sender == self._name:
+                instructions += self._owing.on_receipt(home, receipt, moment)
+                continue
+            hop = self._next_hop(said.sender, said.depth)
+            message = Addressed(said.sender, self._name, receipt, depth=said.depth)
+            instructions += [] if hop is None else [Send((hop,), message)]
+        return instructions
 
     # --- writes -----------------------------------------------------------------------------------
 
@@ -285,7 +296,9 @@ class Delivery:
         waiting = self._writing.pop(event.ticket, None)
         kept = event.result if isinstance(event.result, Kept) else None
         if isinstance(waiting, Held):
-            return self._publishing.stored(waiting, kept, moment)
+            return self._on_held(waiting, kept, moment)
+        if isinstance(waiting, Moving):
+            return self._owing.moved(waiting, moment)
         if isinstance(waiting, Arrival):
             return self._arriving.stored(waiting, kept, moment)
         if isinstance(waiting, _Putting):
@@ -304,10 +317,19 @@ class Delivery:
                     queue.revive(sequence)
         return [Answer(waiting.ticket, result=event.result)] if waiting.ticket else []
 
+    def _on_held(self, held: Held, kept: Kept | None, moment: Moment) -> list[Instruction]:
+        instructions = self._publishing.stored(held, kept, moment)
+        return instructions + ([] if held.taken is None else self._arriving.has_taken(held.taken))
+
     def _on_store_failed(self, event: StoreFailed, moment: Moment) -> list[Instruction]:
         waiting = self._writing.pop(event.ticket, None)
         if isinstance(waiting, Held):
+            if waiting.taken is not None:
+                self._arriving.has_not_taken(waiting.taken)
             return self._publishing.failed(waiting, event.reason, moment)
+        if isinstance(waiting, Moving):
+            self._owing.not_moved(waiting)
+            return []
         if isinstance(waiting, Acknowledging):
             self._consuming.failed(waiting)
         if isinstance(waiting, Arrival):

@@ -3,13 +3,18 @@
 Receipt ──► confirmed: owed no more
 ──► refused: a letter, and whoever runs the broker hears of it
 Tick ──► due ──► Load ──► Loaded ──► sent to the home by itself, unless it has expired
+                             └─────► owed to another home of the group, if that can be reached
+
+A document that passes to another home may have been taken over by the first one, whose receipt got
+lost.  Then both bring it where it is wanted, and its publication makes it one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
-from twigcast.delivery.custody import Custody
+from twigcast.delivery.custody import FIRST_PATIENCE, Custody
 from twigcast.delivery.events import (
     Addressed,
     Drop,
@@ -23,40 +28,58 @@ from twigcast.delivery.events import (
     Send,
     Store,
 )
+from twigcast.delivery.levels import Levels, broker_of, group_of
 from twigcast.delivery.publishing import Publishing
-from twigcast.delivery.writes import Confirm, Parcel, SetAsideOwed
-from twigcast.routing import DocumentId, DocumentRouter
+from twigcast.delivery.writes import Confirm, KeepDocument, Parcel, SetAsideOwed
+from twigcast.routing import DocumentId, View
+
+
+class Moving(NamedTuple):
+    """A document that is being kept for another home of the same group."""
+
+    home: str
+    other: str
+    document: DocumentId
 
 
 class Owing:
-    """What one broker does about the documents that it owes."""
+    """What one broker does about the documents that it owes; ``wait`` gives a write's ticket."""
 
     def __init__(
         self,
         broker: str,
-        documents: DocumentRouter,
+        levels: Levels,
         custody: Custody,
         publishing: Publishing,
         *,
         has_store: bool,
+        wait: Callable[[Moving], int],
     ) -> None:
         self._broker = broker
-        self._documents = documents
+        self._levels = levels
         self._custody = custody
         self._publishing = publishing
         self._has_store = has_store
-        self._view = documents.view
+        self._wait = wait
+        self._views = self._views_now()
+        self._lost: dict[str, float] = {}
+        """Since when homes cannot be reached."""
+
+    def _views_now(self) -> list[View]:
+        return [level.documents.view for level in self._levels]
 
     def on_receipt(self, home: str, receipt: Receipt, moment: Moment) -> list[Instruction]:
         """Take in what a home says of the documents that it was sent."""
         instructions: list[Instruction] = []
-        settled = self._custody.confirm(home, receipt.stored)
+        called = (self._custody.document(home, each) for each in receipt.stored)
+        settled = self._custody.confirm(home, [each for each in called if each is not None])
         if settled and self._has_store:
             instructions.append(Store(0, Confirm(home, settled, moment.time)))
         elif settled:
             instructions += self._publishing.confirmed(home, settled)
-        for document, reason in receipt.refused:
-            if self._custody.confirm(home, (document,)):
+        for custody, reason in receipt.refused:
+            document = self._custody.document(home, custody)
+            if document is not None and self._custody.confirm(home, (document,)):
                 instructions.append(Drop(document, f"not for {home}: {reason}"))
                 if self._has_store:
                     aside = SetAsideOwed(home, document, reason, moment.time)
@@ -66,10 +89,12 @@ class Owing:
         return instructions + self._send_due(home, moment) if settled else instructions
 
     def on_loaded(self, event: Loaded, moment: Moment) -> list[Instruction]:
-        """Send what was loaded."""
+        """Send what was loaded, or let another home of the group have it."""
         self._custody.confirm(event.home, event.gone)  # retention has taken them
         self._custody.unsent(event.home, event.unread)
-        return self._send_again(event.home, event.parcels, moment)
+        if self._levels.can_reach(event.home):
+            return self._send_again(event.home, event.parcels, moment)
+        return self._move(event.home, event.parcels, moment)
 
     def on_expired(self, owed: Mapping[str, tuple[DocumentId, ...]]) -> list[Instruction]:
         """Give up what retention has dropped."""
@@ -82,17 +107,23 @@ class Owing:
     def look(self, moment: Moment) -> list[Instruction]:
         """Send what is due, and answer for what cannot be confirmed any more."""
         instructions: list[Instruction] = []
-        view = self._documents.view
+        views = self._views_now()
         for home in self._custody.owed:
-            if view is not self._view:
+            if views != self._views:
                 # There may be a route where there was none, and what was in transit is lost.
                 self._custody.hurry(home)
             instructions += self._send_due(home, moment)
-        self._view = view
+        self._views = views
         return instructions + self._publishing.look_at_unconfirmed(moment.now)
 
     def _send_due(self, home: str, moment: Moment) -> list[Instruction]:
-        if not self._documents.can_reach(home):
+        if self._levels.can_reach(home):
+            self._lost.pop(home, None)
+        elif (
+            not self._has_store
+            or not self._others(home)
+            or moment.now - self._lost.setdefault(home, moment.now) < FIRST_PATIENCE
+        ):
             return []
         documents = self._custody.due(home, moment.now)
         if not documents:
@@ -101,12 +132,59 @@ class Owing:
             return [Load(home, tuple(documents))]
         return self._send_again(home, self._publishing.parcels(documents), moment)
 
+    # --- another home of the group ----------------------------------------------------------------
+
+    def _others(self, home: str) -> list[str]:
+        """The homes of the same group that can be reached."""
+        level = self._levels.of(home)
+        if level is None or group_of(home) == home:
+            return []
+        return [
+            each
+            for each in level.documents.known_homes
+            if each != home and group_of(each) == group_of(home) and self._levels.can_reach(each)
+        ]
+
+    def _move(self, home: str, parcels: Iterable[Parcel], moment: Moment) -> list[Instruction]:
+        """Keep documents for others of the group, as far as these want them."""
+        instructions: list[Instruction] = []
+        others = self._others(home)
+        level = self._levels.of(home)
+        for parcel in parcels:
+            if not self._custody.is_owed(home, parcel.id):
+                continue
+            wanting: list[str] = []
+            if others and level is not None:
+                wanting = [each for each in level.documents.homes(parcel.content) if each in others]
+            if level is None or not wanting:
+                self._custody.unsent(home, (parcel.id,))
+                continue
+            moving = Moving(home, level.nearest(wanting), parcel.id)
+            keep = KeepDocument(parcel, moment.time, homes=(moving.other,))
+            instructions.append(Store(self._wait(moving), keep))
+        return instructions
+
+    def moved(self, moving: Moving, moment: Moment) -> list[Instruction]:
+        """Owe a document to another home, now that it is kept for that."""
+        home, other, document = moving
+        if not self._custody.is_owed(home, document):  # a receipt came after all
+            return [Store(0, Confirm(other, (document,), moment.time))]
+        self._custody.owe(other, document)
+        self._custody.confirm(home, (document,))
+        confirm = Store(0, Confirm(home, (document,), moment.time))
+        return [confirm, *self._send_due(other, moment)]
+
+    def not_moved(self, moving: Moving) -> None:
+        """Go on to owe a document to a home."""
+        self._custody.unsent(moving.home, (moving.document,))
+
     def _send_again(
         self, home: str, parcels: Iterable[Parcel], moment: Moment
     ) -> list[Instruction]:
-        hop = self._documents.next_hop(home)
+        hop = self._levels.next_hop(home)
+        level = self._levels.of(home)
         instructions: list[Instruction] = []
-        if hop is None:
+        if hop is None or level is None:
             return instructions
         for parcel in parcels:
             if not self._custody.is_owed(home, parcel.id):
@@ -114,8 +192,11 @@ class Owing:
             if parcel.is_outdated(moment.time):
                 instructions += self._give_up(home, parcel.id, moment)
                 continue
-            said = Routed(parcel, "", (self._custody.debt(home, parcel.id),))
-            instructions.append(Send((hop,), Addressed(home, self._broker, said)))
+            debts = (self._custody.debt(home, parcel.id),)
+            custody = self._custody.called(parcel.id)
+            said = Routed(parcel, "", debts, None if custody == parcel.id else custody, level.depth)
+            addressed = Addressed(broker_of(home), self._broker, said, depth=level.depth)
+            instructions.append(Send((hop,), addressed))
         return instructions
 
     def _give_up(self, home: str, document: DocumentId, moment: Moment) -> list[Instruction]:

@@ -9,6 +9,9 @@ safe on the disk of this broker; where this broker has none, on those of all hom
 So a broker without a store refuses a document while a home that wants it cannot be reached, and
 answers only when all have confirmed it.
 
+A gateway takes documents over from other brokers: it keeps what is owed beyond it, and releases it
+there when that is safe.  What passes it from the same broker keeps its order.
+
 Where another process may open the store, this one may not know yet that it has, nor what is wanted
 there since.  So a *guarded* broker answers only after a write, also what it need not store.
 """
@@ -16,9 +19,9 @@ there since.  So a *guarded* broker answers only after a write, also what it nee
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from twigcast.delivery.custody import Custody
 from twigcast.delivery.events import (
@@ -33,17 +36,28 @@ from twigcast.delivery.events import (
     Send,
     Store,
 )
+from twigcast.delivery.levels import Levels, Onward, broker_of
 from twigcast.delivery.publications import Publication, RecentPublications
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
 from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
-from twigcast.routing import DocumentId, DocumentRouter, Recipients
+from twigcast.routing import NOBODY, Copy, DocumentId, Recipients
 from twigcast.routing import Routed as RoutedDocument
 
 UNCONFIRMED: Final = 30.0
 """How long, in seconds, a broker without a store waits for homes to confirm a document."""
 UNROUTED: Final = "nobody wants it"
+
+
+class Taken(NamedTuple):
+    """What a home of ours was owed by another broker and takes over."""
+
+    home: str
+    custody: DocumentId
+    """What the other broker calls it."""
+    line: DocumentId
+    settled: int
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +67,7 @@ class Held:
     tickets: list[int]
     link: str
     parcel: Parcel
-    tree: str
-    neighbours: list[str]
+    copies: list[Copy]
     recipients: Recipients
     """The ephemeral subscriptions that want it."""
     keep: KeepDocument | None = None
@@ -64,6 +77,8 @@ class Held:
     """Without a store: those that have not confirmed it."""
     until: float = 0.0
     """Without a store: when it is given up."""
+    taken: Taken | None = None
+    """For a document that this broker takes over: from whom."""
 
     @property
     def is_settled(self) -> bool:
@@ -87,7 +102,7 @@ class Publishing:
     def __init__(
         self,
         broker: str,
-        documents: DocumentRouter,
+        levels: Levels,
         queues: Queues,
         custody: Custody,
         offered: RecentPublications,
@@ -97,9 +112,12 @@ class Publishing:
         keep_all: bool,
         keep_unrouted: bool,
         is_guarded: bool,
+        wait: Callable[[Held], int],
     ) -> None:
         self._broker = broker
-        self._documents = documents
+        self._levels = levels
+        self._documents = levels.innermost.documents
+        self._wait = wait
         self._queues = queues
         self._custody = custody
         self._publications = RecentPublications()
@@ -116,54 +134,62 @@ class Publishing:
         self._unconfirmed: dict[DocumentId, Held] = {}
         """Without a store: what homes have not confirmed."""
 
-    def publish(
-        self, event: Published, ticket: int, moment: Moment
-    ) -> tuple[Held | None, list[Instruction]]:
-        """Take a document; what waits for the write under a ticket, if anything does.
+    def publish(self, event: Published, moment: Moment) -> list[Instruction]:
+        """Take a document.
 
         Raises DocumentError for what is none, NetworkError where the client must advertise before,
         and RefusedError where it cannot be taken.
         """
         known = self._publications.find(event.publication) if event.publication else None
         if known is not None:
-            return None, self._again(event, known)
+            return self._again(event, known)
         if 0 < event.expires <= moment.time:
             raise RefusedError(EXPIRED, "invalid")
         routed = self._documents.publish(event.content, event.link, event.foreseen)
+        identity = routed.document.id
+        # Gateways of a unit may each bring a document there.
+        is_in_unit = self._levels.innermost.depth > 0
         parcel = Parcel(
-            routed.document.id,
+            identity,
             event.content,
             moment.time,
-            event.publication,
+            event.publication or (str(identity) if is_in_unit else ""),
             event.headers,
             event.expires,
             event.publisher,
         )
         entries, recipients = self._queues.split(routed.recipients)
-        held = Held(
-            [event.ticket], event.link, parcel, routed.document.tree, routed.neighbours, recipients
-        )
+        held = Held([event.ticket], event.link, parcel, routed.copies, recipients)
+        homes: tuple[str, ...] = ()
+        if routed.homes:
+            innermost = self._levels.innermost
+            homes = self._levels.debtors(innermost, routed.homes, event.content).homes
         if self._has_store:
-            held.keep = self._what_to_keep(routed, parcel, entries, moment)
-            instructions = self._enter(held, ticket, moment)
+            held.keep = self._what_to_keep(routed, parcel, entries, homes, moment)
+            instructions = self._enter(held, moment)
         else:
-            instructions = self._publish_unstored(held, routed.homes, moment)
+            instructions = self._publish_unstored(held, homes, moment)
         if event.publication:
             here = Publication(str(parcel.id), hash(event.content))
             self._publications.add(event.publication, here)
             if held.tickets:
                 self._unanswered[event.publication] = held
-        return held if self._has_store and held.tickets else None, instructions
+        return instructions
 
     def _what_to_keep(
-        self, routed: RoutedDocument, parcel: Parcel, entries: tuple[Entry, ...], moment: Moment
+        self,
+        routed: RoutedDocument,
+        parcel: Parcel,
+        entries: tuple[Entry, ...],
+        homes: tuple[str, ...],
+        moment: Moment,
     ) -> KeepDocument | None:
-        is_wanted = routed.homes or routed.recipients.deliveries or routed.neighbours
+        is_wanted = homes or routed.recipients.deliveries or routed.copies
         aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
-        if not (entries or routed.homes or self._keep_all or aside):
+        if not (entries or homes or self._keep_all or aside):
             return None
         self._room.reserve(parcel, entries, self._queues)
-        return KeepDocument(parcel, moment.time, entries, tuple(routed.homes), aside=aside)
+        return KeepDocument(parcel, moment.time, entries, homes, aside=aside)
 
     def _again(self, event: Published, known: Publication) -> list[Instruction]:
         if known.fingerprint != hash(event.content):
@@ -176,21 +202,49 @@ class Publishing:
 
     # --- with a store -----------------------------------------------------------------------------
 
-    def _enter(self, held: Held, ticket: int, moment: Moment) -> list[Instruction]:
+    def _enter(self, held: Held, moment: Moment) -> list[Instruction]:
         waiting = self._unreleased.get(held.link)
         if held.keep is not None:
             if waiting is None:
                 waiting = self._unreleased[held.link] = deque()
             waiting.append(held)
-            return [Store(ticket, held.keep)]
+            return [Store(self._wait(held), held.keep)]
         # Nothing of it is stored, so it is answered though it may be sent only in its turn.
-        instructions: list[Instruction] = [Store(ticket, NOTHING)]
-        if not self._is_guarded:
+        if self._is_guarded and held.tickets:
+            instructions: list[Instruction] = [Store(self._wait(held), NOTHING)]
+        else:
             instructions = self._answer(held)
         if waiting is None:
             return self._release(held, moment) + instructions
         waiting.append(held)
         return instructions
+
+    def take_over(
+        self,
+        taken: Taken,
+        parcel: Parcel,
+        onward: Onward,
+        copies: list[Copy],
+        moment: Moment,
+    ) -> list[Instruction]:
+        """Take over a document from another broker, and release it beyond when it is safe.
+
+        Raises FullError.
+        """
+        entries: tuple[Entry, ...] = ()
+        if onward.is_for_queues:
+            entries, _ = self._queues.split(self._documents.recipients(parcel.content))
+        self._room.reserve(parcel, entries, self._queues)
+        held = Held([], _passing(parcel), parcel, copies, NOBODY, taken=taken)
+        held.keep = KeepDocument(
+            parcel, moment.time, entries, onward.homes, settled=taken.settled, line=taken.line
+        )
+        self._custody.begin(parcel.id)
+        return self._enter(held, moment)
+
+    def pass_on(self, parcel: Parcel, copies: list[Copy], moment: Moment) -> list[Instruction]:
+        """Release a document of another broker's beyond this one, which nobody is owed there."""
+        return self._enter(Held([], _passing(parcel), parcel, copies, NOBODY), moment)
 
     def stored(self, held: Held, kept: Kept | None, moment: Moment) -> list[Instruction]:
         """Note that a document is safe, and release what has waited for it.
@@ -201,11 +255,12 @@ class Publishing:
             return self._answer(held)
         held.kept = kept
         assert held.keep is not None, "something of it is stored"
-        is_kept = held.is_ours and bool(held.keep.homes or not kept.known)
-        self._room.written(held.parcel, held.keep.entries, is_kept=is_kept)
+        self._room.written(held.parcel, held.keep.entries, is_kept=kept.is_added)
         if held.is_ours:
             for home in held.keep.homes:
                 self._custody.owe(home, held.parcel.id)
+        if held.taken is not None:
+            self._custody.done(held.parcel.id)
         return self._release_in_turn(held, moment)
 
     def failed(self, held: Held, reason: str, moment: Moment) -> list[Instruction]:
@@ -214,6 +269,8 @@ class Publishing:
         if held.keep is None:
             return self._answer(held)
         self._room.written(held.parcel, held.keep.entries, is_kept=False)
+        if held.taken is not None:
+            self._custody.done(held.parcel.id)
         return self._release_in_turn(held, moment)
 
     def _release_in_turn(self, held: Held, moment: Moment) -> list[Instruction]:
@@ -227,6 +284,8 @@ class Publishing:
 
     def _answer(self, held: Held) -> list[Instruction]:
         tickets, held.tickets = held.tickets, []
+        if not tickets:  # nobody here has published it, or all are answered
+            return []
         own = id_ = str(held.parcel.id)
         code = reason = ""
         if held.failure:
@@ -245,7 +304,8 @@ class Publishing:
     def _release(self, held: Held, moment: Moment) -> list[Instruction]:
         """Let a document go to everybody whom it concerns."""
         if not held.is_ours:
-            return []
+            # What cannot be taken over goes on to whoever is not owed it.
+            return [] if held.taken is None else self._send(held, (), moment)
         instructions: list[Instruction] = []
         homes: tuple[str, ...] = ()
         if held.keep is not None and held.kept is not None:
@@ -261,20 +321,29 @@ class Publishing:
         document = held.parcel.id
         # Retention may have been quicker.
         owed = [each for each in homes if self._custody.is_owed(each, document)]
-        for home in owed:
-            if self._documents.can_reach(home):
-                self._custody.sent(home, document, moment.now)
-        if held.neighbours:
-            debts = tuple(self._custody.debt(home, document) for home in owed)
-            said = Routed(held.parcel, held.tree, debts)
-            instructions.append(Send(tuple(held.neighbours), said))
+        if owed and document.origin != self._broker:
+            custody = self._custody.called(document)
+        else:
+            custody = None
+        for copy in held.copies:
+            level = self._levels.at(copy.document.depth)
+            assert level is not None, "a document leaves where this broker takes part"
+            here = [home for home in owed if self._levels.of(home) is level]
+            for home in here:
+                if level.documents.leads(copy.document.tree, broker_of(home)):
+                    self._custody.sent(home, document, moment.now)
+            debts = tuple(self._custody.debt(home, document) for home in here)
+            said = Routed(held.parcel, copy.document.tree, debts, custody, level.depth)
+            instructions.append(Send(tuple(copy.neighbours), said))
         return instructions
 
     # --- without one ------------------------------------------------------------------------------
 
-    def _publish_unstored(self, held: Held, homes: list[str], moment: Moment) -> list[Instruction]:
+    def _publish_unstored(
+        self, held: Held, homes: tuple[str, ...], moment: Moment
+    ) -> list[Instruction]:
         for home in homes:
-            if not self._documents.can_reach(home):
+            if not self._levels.can_reach(home):
                 raise RefusedError(
                     f"durable subscriptions at {home} want this document, {home} cannot be "
                     f"reached, and {self._broker} keeps nothing: publish it again later, or at a "
@@ -315,7 +384,7 @@ class Publishing:
         """Answer for what homes have not confirmed in time, or cannot any more."""
         instructions: list[Instruction] = []
         for document, held in list(self._unconfirmed.items()):
-            lost = [home for home in held.homes if not self._documents.can_reach(home)]
+            lost = [home for home in held.homes if not self._levels.can_reach(home)]
             if lost or now > held.until:
                 del self._unconfirmed[document]
                 named = ", ".join(sorted(lost or held.homes))
@@ -334,6 +403,11 @@ class Publishing:
     def parcels(self, documents: list[DocumentId]) -> list[Parcel]:
         """Documents that are not confirmed, to be sent again."""
         return [self._unconfirmed[each].parcel for each in documents if each in self._unconfirmed]
+
+
+def _passing(parcel: Parcel) -> str:
+    """What keeps documents in order that pass a gateway: where they were published."""
+    return f"\0{parcel.id.origin}"
 
 
 EXPIRED: Final = "the document has expired already: publish it with a later time, or without one"

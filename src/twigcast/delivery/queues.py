@@ -10,7 +10,7 @@ from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.writes import Entry
 from twigcast.routing import Recipients
 
-_LINK: Final = "durable/"
+_LINK: Final = "durable:"
 
 
 class Queues:

@@ -61,10 +61,14 @@ class Entry(NamedTuple):
 class KeepDocument(NamedTuple):
     """Keep a document for queues and homes; the result is a :class:`Kept`.
 
-    Of a document that is kept already, only what newly refers to it is added.  Where its
-    publication is known with another document, it goes into no queue.  It is still owed to homes if
-    that one is of another origin: this broker answers for it then, whatever becomes of the other.
-    With another content nothing is owed either.  What was received is noted in any case.
+    Of a document that is kept already, only what newly refers to it is added.  Its publication is
+    known from then on, unless it was received for other homes only.
+
+    Where its publication is known already, and this document is kept no more, it goes into no
+    queue.  Where it is known with another document, this one goes into no queue either.  It is
+    still owed to homes if that one is of another origin: this broker answers for it then, whatever
+    becomes of the other.  With another content nothing is owed either.  What was received is noted
+    in any case.
     """
 
     parcel: Parcel
@@ -75,6 +79,13 @@ class KeepDocument(NamedTuple):
     """For a document that was owed to this broker: note it as received, see NoteReceived."""
     aside: str = ""
     """Why it is a letter, if it is one: nobody wants it, or its publication was another's."""
+    line: DocumentId | None = None
+    """What it is noted as when it was owed to this broker, unless that is the document's id."""
+
+    @property
+    def is_for_others(self) -> bool:
+        """Whether it was received for other homes only."""
+        return self.settled is not None and not self.entries
 
 
 class Kept(NamedTuple):
@@ -86,6 +97,8 @@ class Kept(NamedTuple):
     """The id of the other document that was kept under the same publication."""
     is_other: bool = False
     """Whether that one has another content."""
+    is_added: bool = True
+    """Whether the document was not kept before, and is now."""
 
 
 class NoteReceived(NamedTuple):

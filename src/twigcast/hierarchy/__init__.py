@@ -37,16 +37,22 @@ that it stands in.
 
 from __future__ import annotations
 
-from twigcast.hierarchy.gateway import Gateway, make_router
+from twigcast.hierarchy.gateway import Crossings, Gateway, make_router
 from twigcast.hierarchy.network import Network, read_network
+from twigcast.hierarchy.observing import UnitPart, gateways_out, parts_below
 from twigcast.hierarchy.profile import Profile
+from twigcast.hierarchy.speaking import Speaker
 from twigcast.hierarchy.units import (
     MOST_LEVELS,
     MOST_MEMBERS,
     common_unit,
     depth_of,
     leaf_of,
+    own_name,
+    parse_leaf,
     reachable,
+    require_units,
+    shared_units,
     unit_at,
     unit_of,
     units_around,
@@ -57,15 +63,24 @@ from twigcast.hierarchy.units import (
 __all__ = [
     "MOST_LEVELS",
     "MOST_MEMBERS",
+    "Crossings",
     "Gateway",
     "Network",
     "Profile",
+    "Speaker",
+    "UnitPart",
     "common_unit",
     "depth_of",
+    "gateways_out",
     "leaf_of",
     "make_router",
+    "own_name",
+    "parse_leaf",
+    "parts_below",
     "reachable",
     "read_network",
+    "require_units",
+    "shared_units",
     "unit_at",
     "unit_of",
     "units_around",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from twigcast.documents import DocumentLimits
 from twigcast.hierarchy.passage import Passage
@@ -17,6 +17,7 @@ from twigcast.routing import (
     LinkState,
     LinkUp,
     Message,
+    Routed,
     Router,
     Send,
     Strategy,
@@ -24,6 +25,18 @@ from twigcast.routing import (
     is_outer,
     tree_from,
 )
+
+
+@dataclass(slots=True)
+class Crossings:
+    """How many documents crossed the border of a unit at one of its gateways."""
+
+    out: int = 0
+    into: int = 0
+    in_vain: int = 0
+    """Of those that came in, how many nobody inside wanted."""
+    turned_away: int = 0
+    """How many came from outside and were published inside; they were not let in."""
 
 
 class Gateway(Router):
@@ -55,6 +68,7 @@ class Gateway(Router):
         )
         self.above = above
         self.unit = unit_at(self.name, self.depth)
+        self.crossings = Crossings()
         self._outside = OUTER + self.name
         self._inside = leaf_of(self.unit, [self.name])
         self._view = self.documents.view
@@ -62,6 +76,8 @@ class Gateway(Router):
         self._down = Passage(self._outside, self.depth, self.strategy.most_patterns)
         super().handle(LinkUp(LinkKind.LEAF), self._outside)
         above.handle(LinkUp(LinkKind.LEAF), self._inside)
+        self.documents.beyond[self._outside] = self._climb
+        above.documents.beyond[self._inside] = self._descend
 
     @property
     def levels(self) -> tuple[Router, ...]:
@@ -89,6 +105,10 @@ class Gateway(Router):
         super().go_on(most)
         self.above.go_on(most)
         return self.is_behind
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.above.prepare()
 
     @property
     def has_news(self) -> bool:
@@ -127,18 +147,37 @@ class Gateway(Router):
             sends += [each for each in theirs if each.link != self._inside]
             theirs = self._name_unit()
             for message in climbing:
-                theirs += self.above.handle(self._pass_on(message, self._up), self._inside)
+                theirs += self.above.handle(_pass_on(message, self._up), self._inside)
             ours = []
             for message in descending:
-                ours += super().handle(self._pass_on(message, self._down), self._outside)
+                ours += super().handle(_pass_on(message, self._down), self._outside)
         return sends
 
-    def _pass_on(self, message: Message, passage: Passage) -> Message:
-        if isinstance(message, Update):
-            return passage.pass_on(message)
-        assert isinstance(message, Document), "levels tell each other of changes and documents"
+    def _climb(self, document: Document) -> Routed | None:
+        """Route a document above that leaves this unit."""
+        routed = self.above.documents.route(self._seen_from(self._up, document), self._inside)
+        self.crossings.out += bool(routed and routed.copies)
+        return routed
+
+    def _descend(self, document: Document) -> Routed | None:
+        """Route a document in this unit that comes from above.
+
+        Nothing that was published in this part of the unit comes back to it; whoever outside says
+        so is wrong, or the parts of the unit have just met.
+        """
+        origin = document.id.origin
+        if origin == self.name or self.documents.can_reach(origin):
+            self.crossings.turned_away += 1
+            return None
+        routed = self.documents.route(self._seen_from(self._down, document), self._outside)
+        if routed is not None:
+            self.crossings.into += 1
+            self.crossings.in_vain += not (routed.copies or routed.recipients.deliveries)
+        return routed
+
+    def _seen_from(self, passage: Passage, document: Document) -> Document:
         tree = tree_from(passage.origin, self.strategy.towards)
-        return replace(message, tree=tree, depth=passage.depth)
+        return replace(document, tree=tree, depth=passage.depth)
 
     def _name_unit(self) -> list[Send]:
         """Name this unit above by the part of it that can be reached; what follows from that."""
@@ -150,6 +189,8 @@ class Gateway(Router):
             return []
         before, self._inside = self._inside, name
         self._up.origin = name
+        beyond = self.above.documents.beyond
+        beyond[name] = beyond.pop(before)
         return self.above.rename_leaf(before, name)
 
     def _gateways(self) -> list[str]:
@@ -163,6 +204,11 @@ class Gateway(Router):
             for gateway in leaves[leaf]
             if gateway in tree
         ]
+
+
+def _pass_on(message: Message, passage: Passage) -> Message:
+    assert isinstance(message, Update), "levels send each other changes; documents are routed"
+    return passage.pass_on(message)
 
 
 def make_router(

@@ -6,6 +6,7 @@ import os
 
 from twigcast.errors import NetworkError, OverlayError
 from twigcast.hierarchy.gateway import make_router
+from twigcast.hierarchy.observing import acting_gateway, leaves_below
 from twigcast.hierarchy.units import (
     depth_of,
     is_kept_for_units,
@@ -94,16 +95,12 @@ class Network(FlatNetwork):
             raise NetworkError(f"{unit!r} and {towards!r} are not beside each other in one unit")
         for level in self._levels_of(unit_of(unit)):
             view = level.documents.view
-            [start], [end] = (
-                [leaf for leaf in sorted(view.leaves) if leaf.startswith(f"{each}/@")][:1] or [""]
-                for each in (unit, towards)
-            )
-            parents = view.tree(start).parents
-            gateway = end
-            while (above := parents.get(gateway)) is not None and above != start:
-                gateway = above
-            if above is not None:
-                return gateway
+            leaves = leaves_below(view)
+            if unit in leaves and towards in leaves:
+                start, end = leaves[unit][0], leaves[towards][0]
+                gateway = acting_gateway(view, start, end, self.strategy.towards)
+                if gateway is not None:
+                    return gateway
         return None
 
     def _levels_of(self, unit: str) -> list[Router]:

@@ -30,6 +30,11 @@ def unit_of(name: str) -> str:
     return name.rpartition("/")[0]
 
 
+def own_name(broker: str) -> str:
+    """What a broker is called in its unit."""
+    return broker.rpartition("/")[2]
+
+
 def unit_at(broker: str, depth: int) -> str:
     """The unit of that depth that a broker is in."""
     return "/".join(broker.split("/")[:depth])
@@ -82,21 +87,30 @@ def units_of_link(overlay: Overlay, link: Link) -> tuple[str, ...]:
 
     Raises OverlayError where there is none.
     """
-    one, other = (units_of(broker, overlay.gateways.get(broker)) for broker in link)
+    return shared_units({broker: overlay.gateways.get(broker) for broker in link})
+
+
+def shared_units(ends: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The units in whose overlays two brokers take part, the innermost first.
+
+    ``ends`` are the two, each with the outermost unit that it is a gateway of.  Raises OverlayError
+    where they share none, so that no link can join them.
+    """
+    one, other = (units_of(broker, gateway) for broker, gateway in ends.items())
     shared = tuple(unit for unit in one if unit in other)
     if shared:
         return shared
-    around = common_unit(*link)
+    around = common_unit(*ends)
     needed = " and ".join(
         f"{broker!r} a gateway of {unit!r}"
-        for broker in link
+        for broker, gateway in ends.items()
         for unit in units_around(broker)
         if unit and unit_of(unit) == around
-        if around not in units_of(broker, overlay.gateways.get(broker))
+        if around not in units_of(broker, gateway)
     )
     raise OverlayError(
-        f"the link {link} joins two units, and such links join their gateways; make {needed}, or "
-        "link others"
+        f"the link {Link.between(*ends)} joins two units, and such links join their gateways; make "
+        f"{needed}, or link others"
     )
 
 
@@ -104,18 +118,7 @@ def require_units(overlay: Overlay) -> None:
     """Raise OverlayError unless all brokers, units and links are as they must be."""
     members: dict[str, set[str]] = {}
     for broker in overlay:
-        parts = broker.split("/")
-        if not all(parts) or len(parts) > MOST_LEVELS:
-            what = f"{len(parts)} names" if all(parts) else "an empty name"
-            raise OverlayError(
-                f"the broker {broker!r} has {what}; it has a path of 1 to {MOST_LEVELS} names with "
-                "/ between them, as in north/oslo/b3"
-            )
-        if any(part.startswith((OUTER, _PART)) for part in parts):
-            raise OverlayError(
-                f"the broker {broker!r}: names do not begin with {OUTER} or {_PART}, which mark "
-                "what stands for units; choose another name"
-            )
+        require_path(broker)
         for name in (broker, *filter(None, units_around(broker))):
             members.setdefault(unit_of(name), set()).add(name)
     for unit, names in members.items():
@@ -135,6 +138,22 @@ def require_units(overlay: Overlay) -> None:
         units_of_link(overlay, link)
 
 
+def require_path(broker: str) -> None:
+    """Raise OverlayError unless the name of a broker is a path that it may have."""
+    parts = broker.split("/")
+    if not all(parts) or len(parts) > MOST_LEVELS:
+        what = f"{len(parts)} names" if all(parts) else "an empty name"
+        raise OverlayError(
+            f"the broker {broker!r} has {what}; it has a path of 1 to {MOST_LEVELS} names with "
+            "/ between them, as in north/oslo/b3"
+        )
+    if any(part.startswith((OUTER, _PART)) for part in parts):
+        raise OverlayError(
+            f"the broker {broker!r}: names do not begin with {OUTER} or {_PART}, which mark "
+            "what stands for units; choose another name"
+        )
+
+
 def leaf_of(unit: str, gateways: Iterable[str]) -> str:
     """The name of a unit in the overlay around it.
 
@@ -142,6 +161,20 @@ def leaf_of(unit: str, gateways: Iterable[str]) -> str:
     after the first of its gateways.
     """
     return f"{unit}/{_PART}{min(gateways).removeprefix(unit + '/')}"
+
+
+def parse_leaf(leaf: str) -> tuple[str, str] | None:
+    """The unit that an inner leaf stands for, and the gateway that it is named after.
+
+    None for any other name.
+    """
+    unit, is_inner, rest = leaf.partition(f"/{_PART}")
+    return (unit, f"{unit}/{rest}") if is_inner and unit and rest else None
+
+
+def is_within(name: str, unit: str) -> bool:
+    """Whether a broker, or a unit, lies in a unit or in one inside it."""
+    return not unit or name.startswith(f"{unit}/")
 
 
 def is_kept_for_units(name: str) -> bool:

@@ -45,7 +45,7 @@ change of the links costs all trees of producers anew.
 from __future__ import annotations
 
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.document_router import NOBODY, DocumentRouter, Recipients, Routed
+from twigcast.routing.document_router import NOBODY, Copy, DocumentRouter, Recipients, Routed
 from twigcast.routing.entries import AdvertisementEntry, SubscriptionEntry
 from twigcast.routing.frozen import ClientDelivery, Crossing, FrozenNetwork, Route, freeze
 from twigcast.routing.interests import Foreseen, Interests, Wanting
@@ -89,6 +89,7 @@ from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import GATHERING, Router
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
+from twigcast.routing.trees import View
 
 __all__ = [
     "ANYTHING",
@@ -105,6 +106,7 @@ __all__ = [
     "Anything",
     "ClientDelivery",
     "ClientPlan",
+    "Copy",
     "Counters",
     "Crossing",
     "Deliver",
@@ -149,6 +151,7 @@ __all__ = [
     "Unadvertise",
     "Unsubscribe",
     "Update",
+    "View",
     "Wanting",
     "freeze",
     "is_outer",

@@ -7,12 +7,16 @@ broker writes it to its queues.
 independently of channels, so that whoever publishes a document can say to which brokers it is
 owed, also while these cannot be reached.  A home is one more source of interests, so it costs no
 matching of its own.
+
+At a gateway a document that a leaf wants goes on in the overlay that the leaf stands for, where the
+broker has another document router (:attr:`DocumentRouter.beyond`).  So one look gives all *copies*
+that leave the broker, each along a tree of its own.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
@@ -27,7 +31,7 @@ from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import Document, DocumentId
 from twigcast.routing.neighbour import Neighbour
-from twigcast.routing.planning import SHARED_TREE, Planner
+from twigcast.routing.planning import SHARED_TREE, SHARED_TREES, Planner
 from twigcast.routing.recent import RecentDocuments
 from twigcast.routing.strategy import Towards
 from twigcast.routing.trees import View
@@ -46,11 +50,19 @@ class Recipients:
 NOBODY: Final = Recipients(())
 
 
+class Copy(NamedTuple):
+    """A document as it leaves along one tree, and the neighbours that it goes to."""
+
+    document: Document
+    neighbours: list[str]
+
+
 class Routed(NamedTuple):
     """A document, and everyone whom it concerns."""
 
     document: Document
-    neighbours: list[str]
+    copies: list[Copy]
+    """One for each overlay in which it goes on from here."""
     recipients: Recipients
     homes: list[str]
     """The other brokers that want it for durable subscriptions, wherever they are."""
@@ -89,6 +101,8 @@ class DocumentRouter:
         """Those that our clients have got, by whichever tree."""
         self._recipients: WeakKeyDictionary[Wanting, Recipients] = WeakKeyDictionary()
         self._published = 0
+        self.beyond: dict[str, Callable[[Document], Routed | None]] = {}
+        """By leaf, what routes a document in the overlay that the leaf stands for."""
 
     def foresee(self, contents: Sequence[Source]) -> list[Foreseen]:
         """Look at documents together that are published one after the other; changes no answer."""
@@ -102,10 +116,8 @@ class DocumentRouter:
         """
         if self._towards is not Towards.EVERYONE and not self._clients[link].advertised:
             raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
-        identity = DocumentId(self._broker, self._life, self._published)
-        self._published += 1
         tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
-        return self._follow(Document(identity, tree, content, self._depth), link, foreseen)
+        return self._follow(Document(self.new_id(), tree, content, self._depth), link, foreseen)
 
     def route(self, document: Document, link: str) -> Routed | None:
         """Where a document of another broker's goes that comes on a link; None if it came before.
@@ -122,15 +134,34 @@ class DocumentRouter:
     def _follow(self, document: Document, link: str, foreseen: Foreseen | None = None) -> Routed:
         """Where a document goes from here, which must not have been here before."""
         wanting = self._interests.match(document.content, foreseen)
-        neighbours = []
+        recipients = self._recipients_of(wanting)
+        neighbours: list[str] = []
+        copies: list[Copy] = []
         for name in self._planner.onward(document.tree, link):
             neighbour = self._neighbours.get(name)
-            if neighbour is not None and not wanting.channels.isdisjoint(
-                neighbour.serving(document.tree)
-            ):
+            if neighbour is None or wanting.channels.isdisjoint(neighbour.serving(document.tree)):
+                continue
+            if name not in self.beyond:
                 neighbours.append(name)
-        homes = [name for name, source in self._homes.items() if source in wanting.channels]
-        return Routed(document, neighbours, self._recipients_of(wanting), homes)
+            elif (further := self.beyond[name](document)) is not None:
+                copies += further.copies
+                if further.recipients.deliveries:  # one overlay of a broker has its clients
+                    recipients = further.recipients
+        if neighbours:
+            copies.insert(0, Copy(document, neighbours))
+        return Routed(document, copies, recipients, self._homes_of(wanting))
+
+    def homes(self, content: Source) -> list[str]:
+        """The homes that want a document for durable subscriptions."""
+        return self._homes_of(self._interests.match(content))
+
+    def _homes_of(self, wanting: Wanting) -> list[str]:
+        return [name for name, source in self._homes.items() if source in wanting.channels]
+
+    def new_id(self) -> DocumentId:
+        """An id that no other document of this broker has."""
+        self._published += 1
+        return DocumentId(self._broker, self._life, self._published - 1)
 
     def prepare(self) -> None:
         """Take in new interests now, not when the next document comes."""
@@ -162,6 +193,16 @@ class DocumentRouter:
         """The overlay as it is known; another object whenever that has changed."""
         return self._link_states.view
 
+    def leads(self, tree: str, broker: str) -> bool:
+        """Whether a document that leaves here along a tree comes by another broker."""
+        view = self._link_states.view
+        if tree in SHARED_TREES:
+            return self.can_reach(broker)
+        parents = view.tree(tree).parents
+        while broker != self._broker and broker in parents:
+            broker = parents[broker]
+        return broker == self._broker
+
     def can_reach(self, broker: str) -> bool:
         """Whether links lead to another broker, as far as is known."""
         return broker in self._link_states.view.tree(self._broker).parents
@@ -169,6 +210,11 @@ class DocumentRouter:
     def brokers(self) -> list[str]:
         """The other brokers that are known, whether they can be reached or not."""
         return [each for each in self._link_states.view.brokers if each != self._broker]
+
+    @property
+    def known_homes(self) -> list[str]:
+        """The homes that want something."""
+        return list(self._homes)
 
     # --- homes ------------------------------------------------------------------------------------
 

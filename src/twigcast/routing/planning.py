@@ -38,7 +38,7 @@ def tree_from(leaf: str, towards: Towards) -> str:
     return SHARED_FROM_OUTSIDE if is_outer(leaf) else SHARED_TREE
 
 
-_SHARED = (SHARED_TREE, SHARED_FROM_OUTSIDE)
+SHARED_TREES: Final = (SHARED_TREE, SHARED_FROM_OUTSIDE)
 
 
 class _TreePlan(NamedTuple):
@@ -88,7 +88,7 @@ class Planner:
     def onward(self, tree: str, link: str) -> tuple[str, ...]:
         """The brokers to which a document of a tree may go next, having come on a link."""
         view = self._link_states.view
-        if tree in _SHARED:
+        if tree in SHARED_TREES:
             return tuple(name for name in self._around(tree) if name != link)
         return view.tree(tree).below(self._name)
 
@@ -131,9 +131,9 @@ class Planner:
         return sorted(origins)
 
     def _plan_tree(self, name: str) -> _TreePlan:
-        if (name in _SHARED) != (self._towards is Towards.EVERYONE):
+        if (name in SHARED_TREES) != (self._towards is Towards.EVERYONE):
             return _NO_PLAN
-        if name in _SHARED:
+        if name in SHARED_TREES:
             return self._plan_shared(name)
         view = self._link_states.view
         tree = view.tree(name)

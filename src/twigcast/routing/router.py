@@ -178,6 +178,10 @@ class Router:
         self._catch_up(most)
         return self.is_behind
 
+    def prepare(self) -> None:
+        """Take in new interests now, not when the next document comes."""
+        self.documents.prepare()
+
     @property
     def has_news(self) -> bool:
         """Whether :meth:`flush` may have something to send."""
@@ -379,7 +383,8 @@ class Router:
 
     def _send(self, routed: Routed) -> None:
         document = routed.document
-        self._sends += [Send(name, document) for name in routed.neighbours]
+        for copy in routed.copies:
+            self._sends += [Send(name, copy.document) for name in copy.neighbours]
         for name, ids in routed.recipients.deliveries:
             self._sends.append(Send(name, Deliver(document.id, document.content, ids)))
 
@@ -448,12 +453,7 @@ class Router:
 
     def remembered(self) -> dict[str, frozenset[Pattern]]:
         """What neighbours wanted whose links are down, and may go on from."""
-        return {
-            name: frozenset().union(
-                *(self._interests.patterns(each.source) for each in received.channels.values())
-            )
-            for name, (received, _) in self._spreading.remembered.items()
-        }
+        return self._spreading.remembered()
 
     @property
     def clients(self) -> Mapping[str, Client]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import chain
+from math import inf
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -119,6 +120,18 @@ class View:
                 return Tree(root, {}, {})
             tree = self._trees[root] = shortest_path_tree(self.graph, root, self.leaves)
         return tree
+
+    def distance(self, root: str, broker: str) -> float:
+        """What a path between two brokers costs; infinite where there is none."""
+        parents, graph = self.tree(root).parents, self.graph
+        cost = 0.0
+        while broker != root:
+            parent = parents.get(broker)
+            if parent is None:
+                return inf
+            cost += graph[parent][broker]
+            broker = parent
+        return cost
 
     def shared_tree(self, broker: str) -> Tree:
         """One tree for all brokers that can reach each other: from the one with the most links."""

@@ -12,7 +12,7 @@ from twigcast.wire import raw
 from twigcast.wire import twigcast_pb2 as messages
 from twigcast.wire.tls_files import TlsFileError, TlsFiles, read_tls_files
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """The version of the protocol; brokers and clients of different ones do not talk."""
 
 SERVICE: Final = "twigcast.v1.Broker"

@@ -344,7 +344,7 @@ class LinkItem(_message.Message):
     def __init__(self, hello: _Optional[_Union[LinkHello, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., update: _Optional[_Union[Update, _Mapping]] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., home_versions: _Optional[_Union[HomeVersions, _Mapping]] = ..., home_state: _Optional[_Union[HomeState, _Mapping]] = ..., addressed: _Optional[_Union[Addressed, _Mapping]] = ..., refused: _Optional[str] = ...) -> None: ...
 
 class LinkHello(_message.Message):
-    __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered", "message_bytes")
+    __slots__ = ("protocol", "broker", "incarnation", "cost", "strategy", "nonce", "answered", "message_bytes", "gateway")
     protocol: int
     broker: str
     incarnation: int
@@ -353,22 +353,24 @@ class LinkHello(_message.Message):
     nonce: bytes
     answered: bytes
     message_bytes: int
-    def __init__(self, protocol: _Optional[int] = ..., broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., cost: _Optional[float] = ..., strategy: _Optional[str] = ..., nonce: _Optional[bytes] = ..., answered: _Optional[bytes] = ..., message_bytes: _Optional[int] = ...) -> None: ...
+    gateway: str
+    def __init__(self, protocol: _Optional[int] = ..., broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., cost: _Optional[float] = ..., strategy: _Optional[str] = ..., nonce: _Optional[bytes] = ..., answered: _Optional[bytes] = ..., message_bytes: _Optional[int] = ..., gateway: _Optional[str] = ...) -> None: ...
 
 class Heartbeat(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class Update(_message.Message):
-    __slots__ = ("states", "advertise", "unadvertise", "serve", "changes", "known", "goes_on")
+    __slots__ = ("states", "advertise", "unadvertise", "serve", "changes", "depth", "known", "goes_on")
     states: _containers.RepeatedCompositeFieldContainer[LinkState]
     advertise: _containers.RepeatedCompositeFieldContainer[AdvertisementOf]
     unadvertise: _containers.RepeatedCompositeFieldContainer[AdvertisementKey]
     serve: _containers.RepeatedCompositeFieldContainer[Serve]
     changes: _containers.RepeatedCompositeFieldContainer[ChannelChange]
+    depth: int
     known: Mark
     goes_on: Mark
-    def __init__(self, states: _Optional[_Iterable[_Union[LinkState, _Mapping]]] = ..., advertise: _Optional[_Iterable[_Union[AdvertisementOf, _Mapping]]] = ..., unadvertise: _Optional[_Iterable[_Union[AdvertisementKey, _Mapping]]] = ..., serve: _Optional[_Iterable[_Union[Serve, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[ChannelChange, _Mapping]]] = ..., known: _Optional[_Union[Mark, _Mapping]] = ..., goes_on: _Optional[_Union[Mark, _Mapping]] = ...) -> None: ...
+    def __init__(self, states: _Optional[_Iterable[_Union[LinkState, _Mapping]]] = ..., advertise: _Optional[_Iterable[_Union[AdvertisementOf, _Mapping]]] = ..., unadvertise: _Optional[_Iterable[_Union[AdvertisementKey, _Mapping]]] = ..., serve: _Optional[_Iterable[_Union[Serve, _Mapping]]] = ..., changes: _Optional[_Iterable[_Union[ChannelChange, _Mapping]]] = ..., depth: _Optional[int] = ..., known: _Optional[_Union[Mark, _Mapping]] = ..., goes_on: _Optional[_Union[Mark, _Mapping]] = ...) -> None: ...
 
 class Mark(_message.Message):
     __slots__ = ("entries", "digest")
@@ -377,12 +379,13 @@ class Mark(_message.Message):
     def __init__(self, entries: _Optional[int] = ..., digest: _Optional[bytes] = ...) -> None: ...
 
 class LinkState(_message.Message):
-    __slots__ = ("broker", "incarnation", "version", "links")
+    __slots__ = ("broker", "incarnation", "version", "links", "leaves")
     broker: str
     incarnation: int
     version: int
     links: _containers.RepeatedCompositeFieldContainer[Neighbour]
-    def __init__(self, broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ...) -> None: ...
+    leaves: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ..., leaves: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Neighbour(_message.Message):
     __slots__ = ("broker", "cost")
@@ -427,7 +430,7 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires")
+    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -441,7 +444,9 @@ class RoutedDocument(_message.Message):
     publication: str
     headers: _containers.ScalarMap[str, str]
     expires: int
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ...) -> None: ...
+    custody: DocumentId
+    depth: int
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class Destination(_message.Message):
     __slots__ = ("home", "settled")
@@ -450,9 +455,10 @@ class Destination(_message.Message):
     def __init__(self, home: _Optional[str] = ..., settled: _Optional[int] = ...) -> None: ...
 
 class HomeVersions(_message.Message):
-    __slots__ = ("homes",)
+    __slots__ = ("homes", "depth")
     homes: _containers.RepeatedCompositeFieldContainer[HomeVersion]
-    def __init__(self, homes: _Optional[_Iterable[_Union[HomeVersion, _Mapping]]] = ...) -> None: ...
+    depth: int
+    def __init__(self, homes: _Optional[_Iterable[_Union[HomeVersion, _Mapping]]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class HomeVersion(_message.Message):
     __slots__ = ("home", "epoch", "version")
@@ -462,7 +468,7 @@ class HomeVersion(_message.Message):
     def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
 
 class HomeState(_message.Message):
-    __slots__ = ("home", "epoch", "version", "base", "forward", "withdraw", "more")
+    __slots__ = ("home", "epoch", "version", "base", "forward", "withdraw", "more", "depth")
     home: str
     epoch: int
     version: int
@@ -470,10 +476,11 @@ class HomeState(_message.Message):
     forward: _containers.RepeatedScalarFieldContainer[str]
     withdraw: _containers.RepeatedScalarFieldContainer[str]
     more: bool
-    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ..., base: _Optional[int] = ..., forward: _Optional[_Iterable[str]] = ..., withdraw: _Optional[_Iterable[str]] = ..., more: _Optional[bool] = ...) -> None: ...
+    depth: int
+    def __init__(self, home: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ..., base: _Optional[int] = ..., forward: _Optional[_Iterable[str]] = ..., withdraw: _Optional[_Iterable[str]] = ..., more: _Optional[bool] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class Addressed(_message.Message):
-    __slots__ = ("to", "sender", "hops", "document", "receipt", "home_ask", "home_known")
+    __slots__ = ("to", "sender", "hops", "document", "receipt", "home_ask", "home_known", "depth")
     to: str
     sender: str
     hops: int
@@ -481,7 +488,8 @@ class Addressed(_message.Message):
     receipt: Receipt
     home_ask: HomeAsk
     home_known: HomeKnown
-    def __init__(self, to: _Optional[str] = ..., sender: _Optional[str] = ..., hops: _Optional[int] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., home_ask: _Optional[_Union[HomeAsk, _Mapping]] = ..., home_known: _Optional[_Union[HomeKnown, _Mapping]] = ...) -> None: ...
+    depth: int
+    def __init__(self, to: _Optional[str] = ..., sender: _Optional[str] = ..., hops: _Optional[int] = ..., document: _Optional[_Union[RoutedDocument, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., home_ask: _Optional[_Union[HomeAsk, _Mapping]] = ..., home_known: _Optional[_Union[HomeKnown, _Mapping]] = ..., depth: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("stored", "refused", "home")
@@ -504,13 +512,16 @@ class RefusedDocument(_message.Message):
     def __init__(self, incarnation: _Optional[int] = ..., number: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class HomeAsk(_message.Message):
-    __slots__ = ("epoch", "version", "round")
+    __slots__ = ("epoch", "version", "round", "home")
     epoch: int
     version: int
     round: int
-    def __init__(self, epoch: _Optional[int] = ..., version: _Optional[int] = ..., round: _Optional[int] = ...) -> None: ...
+    home: str
+    def __init__(self, epoch: _Optional[int] = ..., version: _Optional[int] = ..., round: _Optional[int] = ..., home: _Optional[str] = ...) -> None: ...
 
 class HomeKnown(_message.Message):
-    __slots__ = ("round",)
+    __slots__ = ("round", "home", "unreached")
     round: int
-    def __init__(self, round: _Optional[int] = ...) -> None: ...
+    home: str
+    unreached: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, round: _Optional[int] = ..., home: _Optional[str] = ..., unreached: _Optional[_Iterable[str]] = ...) -> None: ...

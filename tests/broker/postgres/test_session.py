@@ -78,7 +78,10 @@ def test_a_commit_whose_answer_is_lost_is_told_as_done(
     before_commit(monkeypatch, act)
     assert opened.write([document(1, "news"), document(2, "news")]) == [Kept((1,)), Kept((2,))]
     assert opened.full == ""
-    assert opened.write([document(2, "news"), document(3, "news")]) == [Kept((0,)), Kept((3,))]
+    assert opened.write([document(2, "news"), document(3, "news")]) == [
+        Kept((0,), is_added=False),
+        Kept((3,)),
+    ]
 
 
 def test_a_commit_is_told_as_done_though_the_loss_is_noticed_only_behind_it(
@@ -96,7 +99,10 @@ def test_a_commit_is_told_as_done_though_the_loss_is_noticed_only_behind_it(
 
     monkeypatch.setattr(session.Session, "_transact", transact)
     assert opened.write([document(1, "news")]) == [Kept((1,))]
-    assert opened.write([document(1, "news"), document(2, "news")]) == [Kept((0,)), Kept((2,))]
+    assert opened.write([document(1, "news"), document(2, "news")]) == [
+        Kept((0,), is_added=False),
+        Kept((2,)),
+    ]
 
 
 def test_a_commit_that_did_not_arrive_is_told_as_failed(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict, fields
 from typing import Final
 
 from twigcast.broker import status as report
@@ -22,6 +23,7 @@ from twigcast.broker.outbox import Outbox
 from twigcast.broker.shared_queues import DocumentQueue
 from twigcast.broker.store.records import StoreFigures
 from twigcast.errors import StoreError
+from twigcast.hierarchy import Crossings, Gateway
 
 _TEXTS: Final = {
     "start_seconds": "When the broker started, since 1970.",
@@ -50,6 +52,10 @@ _TEXTS: Final = {
     "link_documents_received": "Documents received since the link is up.",
     "link_bytes_sent": "Bytes sent since the link is up.",
     "link_bytes_received": "Bytes received since the link is up.",
+    "unit_documents_out": "Documents that left a unit here.",
+    "unit_documents_into": "Documents that came into a unit here.",
+    "unit_documents_in_vain": "Documents that came into a unit here, and nobody inside wanted.",
+    "unit_documents_turned_away": "Documents from outside that were published inside.",
     "publishers_held": "Publishers that are held back, since there is no room in the store.",
     "store_answers": "Whether the store can be read and written: 1 or 0.",
     "store_documents": "Documents that are kept.",
@@ -59,7 +65,12 @@ _TEXTS: Final = {
     "store_unwritten_bytes": "Bytes that are still to be written.",
 }
 _PASSED: Final = ("documents_sent", "documents_received", "bytes_sent", "bytes_received")
-_GROWING: Final = {"durable_missed", *(f"link_{each}" for each in _PASSED)}
+_CROSSINGS: Final = tuple(field.name for field in fields(Crossings))
+_GROWING: Final = {
+    "durable_missed",
+    *(f"link_{each}" for each in _PASSED),
+    *(f"unit_documents_{each}" for each in _CROSSINGS),
+}
 
 
 class Gauges:
@@ -88,6 +99,7 @@ class Gauges:
             ("neighbour", self._of_neighbours()),
             ("durable" if names_durables else "", durables),
             ("home", self._of_homes()),
+            ("unit", self._of_units()),
         ):
             for name, values in figures.items():
                 yield Figure(name, _TEXTS[name], values, label, name in _GROWING)
@@ -106,7 +118,7 @@ class Gauges:
                 len(broker.keeper.wanted(each)) for each in broker.durables.values()
             ),
             "durable_patterns": tables["durable_patterns"],
-            "brokers": len(broker.router.overlay),
+            "brokers": len(report.topology(broker)),
             "clients": len(self._sessions),
             "client_subscriptions": len(held),
             "client_waiting_documents": sum(map(len, waiting)),
@@ -129,12 +141,8 @@ class Gauges:
 
     def _of_neighbours(self) -> dict[str, Mapping[str, float]]:
         links = report.links(self._broker)
-        sent = {
-            name: sum(len(channel.sent) for channel in neighbour.outgoing.values())
-            for name, neighbour in self._broker.router.neighbours.items()
-        }
         return {
-            "table_sent": sent,
+            "table_sent": report.patterns_sent(self._broker),
             "link_waiting_documents": {each["broker"]: each["waiting"] for each in links},
             **{
                 f"link_{key}": {each["broker"]: each[key] for each in links}
@@ -150,6 +158,19 @@ class Gauges:
             },
             "durable_attached": {name: len(each.attached) for name, each in durables.items()},
             "durable_missed": {name: each.queue.missed for name, each in durables.items()},
+        }
+
+    def _of_units(self) -> dict[str, Mapping[str, float]]:
+        """What crossed the borders of the units that the broker is a gateway of."""
+        crossings = {
+            level.unit: asdict(level.crossings)
+            for level in self._broker.router.levels
+            if isinstance(level, Gateway)
+        }
+        return {
+            f"unit_documents_{kind}": {unit: counts[kind] for unit, counts in crossings.items()}
+            for kind in _CROSSINGS
+            if crossings
         }
 
     def _of_homes(self) -> dict[str, Mapping[str, float]]:

@@ -319,6 +319,42 @@ class TableSizes(_Exact):
     durable_patterns: Count
 
 
+class UnitPart(_Exact):
+    """A unit, or a part of one that has parted, as the brokers around it see it."""
+
+    gateways: list[str]
+    acting: dict[str, str] = Field(
+        description="By unit beside it, the gateway by which documents leave for there."
+    )
+
+
+class CrossingCounts(_Exact):
+    """Documents that crossed the border of a unit here, since the broker started."""
+
+    out: Count
+    into: Count
+    in_vain: Count = Field(description="Of those that came in, how many nobody inside wanted.")
+    turned_away: Count = Field(
+        description="How many came from outside and were published inside; they were not let in."
+    )
+
+
+class Level(_Exact):
+    """A unit in which this broker takes part."""
+
+    unit: str = Field(description="Empty for the whole network.")
+    topology: dict[str, dict[str, float]] = Field(
+        description="By broker, its neighbours in this unit and what the links to them cost."
+    )
+    gateways: list[str] = Field(description="Those of this unit that can be reached.")
+    units: dict[str, list[UnitPart]] = Field(
+        description="By unit right below this one, its parts; one if it has not parted."
+    )
+    crossings: CrossingCounts | None = Field(
+        description="null where this broker is no gateway of the unit."
+    )
+
+
 class Topology(_Exact):
     """The brokers that this one knows."""
 
@@ -326,12 +362,18 @@ class Topology(_Exact):
     links: dict[str, dict[str, float]] = Field(
         description="By broker, its neighbours and what the links to them cost."
     )
+    levels: list[Level] = Field(
+        description="The same for each unit in which this broker takes part, the innermost first."
+    )
 
 
 class Status(_Exact):
     """A broker at a glance."""
 
     broker: str
+    gateway: str | None = Field(
+        description="The outermost unit that the broker is a gateway of; null if it is none."
+    )
     version: str
     uptime_seconds: float
     incarnation: Count
@@ -355,6 +397,9 @@ class Status(_Exact):
         "neighbour, `store`, `publishers`."
     )
     topology: dict[str, dict[str, float]]
+    levels: list[Level] = Field(
+        description="What is known of each unit in which it takes part, the innermost first."
+    )
 
 
 class Backup(_Exact):

@@ -96,7 +96,8 @@ async def topology(caller: KnownCaller) -> JSONResponse:
     """The brokers that this one knows, and the links between them."""
     caller.require_known()
     broker = caller.broker
-    return JSONResponse({"broker": broker.name, "links": report.topology(broker)})
+    known = {"links": report.topology(broker), "levels": report.levels(broker)}
+    return JSONResponse({"broker": broker.name, **known})
 
 
 @router.get("/v1/links", responses=answers("The links.", 401, 403, model=Links))

@@ -141,7 +141,10 @@ class Consumers:
         queue.attach("last")
         taken: list[int] = []
         while found := queue.take("last", 3, self._world.now + _LATER):
-            taken += found
+            # Retention may have dropped one that came into the queue long after it was kept.
+            gone = [each for each in found if home.disk.read(name, each) is None]
+            queue.gone(gone)
+            taken += [each for each in found if each not in gone]
             for each in found:
                 queue.assign(each, "", "last")
         if len(set(taken)) < len(taken) or set(taken) != kept.waiting:

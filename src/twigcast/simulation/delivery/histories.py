@@ -10,6 +10,9 @@ An observer who sees everything says of each durable subscription what must be i
 document that was acknowledged at a broker which had been told of the subscription, unless a disk
 that was replaced took it along, or it has expired.  More may be there, if it is wanted; nothing
 may be there twice, unless it was published several times without an id.
+
+Brokers may stand in units.  Then a broker of another unit has been told of a subscription if all
+gateways have; and what is owed to a gateway may be lost with its disk, which knew who wants it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -34,12 +36,15 @@ from twigcast.delivery import (
     Parcel,
     Published,
     PutDurable,
-    Version,
 )
 from twigcast.errors import RefusedError
+from twigcast.hierarchy import unit_of
 from twigcast.language import parse
 from twigcast.simulation.delivery.consumers import Consumers
+from twigcast.simulation.delivery.drawn_worlds import draw_flat, draw_units
 from twigcast.simulation.delivery.errors import HistoryError
+from twigcast.simulation.delivery.knowledge import knowing_beyond, leads_to, version_known
+from twigcast.simulation.delivery.promises import Paper, Subscription
 from twigcast.simulation.delivery.world import PUBLISHER, SimulatedBroker, World
 
 _WANTED: Final = {
@@ -60,64 +65,21 @@ _PATIENCE: Final = 5.0
 _ROUNDS: Final = 100
 
 
-@dataclass(eq=False)
-class Paper:
-    """A document that somebody publishes until it is acknowledged."""
-
-    name: str
-    kind: str
-    publication: str
-    """The publisher's id for it; empty if it has none."""
-    attempts: int = 0
-    must: set[str] | None = None
-    """The subscriptions that must get it, once it is acknowledged."""
-    is_acknowledged: bool = False
-    at: tuple[str, int] = ("", 0)
-    """Where it was published last, and in which life of that broker."""
-
-
-@dataclass(eq=False)
-class Subscription:
-    """A durable subscription, from its making to its end."""
-
-    name: str
-    home: str
-    xpath: str
-    at: tuple[str, int] = ("", 0)
-    """In which life of its home somebody waits for it to be confirmed."""
-    options: DurableOptions = _OPTIONS[0]
-    wanted: set[str] = field(default_factory=set)
-    """All that it ever wanted."""
-    expired: set[str] = field(default_factory=set)
-    """What retention has dropped from its queue."""
-    confirmed: Version | None = None
-    is_over: bool = False
-    knowing: set[str] = field(default_factory=set)
-    """The brokers that know of it."""
-    forgot: set[str] = field(default_factory=set)
-    """The brokers that lost what they knew while it was being confirmed."""
-
-
 class History:
     """One history; ``run`` raises HistoryError where a promise is not kept."""
 
-    def __init__(self, seed: int, steps: int = 200) -> None:
+    def __init__(self, seed: int, steps: int = 200, *, has_units: bool = False) -> None:
         self._random = random = Random(seed)
         self._steps = steps
-        count = random.choice((2, 3, 3, 4, 5))
-        names = [f"b{number}" for number in range(count)]
-        self._homes = names[: random.choice((1, 1, 2))]
-        brokers = {name: name in self._homes or random.random() < 0.7 for name in names}
-        links = [(names[random.randrange(number)], names[number]) for number in range(1, count)]
-        spare = [(a, b) for a in names for b in names if a < b and (a, b) not in links]
-        links += random.sample(spare, min(len(spare), random.choice((0, 1))))
+        drawn = draw_units(random) if has_units else draw_flat(random)
+        brokers, links, gateways, self._homes = drawn
         self._tickets = 0
         self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
         self._papers: dict[str, Paper] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self.counts: Counter[str] = Counter()
         limits = random.choice(_LIMITS)
-        self._world = World(random, brokers, links, self._on_answer, limits)
+        self._world = World(random, brokers, links, self._on_answer, limits, gateways)
         self._consumers = Consumers(random, self._world)
 
     def run(self) -> Counter[str]:
@@ -201,6 +163,7 @@ class History:
             for each in self._subscriptions.values()
             if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
         }
+        paper.units.add(unit_of(broker.name))
         paper.must = knows if paper.must is None else paper.must & knows
         paper.attempts += 1
         ticket = self._ticket(broker, paper)
@@ -220,8 +183,8 @@ class History:
         """Whether a broker has ever been told of a subscription, and kept it."""
         if subscription.confirmed is None:
             return False
-        if broker.name not in subscription.knowing:
-            known = _known(broker, subscription.home)
+        if broker.name not in subscription.knowing and subscription.is_in_unit_of(broker.name):
+            known = version_known(broker, subscription.home)
             # A home that has lost its disk may have had a higher epoch before.
             is_ours = known is not None and known.epoch == subscription.confirmed.epoch
             if known is not None and is_ours and known >= subscription.confirmed:
@@ -292,6 +255,8 @@ class History:
         self.counts["confirmed"] += 1
         subscription.confirmed = machine.announcing.versions[broker.name]
         subscription.knowing = {broker.name, *broker.router.documents.brokers()}
+        if self._world.overlay.gateways.keys().isdisjoint(answer.unreached):
+            subscription.knowing |= knowing_beyond(self._world, subscription)
         subscription.knowing -= {*answer.unreached, *subscription.forgot}
 
     def _alive(self) -> list[Subscription]:
@@ -370,12 +335,33 @@ class History:
                 subscription.is_over = True
         for home, owed in broker.disk.owed.items():
             self._excuse(home, [broker.disk.documents[str(each)] for each in owed])
+        if broker.name in self._world.overlay.gateways:
+            self._excuse_passing({each.name for each in self._subscriptions.values()})
         self._forget(broker)
         self._world.replace_disk(broker)
 
+    def _excuse_passing(self, names: set[str]) -> None:
+        """Let documents be lost that may come to a gateway which does not know who wants them.
+
+        These are all that are owed to somebody, and were published in another unit.
+        """
+        for broker in self._world.brokers.values():
+            writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
+            passing = [each.parcel for each in writes if each.homes]
+            if broker.disk is not None:
+                documents = broker.disk.documents
+                for owed in broker.disk.owed.values():
+                    passing += [documents[str(each)] for each in owed]
+            for paper in map(self._paper, passing):
+                paper.must = {
+                    name
+                    for name in paper.must or ()
+                    if name not in names or paper.units == {unit_of(self._subscriptions[name].home)}
+                }
+
     def _excuse(self, home: str, parcels: Iterable[Parcel]) -> None:
         """Let documents be owed to a home no more."""
-        names = {each.name for each in self._subscriptions.values() if each.home == home}
+        names = {each.name for each in self._subscriptions.values() if leads_to(home, each.home)}
         for parcel in parcels:
             paper = self._paper(parcel)
             paper.must = (paper.must or set()) - names
@@ -411,10 +397,12 @@ class History:
         if broker is None or broker.name == home:
             return
         self.counts["forgotten"] += 1
+        if broker.name in self._world.overlay.gateways:
+            names = {each.name for each in self._subscriptions.values() if each.home == home}
+            self._excuse_passing(names)
         for subscription in self._subscriptions.values():
             if subscription.home == home:
-                subscription.knowing.discard(broker.name)
-                subscription.forgot.add(broker.name)
+                self._forget_subscription(broker, subscription)
         writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
         self._excuse(home, [each.parcel for each in writes if home in each.homes])
         if broker.disk is not None:
@@ -424,8 +412,19 @@ class History:
 
     def _forget(self, broker: SimulatedBroker) -> None:
         for subscription in self._subscriptions.values():
-            subscription.knowing.discard(broker.name)
-            subscription.forgot.add(broker.name)
+            self._forget_subscription(broker, subscription)
+
+    def _forget_subscription(self, broker: SimulatedBroker, subscription: Subscription) -> None:
+        subscription.knowing.discard(broker.name)
+        subscription.forgot.add(broker.name)
+        if broker.name in self._world.overlay.gateways:  # documents may go by it
+            beyond = {
+                each.name
+                for each in self._world.brokers.values()
+                if not subscription.is_in_unit_of(each.name)
+            }
+            subscription.knowing -= beyond
+            subscription.forgot |= beyond
 
     def _turn_clock(self) -> None:
         broker = self._random.choice(list(self._world.brokers.values()))
@@ -482,17 +481,8 @@ class History:
             for paper in self._papers.values():
                 must = paper.is_acknowledged and subscription.name in (paper.must or ())
                 self.counts["must"] += must
+                self.counts["must, from another unit"] += (
+                    must and unit_of(subscription.home) not in paper.units
+                )
                 if must and paper.name not in papers and paper.name not in subscription.expired:
                     raise HistoryError(f"{paper.name} is not in {subscription.name}")
-
-
-def _known(broker: SimulatedBroker, home: str) -> Version | None:
-    """What a broker knows of a home, and does not forget."""
-    if broker.machine is None or not broker.machine.announcing.patterns.get(home):
-        return None
-    if broker.router is None or broker.router.documents.is_behind:
-        return None
-    if broker.disk is None:
-        return broker.machine.announcing.versions.get(home)
-    kept = broker.disk.homes.get(home)
-    return kept.version if kept is not None and kept.patterns else None

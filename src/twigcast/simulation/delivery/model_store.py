@@ -132,26 +132,39 @@ class ModelStore:
     def _keep(self, write: KeepDocument) -> Kept:
         parcel, id_ = write.parcel, str(write.parcel.id)
         if write.settled is not None:
-            self._receive(parcel.id, write.settled)
-        known, is_other = self._know(parcel)
-        if is_other or (known and (is_of(known, parcel.id.origin) or not write.homes)):
-            return Kept((0,) * len(write.entries), known, is_other)
+            self._receive(write.line or parcel.id, write.settled)
+        known, is_other, is_gone = ("", False, False) if write.is_for_others else self._know(parcel)
+        nowhere = (0,) * len(write.entries)
+        if is_other or (known and is_of(known, parcel.id.origin)):
+            return Kept(nowhere, known, is_other, is_added=False)
+        if (known or is_gone) and not write.homes:
+            return Kept(nowhere, known, is_added=False)
+        is_added = id_ not in self.documents
         self.documents.setdefault(id_, parcel)
         for home in write.homes:
             self.owed.setdefault(home, {})[parcel.id] = None
-        if known:
-            return Kept((0,) * len(write.entries), known)
+        if known or is_gone:
+            return Kept(nowhere, known, is_added=is_added)
         if write.aside:
             self._add_letter(ModelLetter(id_, "", "", 0, write.aside))
-        return Kept(tuple(self._enter(id_, *entry) for entry in write.entries))
+        sequences = tuple(self._enter(id_, *entry) for entry in write.entries)
+        return Kept(sequences, is_added=is_added)
 
-    def _know(self, parcel: Parcel) -> tuple[str, bool]:
-        """The other document of the same publication, and whether it is another content."""
+    def _know(self, parcel: Parcel) -> tuple[str, bool, bool]:
+        """The other document of the same publication, and whether it has another content.
+
+        Or whether it is the same document, which is kept no more.
+        """
         if not parcel.publication:
-            return "", False
+            return "", False, False
         here = (str(parcel.id), digest_of(parcel.content))
-        known = self.publications.setdefault(parcel.publication, here)
-        return ("", False) if known[0] == here[0] else (known[0], known[1] != here[1])
+        known = self.publications.get(parcel.publication)
+        if known is None:
+            self.publications[parcel.publication] = here
+            return "", False, False
+        if known[0] == here[0]:
+            return "", False, here[0] not in self.documents
+        return known[0], known[1] != here[1], False
 
     def _enter(self, id_: str, durable: str, keys: tuple[str, ...]) -> int:
         queue = self.queues.get(durable)

@@ -13,7 +13,7 @@ says how much is on the disk.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -47,11 +47,13 @@ from twigcast.delivery import (
     Tick,
     Write,
 )
-from twigcast.routing import LinkDown, LinkKind, LinkUp, Router, Update
+from twigcast.hierarchy import depth_of, make_router, units_of_link
+from twigcast.routing import Link, LinkDown, LinkKind, LinkUp, Overlay, Router, Update
 from twigcast.simulation.delivery.model_store import ModelStore
 
 Said: TypeAlias = Update | LinkMessage
 _LIFE_BITS: Final = 16
+_NO_GATEWAYS: Final[Mapping[str, str]] = {}
 _MAY_FAIL: Final = KeepDocument | NoteReceived | Acknowledge | PutHome | PutDurable | DropDurable
 PUBLISHER: Final = "publisher"
 """The client of every broker that publishes."""
@@ -79,7 +81,10 @@ class SimulatedBroker:
 
 
 class World:
-    """Brokers, disks, links and clocks; ``answered`` hears what clients are told."""
+    """Brokers, disks, links and clocks; ``answered`` hears what clients are told.
+
+    ``gateways`` as for :class:`~twigcast.routing.Overlay`.
+    """
 
     def __init__(
         self,
@@ -88,8 +93,10 @@ class World:
         links: list[tuple[str, str]],
         answered: Callable[[SimulatedBroker, Answer], None],
         limits: Limits = Limits(),  # noqa: B008 - it is immutable
+        gateways: Mapping[str, str] = _NO_GATEWAYS,
     ) -> None:
         self.random = random
+        self.overlay = Overlay(brokers, links, gateways)
         self.brokers = {
             name: SimulatedBroker(name, ModelStore() if has_disk else None)
             for name, has_disk in brokers.items()
@@ -123,7 +130,8 @@ class World:
         while incarnation in self._lives:  # none is ever given twice
             incarnation += 1
         self._lives.add(incarnation)
-        broker.router = Router(broker.name, "covering", incarnation)
+        gateway = self.overlay.gateways.get(broker.name)
+        broker.router = make_router(broker.name, gateway, "covering", incarnation)
         state = None if broker.disk is None else broker.disk.state(incarnation)
         broker.machine = Delivery(broker.router, state, limits=self.limits)
         broker.router.handle(LinkUp(LinkKind.CLIENT), PUBLISHER)
@@ -211,7 +219,9 @@ class World:
             self._up[sender, receiver] = deque()
         for broker, neighbour in ((one, other.name), (other, one.name)):
             if broker.router is not None and pair in self._up:
-                sends = broker.router.handle(LinkUp(LinkKind.BROKER), neighbour)
+                units = units_of_link(self.overlay, Link.between(*pair))
+                up = LinkUp(LinkKind.BROKER, depths=tuple(map(depth_of, units)))
+                sends = broker.router.handle(up, neighbour)
                 self._carry_out(broker, [Route(list(sends))])
             if broker.is_up and (broker.name, neighbour) in self._up:
                 self.happen(broker, NeighbourUp(neighbour))
@@ -220,7 +230,7 @@ class World:
         for sender, receiver in (pair, pair[::-1]):
             if self._up.pop((sender, receiver), None) is not None:
                 router = self.brokers[sender].router
-                if router is not None and receiver in router.neighbours:
+                if router is not None and router.has_link(receiver):
                     sends = router.handle(LinkDown(), receiver)
                     self._carry_out(self.brokers[sender], [Route(list(sends))])
 

@@ -108,21 +108,28 @@ class Keeping:
         """Decide what becomes of a document."""
         parcel = write.parcel
         if write.settled is not None:
-            self.note_received(parcel.id, write.settled)
-        if not parcel.publication:
-            return Kept(self._keep(write))
-        first = self._publication(str(parcel.id), parcel, write.stored)
-        if first.id == str(parcel.id):
-            return Kept(self._keep(write))
+            self.note_received(write.line or parcel.id, write.settled)
+        if not parcel.publication or write.is_for_others:
+            return self._keep(write)
+        id_ = str(parcel.id)
+        is_new = parcel.publication not in self._known.publications
+        first = self._publication(id_, parcel, write.stored)
+        if first.id == id_ and (is_new or id_ in self._known.documents):
+            return self._keep(write)
+        kept = Kept((), is_added=False)
         is_other = first.digest != digest_of(parcel.content)
-        if write.homes and not is_other and not is_of(first.id, parcel.id.origin):
-            self._keep(write._replace(entries=(), aside=""))
-        return Kept((0,) * len(write.entries), first.id, is_other)
+        is_owed = first.id == id_ or not is_of(first.id, parcel.id.origin)
+        if write.homes and is_owed and not is_other:
+            kept = self._keep(write._replace(entries=(), aside=""))
+        known = "" if first.id == id_ else first.id
+        sequences = (0,) * len(write.entries)
+        return Kept(sequences, known, is_other and bool(known), kept.is_added)
 
-    def _keep(self, write: KeepDocument) -> tuple[int, ...]:
-        """Keep a document and what refers to it; its sequences."""
+    def _keep(self, write: KeepDocument) -> Kept:
+        """Keep a document and what refers to it."""
         id_ = str(write.parcel.id)
         document = self._known.documents.get(id_)
+        is_added = document is None
         if document is None:
             document = self._add(id_, write.parcel, write.stored)
         sequences = tuple(
@@ -135,7 +142,7 @@ class Keeping:
             document.is_letter = True
             self._rows.letters.append((document.number, write.aside, write.stored))
             self._need(document)
-        return sequences
+        return Kept(sequences, is_added=is_added)
 
     def note_received(self, id_: DocumentId, settled: int) -> None:
         """Decide what is noted of a document that was owed to this broker."""

@@ -65,16 +65,23 @@ class Transaction:
         """Keep a document, or what is new of the references to one that is kept."""
         parcel = write.parcel
         if write.settled is not None:
-            self.note_received(writes.NoteReceived(parcel.id, write.settled))
-        known = self._claim(parcel, write.stored) if parcel.publication else None
-        if known is None:
-            return Kept(tuple(self._keep(write)))
-        if not known.is_other and not is_of(known.known, parcel.id.origin) and write.homes:
-            self._keep(write._replace(entries=(), aside=""))
-        return known._replace(sequences=(0,) * len(write.entries))
+            self.note_received(writes.NoteReceived(write.line or parcel.id, write.settled))
+        if not parcel.publication or write.is_for_others:
+            return self._keep(write)
+        first = self._claim(parcel, write.stored)
+        id_ = str(parcel.id)
+        if first is None or (first.known == id_ and self.number_of(id_)):
+            return self._keep(write)
+        kept = Kept((), is_added=False)
+        is_owed = first.known == id_ or not is_of(first.known, parcel.id.origin)
+        if write.homes and is_owed and not first.is_other:
+            kept = self._keep(write._replace(entries=(), aside=""))
+        known = "" if first.known == id_ else first.known
+        sequences = (0,) * len(write.entries)
+        return Kept(sequences, known, first.is_other and bool(known), kept.is_added)
 
-    def _keep(self, write: writes.KeepDocument) -> list[int]:
-        """Keep a document and what refers to it; the sequences in its queues."""
+    def _keep(self, write: writes.KeepDocument) -> Kept:
+        """Keep a document and what refers to it."""
         number = self._add(write.parcel, write.stored)
         is_added = bool(number)
         if is_added:
@@ -87,10 +94,10 @@ class Transaction:
             is_needed |= asides.keep_unrouted(self, number, write.aside, write.stored)
         if is_needed and not is_added:
             self.need(number)
-        return sequences
+        return Kept(tuple(sequences), is_added=is_added)
 
     def _claim(self, parcel: Parcel, stored: int) -> Kept | None:
-        """Note the publication of a document; if it is known with another document, say so."""
+        """Note the publication of a document; if it is known, with which document."""
         digest = digest_of(parcel.content)
         id_ = str(parcel.id)
         claimed = self.execute(
@@ -103,7 +110,7 @@ class Transaction:
         known, other = self.row(
             "SELECT document, digest FROM publications WHERE key = ?", parcel.publication
         )
-        return None if known == id_ else Kept((), known, other != digest)
+        return Kept((), known, other != digest)
 
     def _add(self, parcel: Parcel, stored: int) -> int:
         """The number of a document that was not kept before, else 0."""

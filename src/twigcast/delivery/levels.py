@@ -1,0 +1,179 @@
+"""The overlays in which a broker takes part, and the homes in each.
+
+    overlay of north             b2 of bergen          north/oslo/@b1   stands for what oslo wants
+      gateway north/oslo/b1 ─────────┤                                  (``inside``)
+    overlay of north/oslo        north/oslo/b2         ^north/oslo/@b1  stands for what others want
+                                 north/oslo/b1                          (``outside``)
+
+A broker is a home in its own unit, for its durable subscriptions.  A gateway has *standing* homes
+besides: in the unit around, one that wants what its unit wants; in its unit, one that wants what is
+wanted outside.  So a document is owed from overlay to overlay: a gateway takes it over as a home,
+keeps it, and owes it to the homes of the next overlay.
+
+The gateways of a unit are a *group* of homes: they want the same, and one of them takes a document
+over for all.  What is wanted in a group is said to neither the group itself nor, if it stands for
+all that is outside, to units around.  So no document returns to where it came from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from twigcast.documents import Source
+from twigcast.hierarchy import leaf_of, unit_at, unit_of
+from twigcast.routing import OUTER, Router, is_outer
+
+
+class Level:
+    """One overlay in which a broker takes part."""
+
+    def __init__(self, router: Router, below: Level | None, *, is_outermost: bool) -> None:
+        self.router = router
+        self.documents = router.documents
+        self.depth = router.depth
+        self.unit = unit_at(router.name, router.depth)
+        self.below = below
+        self.above: Level | None = None
+        if below is not None:
+            below.above = self
+        self.home = "" if below is not None else router.name
+        """This broker, as the home of its own durable subscriptions; empty in units around."""
+        self.inside = "" if below is None else leaf_of(below.unit, [router.name])
+        """The home that stands here for the unit below; empty where there is none."""
+        self.outside = "" if is_outermost else OUTER + leaf_of(self.unit, [router.name])
+        """The home that stands here for all that is outside; empty where we are no gateway."""
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The homes that this broker is here."""
+        return tuple(filter(None, (self.home, self.inside, self.outside)))
+
+    @property
+    def neighbours(self) -> list[str]:
+        """The brokers that this one is linked to here."""
+        neighbours = self.router.neighbours
+        return [name for name in neighbours if neighbours[name].is_broker]
+
+    def fed_by(self, home: str) -> Iterator[str]:
+        """Our standing homes in other overlays that want what a home here wants."""
+        if self.below is not None and group_of(home) != group_of(self.inside):
+            yield self.below.outside
+        if self.above is not None and not is_outer(home):
+            yield self.above.inside
+
+    def nearest(self, homes: Iterable[str]) -> str:
+        """The home that is reached at the least cost, if any can be reached."""
+        view, name = self.documents.view, self.router.name
+        return min(homes, key=lambda home: (view.distance(name, broker_of(home)), home))
+
+
+class Levels:
+    """All overlays in which a broker takes part, the innermost first."""
+
+    def __init__(self, router: Router) -> None:
+        self._levels: list[Level] = []
+        routers = router.levels
+        for each in routers:
+            below = self._levels[-1] if self._levels else None
+            self._levels.append(Level(each, below, is_outermost=each is routers[-1]))
+        self.innermost = self._levels[0]
+        self._units = {level.unit: level for level in self._levels}
+        self._depths = {level.depth: level for level in self._levels}
+
+    def __iter__(self) -> Iterator[Level]:
+        return iter(self._levels)
+
+    @property
+    def are_several(self) -> bool:
+        """Whether this broker is a gateway."""
+        return len(self._levels) > 1
+
+    def at(self, depth: int) -> Level | None:
+        """The overlay of the unit of a depth, if this broker takes part in it."""
+        return self._depths.get(depth)
+
+    def of(self, home: str) -> Level | None:
+        """The overlay that a home is in, if this broker takes part in it."""
+        return self._units.get(_unit_of_home(home))
+
+    def can_reach(self, home: str) -> bool:
+        """Whether links lead to a home, as far as is known."""
+        level = self.of(home)
+        return level is not None and level.documents.can_reach(broker_of(home))
+
+    def next_hop(self, home: str) -> str | None:
+        """The neighbour that is next on the path to a home; None if it cannot be reached."""
+        level = self.of(home)
+        return None if level is None else level.documents.next_hop(broker_of(home))
+
+    def debtors(self, level: Level, homes: Iterable[str], content: Source) -> Onward:
+        """Who is owed a document in an overlay, and beyond it, if these homes there want it.
+
+        Of each group that is one home.  Where this broker is of the group, it takes the document
+        over itself, at once.
+        """
+        return self._debtors(level, homes, content, but="")
+
+    def beyond(self, level: Level, home: str, content: Source) -> Onward:
+        """Who is owed a document that one of our homes takes over."""
+        if home == level.home:
+            return Onward((), is_for_queues=True)
+        if home == level.outside:
+            above = level.above
+            assert above is not None, "who stands for what is outside is there, too"
+            return self._debtors(above, _wanting(above, content), content, but=above.inside)
+        below = level.below
+        assert below is not None, "who stands for a unit is in it"
+        homes = [each for each in _wanting(below, content) if not is_outer(each)]
+        onward = self._debtors(below, homes, content, but="")
+        return onward._replace(is_for_queues=onward.is_for_queues or bool(below.home))
+
+    def _debtors(self, level: Level, homes: Iterable[str], content: Source, but: str) -> Onward:
+        groups: dict[str, list[str]] = {}
+        for home in homes:
+            groups.setdefault(group_of(home), []).append(home)
+        groups.pop(group_of(but), None)
+        debtors: list[str] = []
+        is_for_queues = False
+        for group in groups.values():
+            ours = next((home for home in group if home in level.own), None)
+            if ours is None:
+                debtors.append(level.nearest(group))
+            else:
+                onward = self.beyond(level, ours, content)
+                debtors += onward.homes
+                is_for_queues |= onward.is_for_queues
+        return Onward(tuple(debtors), is_for_queues)
+
+
+class Onward(NamedTuple):
+    """Where a document goes on from this broker that is owed."""
+
+    homes: tuple[str, ...]
+    is_for_queues: bool
+    """Whether it may be for durable subscriptions here."""
+
+
+def _wanting(level: Level, content: Source) -> list[str]:
+    """The homes in an overlay that want a document, by all that was said until now."""
+    level.documents.catch_up(sys.maxsize)
+    return level.documents.homes(content)
+
+
+def broker_of(home: str) -> str:
+    """The broker where a home is."""
+    return home.removeprefix(OUTER).replace("/@", "/", 1)
+
+
+def group_of(home: str) -> str:
+    """What the gateways of one unit have in common, as homes; other homes are by themselves."""
+    return home.rpartition("/@")[0] or home
+
+
+def _unit_of_home(home: str) -> str:
+    group = group_of(home)
+    if is_outer(group):
+        return group.removeprefix(OUTER)
+    return unit_of(group)

@@ -1,0 +1,52 @@
+"""What publishers and subscribers of a history were promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from twigcast.delivery import DurableOptions, Version
+from twigcast.hierarchy import unit_of
+
+
+@dataclass(eq=False)
+class Paper:
+    """A document that somebody publishes until it is acknowledged."""
+
+    name: str
+    kind: str
+    publication: str
+    """The publisher's id for it; empty if it has none."""
+    attempts: int = 0
+    must: set[str] | None = None
+    """The subscriptions that must get it, once it is acknowledged."""
+    is_acknowledged: bool = False
+    at: tuple[str, int] = ("", 0)
+    """Where it was published last, and in which life of that broker."""
+    units: set[str] = field(default_factory=set)
+    """Those where it was published."""
+
+
+@dataclass(eq=False)
+class Subscription:
+    """A durable subscription, from its making to its end."""
+
+    name: str
+    home: str
+    xpath: str
+    at: tuple[str, int] = ("", 0)
+    """In which life of its home somebody waits for it to be confirmed."""
+    options: DurableOptions = DurableOptions()  # noqa: RUF009 - it is immutable
+    wanted: set[str] = field(default_factory=set)
+    """All that it ever wanted."""
+    expired: set[str] = field(default_factory=set)
+    """What retention has dropped from its queue."""
+    confirmed: Version | None = None
+    is_over: bool = False
+    knowing: set[str] = field(default_factory=set)
+    """The brokers that know of it."""
+    forgot: set[str] = field(default_factory=set)
+    """The brokers that lost what they knew while it was being confirmed."""
+
+    def is_in_unit_of(self, broker: str) -> bool:
+        """Whether its home is in the same unit as a broker."""
+        return unit_of(broker) == unit_of(self.home)

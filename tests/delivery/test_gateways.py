@@ -1,0 +1,418 @@
+"""Documents that are owed from unit to unit: gateways take them over, on disk, one for all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from random import Random
+
+import pytest
+
+from twigcast.delivery import (
+    Acknowledged,
+    Addressed,
+    Answer,
+    AskKnown,
+    Came,
+    Debt,
+    DurablePut,
+    DurableWants,
+    HomeForgotten,
+    Parcel,
+    Published,
+    PutDurable,
+    Receipt,
+    Routed,
+    broker_of,
+    custody,
+    group_of,
+)
+from twigcast.delivery.levels import Levels
+from twigcast.hierarchy import make_router
+from twigcast.language import parse
+from twigcast.routing import DocumentId
+from twigcast.simulation.delivery.world import PUBLISHER, SimulatedBroker, World
+
+TWO_UNITS = (
+    [("n/a", "n/b"), ("s/a", "s/b"), ("n/b", "s/a")],
+    {"n/b": "n", "s/a": "s"},
+)
+TWO_GATEWAYS = (
+    [
+        ("n/a", "n/b"),
+        ("s/a", "s/c"),
+        ("s/b", "s/c"),
+        ("n/b", "s/a"),
+        ("n/b", "s/b"),
+    ],
+    {"n/b": "n", "s/a": "s", "s/b": "s"},
+)
+THREE_LEVELS = (
+    [("n/x/a", "n/x/b"), ("n/x/b", "n/y/a"), ("n/y/a", "n/y/b"), ("n/y/a", "s/a"), ("s/a", "s/b")],
+    {"n/x/b": "n/x", "n/y/a": "n", "s/a": "s"},
+)
+
+
+class Net:
+    """Brokers in units, with disks, of whom nothing is lost unless a test wants it."""
+
+    def __init__(
+        self, network: tuple[list[tuple[str, str]], Mapping[str, str]], *without_disk: str
+    ) -> None:
+        links, gateways = network
+        names = sorted({name for link in links for name in link})
+        brokers = {name: name not in without_disk for name in names}
+        self.answers: list[tuple[str, Answer]] = []
+        self.world = World(
+            Random(0),
+            brokers,
+            links,
+            lambda broker, answer: self.answers.append((broker.name, answer)),
+            gateways=gateways,
+        )
+        self._ticket = 0
+        self.settle()
+
+    def __getitem__(self, name: str) -> SimulatedBroker:
+        return self.world.brokers[name]
+
+    def settle(self, seconds: float = 0.25) -> None:
+        """Let everything happen that can, and then some time pass."""
+        for _ in range(12):
+            while self.world.step():
+                pass
+            self.world.tick(seconds / 12)
+        while self.world.step():
+            pass
+
+    def subscribe(self, home: str, name: str = "d", xpath: str = "//a") -> None:
+        self.world.happen(self[home], DurablePut(0, PutDurable(name, "ann", {"k": xpath})))
+        while self.world.step():
+            pass
+        self.world.happen(self[home], DurableWants(name, {"k": parse(xpath)}))
+        self.settle()
+
+    def publish(self, at: str, content: str = "<a/>", publication: str = "") -> None:
+        self._ticket += 1
+        event = Published(self._ticket, PUBLISHER, content.encode(), publication, "ann")
+        self.world.happen(self[at], event)
+
+    def ask_known(self, home: str) -> tuple[str, ...] | None:
+        self._ticket += 1
+        self.world.happen(self[home], AskKnown(self._ticket, 9.0))
+        self.settle()
+        self.settle(30.0)
+        return next(
+            answer.unreached for name, answer in self.answers if answer.ticket == self._ticket
+        )
+
+    def queue(self, home: str, name: str = "d") -> list[str]:
+        """The documents in a queue."""
+        disk = self[home].disk
+        assert disk is not None
+        entries = disk.queues[name].entries.values()
+        return [disk.documents[id_].content.decode() for id_, _ in entries]
+
+    def owed(self) -> dict[str, dict[str, int]]:
+        """What brokers owe, by broker and home."""
+        owed = {}
+        for name, broker in self.world.brokers.items():
+            if broker.machine is not None:
+                counts = {home: n for home, n in broker.machine.custody.owed.items() if n}
+                if counts:
+                    owed[name] = counts
+        return owed
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def test_homes_that_stand_for_a_unit_are_named_after_their_gateways() -> None:
+    levels = Levels(make_router("n/x/b", "n"))
+    oslo, north, whole = levels
+    assert oslo.own == ("n/x/b", "^n/x/@b")
+    assert north.own == ("n/x/@b", "^n/@x/b")
+    assert whole.own == ("n/@x/b",)
+    assert [each.depth for each in (oslo, north, whole)] == [2, 1, 0]
+    for level in levels:
+        for home in level.own:
+            assert levels.of(home) is level
+            assert broker_of(home) == "n/x/b"
+    assert levels.of("s/@a") is whole
+    assert levels.of("n/y/a") is None
+    assert group_of("^n/@x/b") == "^n" != group_of("n/@x/b") == "n"
+
+
+def test_what_a_home_wants_is_wanted_beyond_but_not_where_it_came_from() -> None:
+    oslo, north, whole = Levels(make_router("n/x/b", "n"))
+    assert [*oslo.fed_by("n/x/a")] == ["n/x/@b"]
+    assert [*oslo.fed_by("^n/x/@a")] == []
+    assert [*north.fed_by("n/y/@a")] == ["^n/x/@b", "n/@x/b"]
+    assert [*north.fed_by("n/x/@a")] == ["n/@x/b"]  # another gateway of the same unit
+    assert [*north.fed_by("^n/@y/a")] == ["^n/x/@b"]
+    assert [*whole.fed_by("s/@a")] == ["^n/@x/b"]
+
+
+# --- from unit to unit ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("network", "origin", "home"),
+    [
+        (TWO_UNITS, "n/a", "s/b"),
+        (TWO_UNITS, "n/b", "s/a"),
+        (TWO_UNITS, "n/a", "n/b"),
+        (TWO_GATEWAYS, "n/a", "s/c"),
+        (TWO_GATEWAYS, "s/c", "n/a"),
+        (THREE_LEVELS, "n/x/a", "s/b"),
+        (THREE_LEVELS, "s/b", "n/x/a"),
+        (THREE_LEVELS, "n/x/a", "n/y/b"),
+    ],
+)
+def test_a_document_gets_to_a_home_in_another_unit_once(
+    network: tuple[list[tuple[str, str]], Mapping[str, str]], origin: str, home: str
+) -> None:
+    net = Net(network)
+    net.subscribe(home)
+    assert net.ask_known(home) == ()
+    net.publish(origin)
+    net.publish(origin, "<b/>")
+    net.settle()
+    net.settle(10.0)
+    assert net.queue(home) == ["<a/>"]
+    assert net.owed() == {}
+
+
+def test_a_gateway_takes_over_while_the_unit_beyond_cannot_be_reached() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    net.world.cut(("n/b", "s/a"))
+    net.publish("n/a")
+    net.settle(3.0)
+    assert net.owed() == {"n/b": {"s/@a": 1}}
+    net.world.crash(net["n/a"])
+    net.world.mend(("n/b", "s/a"))
+    net.settle(3.0)
+    assert net.queue("s/b") == ["<a/>"]
+
+
+def test_a_gateway_goes_on_with_what_it_took_over_after_a_crash() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    net.world.cut(("n/b", "s/a"))
+    net.publish("n/a")
+    net.settle(3.0)
+    net.world.crash(net["n/b"])
+    net.world.start(net["n/b"])
+    net.world.mend(("n/b", "s/a"))
+    net.settle(5.0)
+    assert net.queue("s/b") == ["<a/>"]
+    assert net.owed() == {}
+
+
+def test_a_gateway_with_durable_subscriptions_keeps_and_hands_over() -> None:
+    net = Net(TWO_UNITS)
+    for home in ("n/b", "s/a", "s/b"):
+        net.subscribe(home, f"at {home}")
+    net.publish("n/a")
+    net.settle(3.0)
+    for home in ("n/b", "s/a", "s/b"):
+        assert net.queue(home, f"at {home}") == ["<a/>"]
+
+
+def test_documents_of_one_broker_stay_in_order_on_their_way_through_gateways() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    contents = [f"<a>{number}</a>" for number in range(9)]
+    for content in contents:
+        net.publish("n/a", content)
+    net.settle(3.0)
+    assert net.queue("s/b") == contents
+
+
+def test_what_is_wanted_nowhere_else_stays_in_its_unit() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("n/b")
+    net.publish("n/a")
+    net.settle()
+    gateway = net["s/a"].disk
+    assert gateway is not None
+    assert gateway.documents == {}
+
+
+# --- who knows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("home", ["s/b", "s/a", "n/y/a", "n/x/a"])
+def test_a_subscription_is_confirmed_when_brokers_of_other_units_know_of_it(home: str) -> None:
+    net = Net(THREE_LEVELS)
+    net.subscribe(home)
+    assert net.ask_known(home) == ()
+    for name in {"n/x/a", "n/x/b", "n/y/a", "n/y/b", "s/a", "s/b"} - {home}:
+        disk = net[name].disk
+        assert disk is not None
+        assert any("//a" in each.patterns for each in disk.homes.values()), name
+
+
+@pytest.mark.parametrize(
+    ("home", "away"),
+    [("s/b", "n/x/a"), ("s/a", "n/y/b"), ("n/y/a", "s/b"), ("n/x/b", "s/a"), ("n/x/a", "n/y/b")],
+)
+def test_brokers_of_other_units_that_may_not_know_are_named(home: str, away: str) -> None:
+    net = Net(THREE_LEVELS)
+    net.world.crash(net[away])
+    net.subscribe(home)
+    assert net.ask_known(home) == (away,)
+    net.world.start(net[away])
+    net.settle(3.0)
+    assert net.ask_known(home) == ()
+
+
+def test_a_gateway_that_forgets_a_home_lets_others_forget_it() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    net.world.happen(net["s/a"], HomeForgotten("s/b"))
+    net.settle()
+    assert net["n/a"].machine is not None
+    assert net["n/a"].machine.announcing.patterns["^n/@b"] == 0
+
+
+def test_a_gateway_that_lost_its_disk_learns_all_anew() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    net.world.crash(net["s/a"])
+    net.world.replace_disk(net["s/a"])
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    assert net.ask_known("s/b") == ()
+    net.publish("n/a")
+    net.settle(3.0)
+    assert net.queue("s/b") == ["<a/>"]
+
+
+# --- several gateways -----------------------------------------------------------------------------
+
+
+def crossings(net: Net, gateways: Iterable[str]) -> Counter[str]:
+    """How many documents each gateway has kept."""
+    kept: Counter[str] = Counter()
+    for name in gateways:
+        disk = net[name].disk
+        assert disk is not None
+        kept[name] = len(disk.documents)
+    return kept
+
+
+def test_one_gateway_takes_over_for_all() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("s/c")
+    net.publish("n/a")
+    net.settle(3.0)
+    assert net.queue("s/c") == ["<a/>"]
+    assert crossings(net, ("s/a", "s/b")) == {"s/a": 1, "s/b": 0}
+
+
+def test_what_is_owed_to_a_gateway_that_is_gone_goes_by_another() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("s/c")
+    net.world.cut(("n/b", "s/a"))
+    net.world.cut(("n/b", "s/b"))
+    net.publish("n/a")
+    net.settle(3.0)
+    assert net.owed() == {"n/b": {"s/@a": 1}}
+    net.world.mend(("n/b", "s/b"))
+    net.settle(6.0)
+    assert net.queue("s/c") == ["<a/>"]
+    assert net.owed() == {}
+
+
+def take_by_both(net: Net) -> None:
+    """Let both gateways take over a document: the receipt of the first is lost with it."""
+    net.subscribe("s/c")
+    net.world.cut(("n/b", "s/b"))
+    net.world.cut(("s/a", "s/c"))
+    net.settle()
+    net.publish("n/b")
+    while not crossings(net, ("s/a",))["s/a"]:
+        if not net.world.step():
+            net.world.tick(0.25)
+    net.world.crash(net["s/a"])
+    net.world.mend(("n/b", "s/b"))
+    net.settle(6.0)
+    assert crossings(net, ("s/a", "s/b")) == {"s/a": 1, "s/b": 1}
+    assert net.queue("s/c") == ["<a/>"]
+
+
+def test_a_document_that_two_gateways_took_over_comes_once() -> None:
+    net = Net(TWO_GATEWAYS)
+    take_by_both(net)
+    net.world.start(net["s/a"])
+    net.world.mend(("s/a", "s/c"))
+    net.settle(6.0)
+    assert net.queue("s/c") == ["<a/>"]
+    assert net.owed() == {}
+
+
+def test_nor_does_it_come_again_when_it_was_read_and_dropped() -> None:
+    net = Net(TWO_GATEWAYS)
+    take_by_both(net)
+    home = net["s/c"]
+    assert home.disk is not None
+    net.world.happen(home, Acknowledged(0, "d", 1))
+    net.settle()
+    net.world.happen(home, home.disk.expire(9))
+    net.world.start(net["s/a"])
+    net.world.mend(("s/a", "s/c"))
+    net.settle(6.0)
+    assert net.queue("s/c") == []
+    assert net.owed() == {}
+
+
+def test_what_passes_to_another_gateway_is_not_settled_there_already() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("s/c")
+    net.world.cut(("n/b", "s/a"))
+    net.world.cut(("n/b", "s/b"))
+    net.publish("n/b", "<a>1</a>")  # for the first gateway
+    net.settle(1.0)
+    net.world.mend(("n/b", "s/b"))
+    net.publish("n/b", "<a>2</a>")  # for the second, which has it before it gets the other one
+    net.settle(9.0)
+    assert sorted(net.queue("s/c")) == ["<a>1</a>", "<a>2</a>"]
+
+
+def test_the_debts_of_a_group_are_settled_together() -> None:
+    ids = [DocumentId("o", 1, number) for number in range(3)]
+    owing = custody.Custody("o", lambda: ids[0])
+    owing.owe("s/@a", ids[1])
+    owing.owe("s/@b", ids[2])
+    owing.owe("t/@a", ids[2])
+    assert owing.debt("s/@b", ids[2]) == Debt("s/@b", 1)
+    assert owing.debt("t/@a", ids[2]) == Debt("t/@a", 2)
+    owing.confirm("s/@a", [ids[1]])
+    assert owing.debt("s/@b", ids[2]) == Debt("s/@b", 2)
+
+
+# --- what others say ------------------------------------------------------------------------------
+
+
+def test_a_receipt_of_another_broker_s_documents_confirms_nothing() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    net.world.cut(("n/b", "s/a"))
+    net.publish("n/a")
+    net.settle(3.0)
+    receipt = Receipt((DocumentId("n/a", 1, 0),), (), "s/@a")
+    said = Addressed("n/b", "s/a", receipt)
+    net.world.happen(net["n/b"], Came("s/a", said))
+    assert net.owed() == {"n/b": {"s/@a": 1}}
+
+
+def test_what_is_said_about_a_unit_that_a_broker_takes_no_part_in_is_left() -> None:
+    net = Net(TWO_UNITS)
+    parcel = Parcel(DocumentId("s/a", 1, 1), b"<a/>", 0)
+    net.world.happen(net["n/a"], Came("n/b", Routed(parcel, "s/a", depth=0)))
+    net.settle()
+    disk = net["n/a"].disk
+    assert disk is not None
+    assert disk.documents == {}
