@@ -453,12 +453,7 @@ class Router:
 
     def remembered(self) -> dict[str, frozenset[Pattern]]:
         """What neighbours wanted whose links are down, and may go on from."""
-        return {
-            name: frozenset().union(
-                *(self._interests.patterns(each.source) for each in received.channels.values())
-            )
-            for name, (received, _) in self._spreading.remembered.items()
-        }
+        return self._spreading.remembered()
 
     @property
     def clients(self) -> Mapping[str, Client]:
