@@ -11,7 +11,15 @@ from typing import TypeVar
 
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import LinkConnection
-from twigcast.delivery import Addressed, HomeState, HomeVersions, LinkMessage, Receipt, Routed
+from twigcast.delivery import (
+    Addressed,
+    HomeState,
+    HomeVersions,
+    LinkMessage,
+    Receipt,
+    Routed,
+    is_published_as_another,
+)
 from twigcast.hierarchy import Speaker
 from twigcast.routing import Update
 
@@ -48,6 +56,8 @@ def _objections(message: LinkMessage | Update, speaker: Speaker) -> Iterator[str
 
 def _to_debts(message: Routed, speaker: Speaker) -> Iterator[str]:
     yield speaker.objection_to_homes((home for home, _ in message.debts), message.depth)
+    if is_published_as_another(message.parcel):
+        yield f"sends {message.parcel.id} as the publication of another document"
     if message.custody is not None:
         yield speaker.objection_to_brokers((message.custody.origin,), message.depth)
 

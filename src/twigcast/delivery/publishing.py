@@ -47,7 +47,10 @@ from twigcast.routing import Routed as RoutedDocument
 
 UNCONFIRMED: Final = 30.0
 """How long, in seconds, a broker without a store waits for homes to confirm a document."""
+NO_HOME: Final = "this broker stands there for nobody any more"
 UNROUTED: Final = "nobody wants it"
+_UNNAMED: Final = "\t"
+"""Begins a publication that no publisher has named; the document's id follows."""
 
 
 class Taken(NamedTuple):
@@ -79,6 +82,8 @@ class Held:
     """Without a store: when it is given up."""
     taken: Taken | None = None
     """For a document that this broker takes over: from whom."""
+    custody: DocumentId | None = None
+    """What this broker calls it then."""
 
     @property
     def is_settled(self) -> bool:
@@ -147,13 +152,11 @@ class Publishing:
             raise RefusedError(EXPIRED, "invalid")
         routed = self._documents.publish(event.content, event.link, event.foreseen)
         identity = routed.document.id
-        # Gateways of a unit may each bring a document there.
-        is_in_unit = self._levels.innermost.depth > 0
         parcel = Parcel(
             identity,
             event.content,
             moment.time,
-            event.publication or (str(identity) if is_in_unit else ""),
+            event.publication,
             event.headers,
             event.expires,
             event.publisher,
@@ -164,6 +167,8 @@ class Publishing:
         if routed.homes:
             innermost = self._levels.innermost
             homes = self._levels.debtors(innermost, routed.homes, event.content).homes
+        if self._levels.innermost.depth or self._levels.are_several:
+            held.parcel = parcel = published(parcel)
         if self._has_store:
             held.keep = self._what_to_keep(routed, parcel, entries, homes, moment)
             instructions = self._enter(held, moment)
@@ -235,11 +240,11 @@ class Publishing:
         if onward.is_for_queues:
             entries, _ = self._queues.split(self._documents.recipients(parcel.content))
         self._room.reserve(parcel, entries, self._queues)
-        held = Held([], _passing(parcel), parcel, copies, NOBODY, taken=taken)
+        custody = self._custody.call(parcel.id)
+        held = Held([], _passing(parcel), parcel, copies, NOBODY, taken=taken, custody=custody)
         held.keep = KeepDocument(
             parcel, moment.time, entries, onward.homes, settled=taken.settled, line=taken.line
         )
-        self._custody.begin(parcel.id)
         return self._enter(held, moment)
 
     def pass_on(self, parcel: Parcel, copies: list[Copy], moment: Moment) -> list[Instruction]:
@@ -258,9 +263,7 @@ class Publishing:
         self._room.written(held.parcel, held.keep.entries, is_kept=kept.is_added)
         if held.is_ours:
             for home in held.keep.homes:
-                self._custody.owe(home, held.parcel.id)
-        if held.taken is not None:
-            self._custody.done(held.parcel.id)
+                self._custody.owe(home, held.parcel.id, held.custody)
         return self._release_in_turn(held, moment)
 
     def failed(self, held: Held, reason: str, moment: Moment) -> list[Instruction]:
@@ -269,8 +272,6 @@ class Publishing:
         if held.keep is None:
             return self._answer(held)
         self._room.written(held.parcel, held.keep.entries, is_kept=False)
-        if held.taken is not None:
-            self._custody.done(held.parcel.id)
         return self._release_in_turn(held, moment)
 
     def _release_in_turn(self, held: Held, moment: Moment) -> list[Instruction]:
@@ -320,11 +321,13 @@ class Publishing:
             instructions.append(Offer(held.parcel, held.recipients))
         document = held.parcel.id
         # Retention may have been quicker.
-        owed = [each for each in homes if self._custody.is_owed(each, document)]
-        if owed and document.origin != self._broker:
-            custody = self._custody.called(document)
-        else:
-            custody = None
+        called = held.custody or document
+        owed = [
+            each
+            for each in homes
+            if self._custody.is_owed(each, document)
+            and self._custody.called(each, document) == called
+        ]
         for copy in held.copies:
             level = self._levels.at(copy.document.depth)
             assert level is not None, "a document leaves where this broker takes part"
@@ -333,6 +336,7 @@ class Publishing:
                 if level.documents.leads(copy.document.tree, broker_of(home)):
                     self._custody.sent(home, document, moment.now)
             debts = tuple(self._custody.debt(home, document) for home in here)
+            custody = held.custody if here else None
             said = Routed(held.parcel, copy.document.tree, debts, custody, level.depth)
             instructions.append(Send(tuple(copy.neighbours), said))
         return instructions
@@ -403,6 +407,17 @@ class Publishing:
     def parcels(self, documents: list[DocumentId]) -> list[Parcel]:
         """Documents that are not confirmed, to be sent again."""
         return [self._unconfirmed[each].parcel for each in documents if each in self._unconfirmed]
+
+
+def published(parcel: Parcel) -> Parcel:
+    """A document that may come to a unit by several gateways, and is one by its publication."""
+    return parcel if parcel.publication else parcel._replace(publication=f"{_UNNAMED}{parcel.id}")
+
+
+def is_published_as_another(parcel: Parcel) -> bool:
+    """Whether a document takes the publication of another one, which no broker gives it."""
+    publication = parcel.publication
+    return publication.startswith(_UNNAMED) and publication != f"{_UNNAMED}{parcel.id}"
 
 
 def _passing(parcel: Parcel) -> str:
