@@ -18,12 +18,14 @@ from twigcast.delivery import (
     DurablePut,
     DurableWants,
     HomeForgotten,
+    HomeVersions,
     Limits,
     Parcel,
     Published,
     PutDurable,
     Receipt,
     Routed,
+    Version,
     broker_of,
     custody,
     group_of,
@@ -289,6 +291,23 @@ def test_a_gateway_that_lost_its_disk_learns_all_anew() -> None:
     net.publish("n/a")
     net.settle(3.0)
     assert net.queue("s/b") == ["<a/>"]
+
+
+def test_what_a_neighbour_claims_of_our_homes_outside_counts_for_nothing_inside() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    gateway = net["n/b"]
+    for epoch in (2**59, 2**60):
+        net.world.happen(gateway, Came("s/a", HomeVersions({"n/@b": Version(epoch, 1)})))
+    net.settle()
+    net.world.stop(gateway)
+    net.world.start(gateway)
+    net.settle(3.0)
+    machine = gateway.machine
+    assert machine is not None
+    assert machine.announcing.versions["^n/@b"].epoch < 2**59
+    assert machine.announcing.versions["n/@b"].epoch < 2**60
+    assert net.ask_known("s/b") == ()
 
 
 # --- several gateways -----------------------------------------------------------------------------
