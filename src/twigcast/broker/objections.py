@@ -11,7 +11,15 @@ from typing import TypeVar
 
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import LinkConnection
-from twigcast.delivery import Addressed, HomeState, HomeVersions, LinkMessage, Receipt, Routed
+from twigcast.delivery import (
+    Addressed,
+    HomeState,
+    HomeVersions,
+    LinkMessage,
+    Receipt,
+    Routed,
+    stands_for,
+)
 from twigcast.hierarchy import Speaker
 from twigcast.routing import Update
 
@@ -48,6 +56,9 @@ def _objections(message: LinkMessage | Update, speaker: Speaker) -> Iterator[str
 
 def _to_debts(message: Routed, speaker: Speaker) -> Iterator[str]:
     yield speaker.objection_to_homes((home for home, _ in message.debts), message.depth)
+    for each in message.parcel.to:
+        if not any(stands_for(home, each.broker) for home, _ in message.debts):
+            yield f"sends a document to {str(each)!r} that is owed to nobody who leads there"
     if message.custody is not None:
         yield speaker.objection_to_brokers((message.custody.origin,), message.depth)
 

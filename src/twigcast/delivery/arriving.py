@@ -47,8 +47,8 @@ from twigcast.routing import Copy, Document, DocumentId
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
-_UNCERTAIN: Final = 60.0
-"""How long, in seconds, a destination that is not known may still become known."""
+_UNCERTAIN: Final = 3600.0
+"""How long, in seconds, a unit or broker may still become known: links may have been down."""
 
 
 class Arrival(NamedTuple):

@@ -507,8 +507,10 @@ class History:
                 must = paper.is_acknowledged and subscription.name in (paper.must or ())
                 self.counts["must"] += must
                 self.counts["must, addressed"] += must and bool(paper.to)
-                self.counts["must, from another unit"] += (
-                    must and unit_of(subscription.home) not in paper.units
+                is_far = unit_of(subscription.home) not in paper.units
+                self.counts["must, from another unit"] += must and is_far and not paper.to
+                self.counts["must, addressed from another unit"] += (
+                    must and is_far and bool(paper.to)
                 )
                 if must and paper.name not in papers and paper.name not in subscription.expired:
                     raise HistoryError(f"{paper.name} is not in {subscription.name}")
