@@ -35,6 +35,7 @@ FEED = Schema.from_dtd(
     "<!ELEMENT f:feed (f:entry)><!ATTLIST f:feed xmlns:f CDATA #FIXED 'urn:f'>"
     "<!ELEMENT f:entry EMPTY>"
 )
+NOT_ALLOWED = "not-allowed"
 NAMES = ("desk-7", "desk-8", "agency", "wire", "rome", "idle")
 TOKENS = {name: (f"twc_of-{name}", hash_token(f"twc_of-{name}")) for name in NAMES}
 PRINCIPALS = tuple(PrincipalConfig(name, (hashed,)) for name, (_, hashed) in TOKENS.items())
@@ -49,6 +50,8 @@ RULES = (
     RuleConfig("rome", frozenset({PUBLISH}), roots=frozenset({("", "nitf")})),
     RuleConfig("rome", frozenset({SUBSCRIBE}), durable=("rome",)),
     RuleConfig("rome", frozenset({SUBSCRIBE})),
+    RuleConfig("writer-*", frozenset({PUBLISH}), to=("north/*:inbox-*", "rome:inbox")),
+    RuleConfig("writer-8", frozenset({PUBLISH}), to=("*:desk",)),
 )
 CONFIG = BrokerConfig(principals=PRINCIPALS, rules=RULES)
 
@@ -374,6 +377,29 @@ def test_durable_names_are_for_those_who_may_use_them(
     )
     for each in refused:
         assert refusal(access.require_durable, principal, each) == "not-allowed"
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "refused"),
+    [
+        (
+            "writer-7",
+            ["north/a:inbox-1", "north/x/b:inbox-", "rome:inbox"],
+            ["rome:inbox-1", "a:b"],
+        ),
+        ("writer-8", ["north/a:inbox-1", "south/c:desk"], ["south/c:desk2", "south/c:inbox-1"]),
+        ("rome", ["anywhere:whatever"], []),
+        ("idle", [], ["rome:inbox"]),
+    ],
+)
+def test_documents_are_addressed_to_those_whom_a_rule_allows(
+    name: str, allowed: list[str], refused: list[str]
+) -> None:
+    access, principal = Access(CONFIG), Principal(name)
+    expected = "" if allowed else NOT_ALLOWED
+    assert refusal(access.check_destinations, principal, allowed) == expected
+    for each in refused:
+        assert refusal(access.check_destinations, principal, [*allowed, each]) == NOT_ALLOWED
 
 
 def test_the_anonymous_use_durable_names_where_they_may_subscribe() -> None:

@@ -86,6 +86,7 @@ def test_the_example_of_the_page_is_read_as_it_says(tmp_path: Path) -> None:
                 "desk-*",
                 frozenset(Permission),
                 frozenset({("", "nitf"), ("urn:x", "alert")}),
+                to=("north/*:inbox-*",),
                 durable=("desk-*",),
                 brokers=("rome-*",),
             ),
@@ -300,6 +301,7 @@ def test_a_mistake_is_named_with_its_place_and_its_remedy(
     ("rule", "key", "reason"),
     [
         ("allow = ['ask']\nroots = ['a']", "roots", "needs 'publish'"),
+        ("allow = ['ask']\nto = ['a:b']", "to", "needs 'publish'"),
         ("allow = ['ask']\nschemas = ['news.dtd']", "schemas", "needs 'publish'"),
         ("allow = ['ask']\ndurable = ['a']", "durable", "needs 'subscribe'"),
         ("allow = ['ask']\nbrokers = ['a']", "brokers", "needs 'link'"),

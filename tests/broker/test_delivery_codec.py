@@ -29,7 +29,7 @@ from twigcast.delivery.events import (
     Routed,
 )
 from twigcast.delivery.homes import HomeState
-from twigcast.delivery.writes import Parcel, Version
+from twigcast.delivery.writes import Destination, Parcel, Version
 from twigcast.routing.messages import DocumentId
 from twigcast.wire import messages
 
@@ -40,6 +40,7 @@ NAMES = st.lists(OWN_NAMES, min_size=1, max_size=4).map("/".join)
 HOMES = NAMES | st.builds("{}{}/@{}".format, st.sampled_from(["", "^"]), OWN_NAMES, OWN_NAMES)
 NUMBERS = st.integers(0, 2**60)
 TIMES = st.integers(0, 2**62)
+DURABLES = st.text("abc: -._19é", min_size=1, max_size=20)
 IDS = st.builds(DocumentId, NAMES, NUMBERS, NUMBERS)
 VERSIONS = st.builds(Version, NUMBERS, NUMBERS)
 HEADERS = st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=3).map(
@@ -47,7 +48,11 @@ HEADERS = st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=3).
 )
 ROUTED = st.builds(
     Routed,
-    st.builds(Parcel, IDS, st.binary(), TIMES, st.text(max_size=9), HEADERS, TIMES, st.just("")),
+    st.builds(
+        Parcel,
+        *(IDS, st.binary(), TIMES, st.text(max_size=9), HEADERS, TIMES, st.just("")),
+        st.lists(st.builds(Destination, NAMES, DURABLES), max_size=3, unique=True).map(tuple),
+    ),
     NAMES | st.just(""),
     st.lists(st.builds(Debt, HOMES, NUMBERS), max_size=3).map(tuple),
     st.none() | IDS,

@@ -11,6 +11,7 @@ from twigcast.broker.objections import objection_to
 from twigcast.delivery import (
     Addressed,
     Debt,
+    Destination,
     HomeAsk,
     HomeKnown,
     HomeState,
@@ -38,8 +39,10 @@ def routed(
     tree: str = "",
     depth: int = 0,
     publication: str = "",
+    to: str = "",
 ) -> Routed:
-    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, publication)
+    destinations = (Destination(to, "inbox"),) if to else ()
+    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, publication, to=destinations)
     custody = DocumentId(custodian, 1, 2) if custodian else None
     return Routed(parcel, tree, tuple(Debt(home, 1) for home in homes), custody, depth)
 
@@ -58,6 +61,7 @@ def addressed(content: Routed | Receipt | HomeAsk | HomeKnown, depth: int = 0) -
         HomeVersions({"south/@c": NEWER, "north/@a": NEWER, "a": NEWER}),
         HomeState("south/@c", NEWER, 0, ("/a",)),
         addressed(routed("south/d", "north/@a", custodian="south/c")),
+        addressed(routed("south/d", "north/@a", custodian="south/c", to="north/x/b")),
         addressed(Receipt((DocumentId("north/a", 1, 1),), (), "south/@c")),
         addressed(Receipt((), ())),
         addressed(HomeAsk("south/@c", NEWER, 1)),
@@ -90,6 +94,7 @@ def test_what_gateways_say(said: LinkMessage) -> None:
             "sends a document for 'south/c'",
         ),
         (addressed(routed("south/c", "north/b")), "names 'north/b', which is no home"),
+        (addressed(routed("south/c", "north/@a", to="a")), "to 'a:inbox' that is owed to nobody"),
         (Addressed("^a", "south/c", HomeKnown("a", 1)), "names '^a', which is no broker"),
         (
             routed("south/d", publication="\tnorth/b:1:7"),

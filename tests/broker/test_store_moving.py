@@ -136,6 +136,7 @@ facts: name value
 documents: number id published stored publication headers expires publisher size
 contents: document content
 again: position document stored
+destinations: document broker durable
 released: document at publisher
 queue: position durable sequence keys
 runs: segment durable sequence position
@@ -162,6 +163,7 @@ writers: token generation batch
 accounts: publisher documents bytes
 documents: number id published stored headers expires publication publisher size entries needed
 contents: document content
+destinations: document broker durable
 freed: document at publisher
 publications: publication id digest stored
 durables: number name owner is_shared key most_attempts last acknowledged waiting missed \

@@ -27,7 +27,7 @@ NEVER_TRUE = {
         SELECT document FROM contents WHERE document NOT IN (SELECT number FROM documents)""",
     "something of a document that is not kept": " UNION ALL ".join(
         f"SELECT document FROM {table} WHERE document NOT IN (SELECT number FROM documents)"
-        for table in ("again", "released", "owed", "letters")
+        for table in ("again", "released", "owed", "letters", "destinations")
     ),
     "an entry without a document": f"""
         SELECT * FROM queue WHERE position NOT IN (SELECT position FROM {PLACED})""",

@@ -22,7 +22,7 @@ from twigcast.broker.store.postgres import trimming as postgres_trimming
 from twigcast.broker.store.sqlite import tables as sqlite_tables
 from twigcast.broker.store.sqlite import trimming as sqlite_trimming
 from twigcast.delivery import writes
-from twigcast.delivery.writes import DurableOptions, Entry, Parcel, Version, Write
+from twigcast.delivery.writes import Destination, DurableOptions, Entry, Parcel, Version, Write
 from twigcast.routing.messages import DocumentId
 
 Outcome = TypeVar("Outcome")
@@ -152,6 +152,7 @@ class StoreMachine(RuleBasedStateMachine):
             headers,
             size,
             publisher,
+            tuple(Destination(home, f"{home}{size % 3}") for home in homes) if size % 2 else (),
         )
         entries = tuple(Entry(name, keys) for name in names)
         self.do(writes.KeepDocument(parcel, self.now, entries, homes, settled, aside, line))
@@ -269,6 +270,7 @@ class StoreMachine(RuleBasedStateMachine):
             parcel = kept.parcel
             assert each.document[1:] == (
                 *(parcel.content, parcel.published, kept.stored, parcel.headers, parcel.expires),
+                (),
             )
 
     @rule(home=HOMES, ids=st.lists(IDS, unique=True), room=st.integers(0, 60))
@@ -316,7 +318,8 @@ class StoreMachine(RuleBasedStateMachine):
         for letter in found:
             read = self.wait(self.store.read_letter(letter.number))
             assert read is not None
-            assert (read[0], read[1].id) == (letter, letter.id)
+            to = self.model.documents[letter.id].write.parcel.to
+            assert (read[0], read[1].id, read[1].to) == (letter, letter.id, to)
 
 
 def machine_of(database: str) -> Any:

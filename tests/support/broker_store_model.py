@@ -147,6 +147,10 @@ class StoreModel:
         if is_added:
             self._documents += 1
             self.documents[id_] = Document(write, self._documents)
+        document = self.documents[id_]
+        first = document.write.parcel
+        to = tuple(sorted({*first.to, *parcel.to}))
+        document.write = document.write._replace(parcel=first._replace(to=to))
         sequences = tuple(self._enter(id_, entry) for entry in write.entries)
         for home in write.homes:
             owed = self.owed.setdefault(home, [])

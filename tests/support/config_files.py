@@ -27,7 +27,7 @@ SECTIONS: dict[str, type[Any]] = {
 LISTS = {
     "links": ("address", "cost", "server_name", "token_file", "broker"),
     "principals": ("name", "token", "token_file", "certificate"),
-    "rules": ("who", "allow", "roots", "schemas", "durable", "brokers"),
+    "rules": ("who", "allow", "roots", "schemas", "to", "durable", "brokers"),
 }
 
 

@@ -13,9 +13,10 @@ rules whoever is known may do everything.  Rules are not for the anonymous, not 
 known here, nothing if it is absent otherwise.
 
 *With what.*  A rule may narrow what it allows: ``publish`` to documents with some roots, or with
-the roots and the paths of some schemas, ``subscribe`` to durable subscriptions of some names.  A
-broker links under its own name, which is that of its principal, or as a rule's ``brokers`` say;
-nobody links anonymously under the name of a principal.
+the roots and the paths of some schemas, and to some destinations if they are addressed;
+``subscribe`` to durable subscriptions of some names.  A broker links under its own name, which is
+that of its principal, or as a rule's ``brokers`` say; nobody links anonymously under the name of a
+principal.
 
 Invariant: all of this is a function of the configuration; nothing that a client does changes it.
 
@@ -94,6 +95,7 @@ class _Grants:
     permissions: frozenset[Permission]
     roots: frozenset[ExpandedName] | None = None
     schemas: tuple[Schema, ...] = ()
+    to: re.Pattern[str] | None = None
     durable: re.Pattern[str] | None = None
     brokers: re.Pattern[str] | None = None  # None here: none but its own
 
@@ -190,6 +192,14 @@ class Access:
             f"{schemas[-1].root} has",
         )
 
+    def check_destinations(self, principal: Principal, destinations: Iterable[str]) -> None:
+        """AccessError for somebody who may not address documents to one of these."""
+        self.require(principal, Permission.PUBLISH)
+        allowed = self._grants(principal).to
+        for each in destinations if allowed is not None else ():
+            if allowed is not None and not allowed.fullmatch(each):
+                raise self._refusal(principal, f"address documents to {_short(repr(each))}")
+
     def require_durable(self, principal: Principal, durable_name: str) -> None:
         """AccessError for somebody who may not use durable subscriptions of that name."""
         self.require(principal, Permission.SUBSCRIBE)
@@ -236,6 +246,9 @@ class Access:
             if is_narrow
             else None,
             schemas=tuple(schema for rule in publishing for schema in rule.schemas),
+            to=_globs(glob for rule in publishing for glob in rule.to)
+            if all(rule.to for rule in publishing)
+            else None,
             durable=_globs(glob for rule in subscribing for glob in rule.durable)
             if all(rule.durable for rule in subscribing)
             else None,

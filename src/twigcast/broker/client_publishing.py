@@ -12,16 +12,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.batches import Batch, Publication
 from twigcast.broker.broker import Broker
+from twigcast.broker.destinations import read_destinations
 from twigcast.broker.headers import check_headers
 from twigcast.broker.pace import WAITING_BYTES, taking_turns
 from twigcast.broker.quotas import Quota
 from twigcast.broker.session_errors import code_of, require_few
-from twigcast.delivery import OTHER_CONTENT, Answer, FullError, Published, digest_of
+from twigcast.delivery import (
+    OTHER_CONTENT,
+    Answer,
+    Destination,
+    FullError,
+    Published,
+    digest_of,
+)
 from twigcast.errors import RefusedError, TwigcastError
 from twigcast.routing import Foreseen
 
@@ -47,6 +55,14 @@ def _together(publications: Iterable[Publication]) -> Iterator[list[Publication]
             some, size = [], 0
     if some:
         yield some
+
+
+class _Checked(NamedTuple):
+    """A publication that may be published."""
+
+    identity: str
+    """Its id in the whole network; empty if it has none."""
+    to: tuple[Destination, ...]
 
 
 class ClientPublishing:
@@ -101,22 +117,22 @@ class ClientPublishing:
         checked = [self._checked(each) for each in publications]
         taken = [
             publication.content
-            for publication, identity in zip(publications, checked, strict=True)
-            if isinstance(identity, str)
+            for publication, check in zip(publications, checked, strict=True)
+            if isinstance(check, _Checked)
         ]
         foreseen = iter(self._broker.flow.foresee(taken) if taken else ())
-        async for publication, identity in taking_turns(zip(publications, checked, strict=True)):
-            if not isinstance(identity, str):
-                self._refuse(batch, identity)
+        async for publication, check in taking_turns(zip(publications, checked, strict=True)):
+            if not isinstance(check, _Checked):
+                self._refuse(batch, check)
             elif batch.held:  # nothing overtakes what is held back
                 batch.refuse("full", batch.held)
             else:
-                await self._publish(publication, identity, next(foreseen), batch, may_wait=may_wait)
+                await self._publish(publication, check, next(foreseen), batch, may_wait=may_wait)
 
     async def _publish(
         self,
         publication: Publication,
-        identity: str,
+        check: _Checked,
         foreseen: Foreseen,
         batch: Batch,
         *,
@@ -124,18 +140,19 @@ class ClientPublishing:
     ) -> None:
         ticket = 0
         try:
-            if publication.again and await self._is_known(publication, identity, batch):
+            if publication.again and await self._is_known(publication, check.identity, batch):
                 return
             ticket = batch.add(self._broker.flow)
             published = Published(
                 ticket,
                 self._link,
                 publication.content,
-                identity,
+                check.identity,
                 self._principal.name,
                 publication.headers,
                 publication.expires,
                 foreseen,
+                check.to,
             )
             await self._publish_when_room(published, may_wait=may_wait)
         except FullError as error:
@@ -166,10 +183,10 @@ class ClientPublishing:
                 with flow.holding():
                     await asyncio.sleep(RETRY)
 
-    def _checked(self, publication: Publication) -> str | TwigcastError:
-        """The publication's id in the whole network, or why it may not be published."""
+    def _checked(self, publication: Publication) -> _Checked | TwigcastError:
+        """What a publication is in the whole network, or why it may not be published."""
         try:
-            return self._check(publication)
+            return _Checked(self._check(publication), self._check_destinations(publication))
         except TwigcastError as error:
             return error
 
@@ -199,6 +216,14 @@ class ClientPublishing:
             raise RefusedError("the id of a publication has printable characters", "invalid")
         # Nobody can use up the ids of others.
         return f"{self._principal.name}\n{publication.id}"
+
+    def _check_destinations(self, publication: Publication) -> tuple[Destination, ...]:
+        """Whom a document is addressed to; raises RefusedError and AccessError."""
+        if not publication.to:
+            return ()
+        to = read_destinations(publication.to)
+        self._broker.access.check_destinations(self._principal, map(str, to))
+        return to
 
     async def _is_known(self, publication: Publication, identity: str, batch: Batch) -> bool:
         """Whether the store has a document under a publication's id; it is answered then."""

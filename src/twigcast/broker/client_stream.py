@@ -174,6 +174,7 @@ class ClientStream:
                     each.again,
                     tuple(each.headers.items()) if each.headers else (),
                     each.expires,
+                    tuple(each.to),
                 )
                 for each in request.publications
             ]

@@ -264,14 +264,16 @@ def _read_schema(entry: Path | _SchemaEntry) -> Schema:
 class RuleConfig:
     """What principals whose names fit ``who`` may do, and with which things.
 
-    ``roots`` or ``schemas`` narrow what they may publish, ``durable`` the names of the durable
-    subscriptions that they may use, ``brokers`` widens which brokers they may link as.
+    ``roots`` or ``schemas`` narrow what they may publish, ``to`` whom they may address documents
+    to, ``durable`` the names of the durable subscriptions that they may use; ``brokers`` widens
+    which brokers they may link as.
     """
 
     who: str
     allow: frozenset[Permission]
     roots: frozenset[Annotated[ExpandedName, _parse_root]] = frozenset()
     schemas: tuple[Annotated[Schema, _read_schema], ...] = ()
+    to: tuple[Text, ...] = ()
     durable: tuple[Text, ...] = ()
     brokers: tuple[Text, ...] = ()
 
@@ -285,6 +287,7 @@ class RuleConfig:
         for key, values, permission in (
             ("roots", self.roots, Permission.PUBLISH),
             ("schemas", self.schemas, Permission.PUBLISH),
+            ("to", self.to, Permission.PUBLISH),
             ("durable", self.durable, Permission.SUBSCRIBE),
             ("brokers", self.brokers, Permission.LINK),
         ):

@@ -9,8 +9,10 @@ again: it counts as a whole.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from twigcast.broker.destinations import read_destinations
 from twigcast.broker.link_codec import (
     LinkProtocolError,
     decode_name,
@@ -21,6 +23,7 @@ from twigcast.delivery import (
     Addressed,
     Addressee,
     Debt,
+    Destination,
     HomeAsk,
     HomeKnown,
     HomeState,
@@ -32,6 +35,7 @@ from twigcast.delivery import (
     Version,
     broker_of,
 )
+from twigcast.errors import RefusedError
 from twigcast.routing import DocumentId
 from twigcast.wire import messages
 
@@ -82,6 +86,7 @@ def _encode_document(message: Routed) -> messages.RoutedDocument:
         said.destinations.add(home=home, settled=settled)
     if parcel.headers:
         said.headers.update(parcel.headers)
+    said.to.extend(map(str, parcel.to))
     return said
 
 
@@ -97,6 +102,7 @@ def decode_document(said: messages.RoutedDocument) -> Routed:
         said.publication,
         tuple(said.headers.items()) if said.headers else (),
         said.expires,
+        to=_decode_destinations(said.to) if said.to else (),
     )
     debts = tuple(Debt(each.home, each.settled) for each in said.destinations)
     custody = None
@@ -104,6 +110,13 @@ def decode_document(said: messages.RoutedDocument) -> Routed:
         known = said.custody
         custody = _decode_id(decode_name(known.origin), known.incarnation, known.number)
     return Routed(parcel, said.tree, debts, custody, said.depth)
+
+
+def _decode_destinations(said: Iterable[str]) -> tuple[Destination, ...]:
+    try:
+        return read_destinations(said)
+    except RefusedError as error:
+        raise LinkProtocolError(str(error)) from None
 
 
 def _decode_id(origin: str, incarnation: int, number: int) -> DocumentId:

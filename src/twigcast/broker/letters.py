@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.store import Letter, StoredDocument
-from twigcast.delivery import Asked, DropLetters, Published, Replay
+from twigcast.delivery import Asked, DropLetters, Published, Replay, stands_for
 from twigcast.errors import AccessError, NetworkError, RefusedError
 from twigcast.routing import ANYTHING
 
@@ -138,6 +138,9 @@ class Letters:
         try:
             for letter in letters:
                 _, document = await self.read(principal, letter.number)
+                if letter.home:  # others have had it
+                    to = [each for each in document.to if stands_for(letter.home, each.broker)]
+                    document = document._replace(to=tuple(to))
                 try:
                     await self._publish(link, principal, document)
                 except NetworkError:  # this network wants to know what comes
@@ -150,7 +153,9 @@ class Letters:
     async def _publish(self, link: str, principal: Principal, document: StoredDocument) -> None:
         content, headers, expires = document.content, document.headers, document.expires
         await self._broker.flow.ask(
-            lambda ticket: Published(ticket, link, content, "", principal.name, headers, expires)
+            lambda ticket: Published(
+                ticket, link, content, "", principal.name, headers, expires, to=document.to
+            )
         )
 
     async def _drop(self, numbers: Sequence[int]) -> None:

@@ -54,6 +54,7 @@ class _Said(NamedTuple):
 
     headers: dict[str, str]
     expires: datetime | timedelta | None
+    to: tuple[str, ...]
 
 
 def publish(
@@ -94,13 +95,21 @@ def publish(
             "how long from now as 2h.",
         ),
     ] = None,
+    to: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BROKER:NAME",
+            help="A durable subscription that the documents are addressed to, by its broker's full "
+            "name and its own, as north/oslo/b3:inbox; nobody else gets them. May be repeated.",
+        ),
+    ] = None,
     token: broker_options.TOKEN = None,
     ca: broker_options.CA = None,
     certificate: broker_options.CERTIFICATE = None,
     key: broker_options.KEY = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a document.")] = False,
 ) -> None:
-    """Publish documents: a broker sends each to whoever's XPath it matches.
+    """Publish documents: a broker sends each to whoever's XPath it matches, or to --to.
 
     Prints the id of each, and where it came from, once the broker has it safely.
     """
@@ -112,7 +121,8 @@ def publish(
     promised: Schema | bool = advertise == _ANYTHING
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
-    said = _Said(_headers(header or []), None if expires is None else parse_expiry(expires))
+    until = None if expires is None else parse_expiry(expires)
+    said = _Said(_headers(header or []), until, tuple(to or ()))
     names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")

@@ -15,7 +15,7 @@ from twigcast.client.connection import Connection
 from twigcast.client.endpoints import Endpoint
 from twigcast.client.events import Moment, QueueState, from_when, queue_state
 from twigcast.client.letters import Letter
-from twigcast.client.publishing import Publisher
+from twigcast.client.publishing import Outgoing, Publisher
 from twigcast.client.publishing_all import Documents, PublishAll
 from twigcast.client.requests import Requests
 from twigcast.client.results import Status
@@ -128,6 +128,7 @@ class Client:
         id: str = "",  # noqa: A002 - what it is called everywhere
         headers: Mapping[str, str] | None = None,
         expires: Moment | None = None,
+        to: str | Sequence[str] = (),
     ) -> str:
         """Publish a document; returns its event id when the broker has it safely.
 
@@ -135,17 +136,21 @@ class Client:
         same document again harmless; without it the client chooses one, which protects what it
         sends again after a lost connection.  ``headers`` are carried to subscribers as they are:
         names in small letters, such as ``traceparent``, and texts.  From the time ``expires`` on,
-        or so long from now, the document is delivered to nobody.  Waits while much is unanswered.
+        or so long from now, the document is delivered to nobody.  With ``to`` the document is
+        addressed: it goes into the queues of these durable subscriptions, whatever they want, and
+        to nobody else.  Each is named by its broker's full name, a colon and its own name, as
+        ``"north/oslo/b3:inbox"``.  Waits while much is unanswered.
         Raises RefusedError if the broker does not take the document, ConnectionFailedError if the
         connection is lost for good.
         """
-        return await self._publisher.publish(document, id, headers, expires)
+        return await self._publisher.publish(Outgoing(document, id, headers, expires, to))
 
     def publish_all(self, documents: Documents) -> PublishAll:
         """Publish documents from an iterable, asynchronous or not, as fast as the broker takes.
 
         ``await`` it for the list of results, or iterate over it with ``async for``.  A document
-        that has an id, headers or a time at which it expires comes as an :class:`Outgoing`.
+        that has an id, headers, destinations or a time at which it expires comes as an
+        :class:`Outgoing`.
         """
         return PublishAll(self._publisher, documents)
 

@@ -18,7 +18,7 @@ import asyncio
 import re
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
@@ -31,6 +31,8 @@ from twigcast.errors import DocumentError, RefusedError, TwigcastError
 from twigcast.wire import messages
 
 Headers: TypeAlias = Mapping[str, str] | None
+To: TypeAlias = str | Sequence[str]
+"""One destination, or several."""
 
 MOST_DOCUMENTS: Final = 1024
 MOST_BYTES: Final = 16 * 2**20
@@ -51,13 +53,14 @@ _DECLARED_ENCODING: Final = re.compile(
 class Outgoing(NamedTuple):
     """A document to publish with what is said beside it, for ``publish_all``.
 
-    ``id``, ``headers`` and ``expires`` are those of ``Client.publish``.
+    ``id``, ``headers``, ``expires`` and ``to`` are those of ``Client.publish``.
     """
 
     document: Source
     id: str = ""
     headers: Headers = None
     expires: Moment | None = None
+    to: To = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +74,23 @@ class PublishResult:
 class Publication:
     """A document that is not answered yet."""
 
-    __slots__ = ("again", "content", "expires", "headers", "id", "is_sent", "result", "size")
+    __slots__ = ("again", "content", "expires", "headers", "id", "is_sent", "result", "size", "to")
 
     def __init__(
-        self, content: bytes, identity: str, again: bool, headers: Mapping[str, str], expires: int
+        self,
+        content: bytes,
+        identity: str,
+        again: bool,
+        headers: Mapping[str, str],
+        expires: int,
+        to: tuple[str, ...],
     ) -> None:
         self.content = content
-        self.size = _size(content, headers)
+        self.size = _size(content, headers, to)
         self.id = identity
         self.headers = headers
         self.expires = expires
+        self.to = to
         self.is_sent = False
         self.again = again
         """Whether a broker may have it already."""
@@ -103,11 +113,9 @@ class Publisher(Speaker):
         self._batch_bytes = 0
         self._patience: asyncio.TimerHandle | None = None
 
-    async def publish(
-        self, document: Source, identity: str, headers: Headers, expires: Moment | None
-    ) -> str:
+    async def publish(self, document: Outgoing) -> str:
         """Publish one document and wait for its event id."""
-        publication = await self.submit(Outgoing(document, identity, headers, expires))
+        publication = await self.submit(document)
         try:
             result = await publication.result
         except asyncio.CancelledError:
@@ -119,22 +127,23 @@ class Publisher(Speaker):
 
     async def submit(self, document: Source | Outgoing) -> Publication:
         """Queue a document for sending, when there is room."""
-        document, identity, said, expires = (
+        document, identity, said, expires, destinations = (
             document if isinstance(document, Outgoing) else Outgoing(document)
         )
         content = to_bytes(document)
         headers = _checked(said)
+        to = _listed(destinations)
         _require_characters("id", identity)
         until = 0 if expires is None else until_when(expires)
         if len(identity) > _LONGEST_ID:
             raise ValueError(f"the id of a publication has at most {_LONGEST_ID} characters")
         self._connection.require()
-        await self._reserve(_size(content, headers))
+        await self._reserve(_size(content, headers, to))
         again = bool(identity)  # the caller may have published it before
         if not identity:
             self._count += 1
             identity = f"{self._prefix}-{self._count}"
-        publication = Publication(content, identity, again, headers, until)
+        publication = Publication(content, identity, again, headers, until, to)
         self._waiting.append(publication)
         self._connection.wake()
         return publication
@@ -165,6 +174,7 @@ class Publisher(Speaker):
                 again=publication.again,
                 headers=publication.headers,
                 expires=publication.expires,
+                to=publication.to,
             )
         yield frame
 
@@ -334,9 +344,20 @@ def to_bytes(document: Source) -> bytes:
         raise DocumentError(f"the document has a lone surrogate at {error.start}") from None
 
 
-def _size(content: bytes, headers: Mapping[str, str]) -> int:
+def _size(content: bytes, headers: Mapping[str, str], to: Sequence[str]) -> int:
     """What a publication takes in a message, about."""
-    return len(content) + sum(len(name) + len(value) for name, value in headers.items())
+    said = sum(len(name) + len(value) for name, value in headers.items())
+    return len(content) + said + sum(map(len, to))
+
+
+def _listed(to: To) -> tuple[str, ...]:
+    """A destination list; TypeError for what is none.  Where there are such the broker says."""
+    listed = (to,) if isinstance(to, str) else tuple(to)
+    for each in listed:
+        if not isinstance(each, str):
+            raise TypeError(f"a document is addressed to texts as 'oslo:inbox', not {each!r}")
+        _require_characters("destination", each)
+    return listed
 
 
 def _checked(headers: Headers) -> Mapping[str, str]:

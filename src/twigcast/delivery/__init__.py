@@ -80,7 +80,7 @@ from twigcast.delivery.events import (
     Wake,
 )
 from twigcast.delivery.homes import HomeState
-from twigcast.delivery.levels import broker_of, group_of
+from twigcast.delivery.levels import broker_of, group_of, stands_for
 from twigcast.delivery.machine import Delivery
 from twigcast.delivery.publications import digest_of
 from twigcast.delivery.publishing import OTHER_CONTENT, is_published_as_another
@@ -89,6 +89,7 @@ from twigcast.delivery.writes import (
     NOTHING,
     Acknowledge,
     Confirm,
+    Destination,
     DropDurable,
     DropHome,
     DropLetters,
@@ -134,6 +135,7 @@ __all__ = [
     "ConsumerLeft",
     "Debt",
     "Delivery",
+    "Destination",
     "Drop",
     "DropDurable",
     "DropHome",
@@ -203,5 +205,6 @@ __all__ = [
     "group_of",
     "is_of",
     "is_published_as_another",
+    "stands_for",
     "writes",
 ]

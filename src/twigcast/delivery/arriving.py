@@ -16,8 +16,9 @@ are owed it, too, its custodian notices that by itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from twigcast.delivery.custody import Receipts, line_of
 from twigcast.delivery.events import (
@@ -35,7 +36,7 @@ from twigcast.delivery.events import (
     Store,
     Wake,
 )
-from twigcast.delivery.levels import Level, Levels, broker_of
+from twigcast.delivery.levels import Level, Levels, broker_of, reduced
 from twigcast.delivery.publications import RecentPublications
 from twigcast.delivery.publishing import NO_HOME, OTHER_CONTENT, Publishing, Taken, published
 from twigcast.delivery.queues import Queues
@@ -46,6 +47,8 @@ from twigcast.routing import Copy, Document, DocumentId
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
+_UNCERTAIN: Final = 3600.0
+"""How long, in seconds, a unit or broker may still become known: links may have been down."""
 
 
 class Arrival(NamedTuple):
@@ -90,6 +93,8 @@ class Arriving:
         self._room = room
         self._has_store = has_store
         self._wait = wait
+        self._lacks_since = math.inf
+        """Since when destinations come up that are not known here."""
         self._due: dict[tuple[str, str], _Due] = {}
         """By custodian and home of ours."""
 
@@ -144,7 +149,7 @@ class Arriving:
         owed: list[Taken] = []
         instructions: list[Instruction] = []
         custody = said.custody or said.parcel.id
-        for home, settled in said.debts if self._has_store else ():
+        for home, settled in said.debts if self._has_store or said.parcel.to else ():
             if home not in level.own:
                 if broker_of(home) == self._broker:
                     taken = Taken(home, custody, custody, settled)
@@ -181,20 +186,27 @@ class Arriving:
                 if parcel.is_outdated(moment.time):
                     instructions += self._note(parcel, taken)
                     continue
+                if parcel.to:
+                    instructions += self._store_addressed(parcel, level, taken, moment)
+                    continue
                 onward = self._levels.beyond(level, taken.home, parcel.content)
+                keep = KeepDocument(
+                    parcel,
+                    moment.time,
+                    self._entries(parcel) if onward.is_for_queues else (),
+                    onward.homes,
+                    taken.settled,
+                    line=taken.line,
+                )
                 if onward.homes:
                     is_inside = taken.home == level.inside
                     copies = [
                         each for each in beyond if (each.document.depth > level.depth) is is_inside
                     ]
-                    instructions += self._publishing.take_over(
-                        taken, parcel, onward, copies, moment
-                    )
+                    instructions += self._publishing.take_over(taken, keep, copies, moment)
                     beyond = [each for each in beyond if each not in copies]
-                elif onward.is_for_queues:
-                    instructions += self._keep(parcel, taken, moment)
                 else:
-                    instructions += self._note(parcel, taken)
+                    instructions += self._keep(keep, taken)
             except DocumentError as error:
                 instructions.append(Drop(parcel.id, str(error)))
                 instructions += self._refuse_all([taken], str(error))
@@ -210,15 +222,45 @@ class Arriving:
         ticket = self._wait(Arrival(parcel, (), taken))
         return [Store(ticket, NoteReceived(taken.line, taken.settled))]
 
-    def _keep(self, parcel: Parcel, taken: Taken, moment: Moment) -> list[Instruction]:
-        """Keep a document for durable subscriptions here; raises DocumentError and FullError."""
-        entries, _ = self._queues.split(self._documents.recipients(parcel.content))
+    def _store_addressed(
+        self, parcel: Parcel, level: Level, taken: Taken, moment: Moment
+    ) -> list[Instruction]:
+        """Store a document that is addressed, for durable subscriptions here and homes beyond.
+
+        Where none of its destinations can be had it is refused; where some cannot, it is a letter
+        besides.  A broker that does not know a destination may not know it yet; it leaves the
+        document unconfirmed for a while.  Raises DocumentError and FullError.
+        """
+        parcel = reduced(parcel, taken.home)
+        onward = self._levels.addressed_beyond(level, taken.home, parcel.to)
+        entries, missing = self._queues.named(self._broker, parcel.to)
+        if onward.lacking:
+            self._lacks_since = min(self._lacks_since, moment.now)
+            if moment.now < self._lacks_since + _UNCERTAIN:
+                self._receipts.failed(taken.line)
+                return [Drop(parcel.id, onward.lacking[0])]
+        lacking = "; ".join((*onward.lacking, *missing))
+        if lacking and not (entries or onward.homes):
+            return self._refuse_all([taken], lacking)
+        self._documents.recipients(parcel.content)
+        keep = KeepDocument(
+            parcel, moment.time, entries, onward.homes, taken.settled, lacking, taken.line
+        )
+        if onward.homes:
+            return self._publishing.take_over(taken, keep, [], moment)
+        return self._keep(keep, taken)
+
+    def _entries(self, parcel: Parcel) -> tuple[Entry, ...]:
+        """The queues here of whoever wants a document; raises DocumentError."""
+        return self._queues.split(self._documents.recipients(parcel.content))[0]
+
+    def _keep(self, keep: KeepDocument, taken: Taken) -> list[Instruction]:
+        """Keep a document for durable subscriptions here; raises FullError."""
+        parcel, entries = keep.parcel, keep.entries
         if not entries:
             return self._note(parcel, taken)
         self._room.reserve(parcel, entries, self._queues)
-        ticket = self._wait(Arrival(parcel, entries, taken))
-        keep = KeepDocument(parcel, moment.time, entries, settled=taken.settled, line=taken.line)
-        return [Store(ticket, keep)]
+        return [Store(self._wait(Arrival(parcel, entries, taken)), keep)]
 
     def _keep_unowed(
         self, parcel: Parcel, entries: tuple[Entry, ...], moment: Moment

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from twigcast.delivery.custody import Debt
 from twigcast.delivery.homes import HomeState
 from twigcast.delivery.writes import (
+    Destination,
     DropLetters,
     Headers,
     Parcel,
@@ -117,6 +118,8 @@ class Published(NamedTuple):
     expires: int = 0
     foreseen: Foreseen | None = None
     """What a look at the document before has shown, if there was one."""
+    to: tuple[Destination, ...] = ()
+    """Durable subscriptions that it is addressed to; if there are any, nobody else gets it."""
 
 
 class Stored(NamedTuple):

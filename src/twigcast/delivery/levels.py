@@ -10,6 +10,10 @@ besides: in the unit around, one that wants what its unit wants; in its unit, on
 wanted outside.  So a document is owed from overlay to overlay: a gateway takes it over as a home,
 keeps it, and owes it to the homes of the next overlay.
 
+A document that is *addressed* goes the same course, chosen by the paths of its destinations: to a
+home in this overlay; to the group that stands for the unit below which has it; or to the group that
+stands for the outside.
+
 The gateways of a unit are a *group* of homes: they want the same, and one of them takes a document
 over for all.  What is wanted in a group is said to neither the group itself nor, if it stands for
 all that is outside, to units around.  So no document returns to where it came from.
@@ -21,8 +25,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from twigcast.delivery.writes import Destination, Parcel
 from twigcast.documents import Source
-from twigcast.hierarchy import leaf_of, unit_at, unit_of
+from twigcast.hierarchy import is_within, leaf_of, named, unit_at, unit_of
 from twigcast.routing import OUTER, Router, is_outer
 
 
@@ -62,6 +67,42 @@ class Level:
             yield self.below.outside
         if self.above is not None and not is_outer(home):
             yield self.above.inside
+
+    def towards(self, broker: str) -> list[str]:
+        """The homes here by which a broker is reached, a group of them; none if none is known."""
+        if unit_of(broker) == self.unit:
+            known = {*self.documents.view.brokers, *self.documents.known_homes}
+            return [broker] if broker in known else []
+        if is_within(broker, self.unit):
+            return self.group(unit_at(broker, self.depth + 1))
+        return self.group(OUTER + self.unit)
+
+    def group(self, group: str) -> list[str]:
+        """The homes of a group, whether they want something and can be reached or not."""
+        unit = group.removeprefix(OUTER)
+        if is_outer(group):
+            homes = {OUTER + leaf_of(unit, [each]) for each in self.documents.gateways_out}
+        else:
+            brokers = self.documents.view.brokers
+            homes = {leaf_of(unit, [each]) for each in brokers if is_within(each, unit)}
+        homes.update(each for each in self.documents.known_homes if group_of(each) == group)
+        return sorted(homes)
+
+    def lacks(self, broker: str) -> str:
+        """Why a broker cannot be addressed that no home here leads to."""
+        if not is_within(broker, self.unit):
+            return (
+                f"no gateway of {named(self.unit)} is known that leads to {broker!r}: give it one, "
+                "or link it, and publish the document again"
+            )
+        if unit_of(broker) == self.unit:
+            what = f"no broker {broker!r}"
+        else:
+            what = f"no unit {unit_at(broker, self.depth + 1)!r}"
+        return (
+            f"{what} is known in {named(self.unit)}: check the name, see that its brokers are "
+            "linked, and publish the document again"
+        )
 
     def nearest(self, homes: Iterable[str]) -> str:
         """The home that is reached at the least cost, if any can be reached."""
@@ -116,6 +157,33 @@ class Levels:
         """
         return self._debtors(level, homes, content, but="")
 
+    def addressed(self, level: Level, to: Iterable[Destination]) -> Onward:
+        """Who is owed a document in an overlay, and beyond it, that is addressed."""
+        homes: dict[str, None] = {}
+        is_for_queues = False
+        lacking: list[str] = []
+        for each in to:
+            group = level.towards(each.broker)
+            ours = next((home for home in group if home in level.own), None)
+            if ours is not None:
+                onward = self.addressed_beyond(level, ours, (each,))
+                homes |= dict.fromkeys(onward.homes)
+                is_for_queues |= onward.is_for_queues
+                lacking += onward.lacking
+            elif group:
+                homes[level.nearest(group)] = None
+            else:
+                lacking.append(level.lacks(each.broker))
+        return Onward(tuple(homes), is_for_queues, tuple(dict.fromkeys(lacking)))
+
+    def addressed_beyond(self, level: Level, home: str, to: Iterable[Destination]) -> Onward:
+        """Who is owed a document that is addressed, and that one of our homes takes over."""
+        if home == level.home:
+            return Onward((), is_for_queues=True)
+        beyond = level.above if home == level.outside else level.below
+        assert beyond is not None, "who stands for something is there, too"
+        return self.addressed(beyond, to)
+
     def beyond(self, level: Level, home: str, content: Source) -> Onward:
         """Who is owed a document that one of our homes takes over."""
         if home == level.home:
@@ -154,6 +222,8 @@ class Onward(NamedTuple):
     homes: tuple[str, ...]
     is_for_queues: bool
     """Whether it may be for durable subscriptions here."""
+    lacking: tuple[str, ...] = ()
+    """Why some of the destinations of an addressed document are not reached."""
 
 
 def _wanting(level: Level, content: Source) -> list[str]:
@@ -170,6 +240,21 @@ def broker_of(home: str) -> str:
 def group_of(home: str) -> str:
     """What the gateways of one unit have in common, as homes; other homes are by themselves."""
     return home.rpartition("/@")[0] or home
+
+
+def stands_for(home: str, broker: str) -> bool:
+    """Whether what is addressed to a broker is owed to a home."""
+    group = group_of(home)
+    if is_outer(group):
+        return not is_within(broker, group.removeprefix(OUTER))
+    return home == broker if group == home else is_within(broker, group)
+
+
+def reduced(parcel: Parcel, home: str) -> Parcel:
+    """A document with those of its destinations that a home stands for."""
+    if not parcel.to:
+        return parcel
+    return parcel._replace(to=tuple(each for each in parcel.to if stands_for(home, each.broker)))
 
 
 def _unit_of_home(home: str) -> str:

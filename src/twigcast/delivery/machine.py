@@ -143,7 +143,6 @@ class Delivery:
             wait=self._wait,
         )
         self._owing = Owing(
-            self._name,
             self._levels,
             self.custody,
             self._publishing,

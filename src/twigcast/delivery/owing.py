@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from twigcast.delivery.custody import FIRST_PATIENCE, Custody
 from twigcast.delivery.events import (
-    Addressed,
     Drop,
     Instruction,
     Load,
@@ -24,11 +23,9 @@ from twigcast.delivery.events import (
     Moment,
     Outdated,
     Receipt,
-    Routed,
-    Send,
     Store,
 )
-from twigcast.delivery.levels import Levels, broker_of, group_of
+from twigcast.delivery.levels import Levels, group_of
 from twigcast.delivery.publishing import NO_HOME, Publishing
 from twigcast.delivery.writes import Confirm, KeepDocument, Parcel, SetAsideOwed
 from twigcast.routing import DocumentId, View
@@ -47,7 +44,6 @@ class Owing:
 
     def __init__(
         self,
-        broker: str,
         levels: Levels,
         custody: Custody,
         publishing: Publishing,
@@ -55,7 +51,6 @@ class Owing:
         has_store: bool,
         wait: Callable[[Moving], int],
     ) -> None:
-        self._broker = broker
         self._levels = levels
         self._custody = custody
         self._publishing = publishing
@@ -150,11 +145,8 @@ class Owing:
         level = self._levels.of(home)
         if level is None or group_of(home) == home:
             return []
-        return [
-            each
-            for each in level.documents.known_homes
-            if each != home and group_of(each) == group_of(home) and self._is_there(each)
-        ]
+        others = level.group(group_of(home))
+        return [each for each in others if each != home and self._is_there(each)]
 
     def _move(self, home: str, parcels: Iterable[Parcel], moment: Moment) -> list[Instruction]:
         """Keep documents for others of the group, as far as these want them."""
@@ -165,7 +157,9 @@ class Owing:
             if not self._custody.is_owed(home, parcel.id) or (home, parcel.id) in self._moving:
                 continue
             wanting: list[str] = []
-            if others and level is not None:
+            if parcel.to:
+                wanting = others
+            elif others and level is not None:
                 wanting = [each for each in level.documents.homes(parcel.content) if each in others]
             if level is None or not wanting:
                 self._custody.unsent(home, (parcel.id,))
@@ -198,22 +192,14 @@ class Owing:
     def _send_again(
         self, home: str, parcels: Iterable[Parcel], moment: Moment
     ) -> list[Instruction]:
-        hop = self._levels.next_hop(home)
-        level = self._levels.of(home)
         instructions: list[Instruction] = []
-        if hop is None or level is None:
-            return instructions
         for parcel in parcels:
             if not self._custody.is_owed(home, parcel.id):
                 continue
             if parcel.is_outdated(moment.time):
                 instructions += self._give_up(home, parcel.id, moment)
                 continue
-            debts = (self._custody.debt(home, parcel.id),)
-            custody = self._custody.called(home, parcel.id)
-            said = Routed(parcel, "", debts, None if custody == parcel.id else custody, level.depth)
-            addressed = Addressed(broker_of(home), self._broker, said, depth=level.depth)
-            instructions.append(Send((hop,), addressed))
+            instructions += self._publishing.send_to(home, parcel)
         return instructions
 
     def _give_up(self, home: str, document: DocumentId, moment: Moment) -> list[Instruction]:

@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 
 from twigcast.delivery.custody import Custody
 from twigcast.delivery.events import (
+    Addressed,
     Answer,
     Instruction,
     Moment,
@@ -36,14 +37,13 @@ from twigcast.delivery.events import (
     Send,
     Store,
 )
-from twigcast.delivery.levels import Levels, Onward, broker_of
+from twigcast.delivery.levels import Levels, broker_of, reduced
 from twigcast.delivery.publications import Publication, RecentPublications
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
 from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
 from twigcast.routing import NOBODY, Copy, DocumentId, Recipients
-from twigcast.routing import Routed as RoutedDocument
 
 UNCONFIRMED: Final = 30.0
 """How long, in seconds, a broker without a store waits for homes to confirm a document."""
@@ -150,8 +150,8 @@ class Publishing:
             return self._again(event, known)
         if 0 < event.expires <= moment.time:
             raise RefusedError(EXPIRED, "invalid")
-        routed = self._documents.publish(event.content, event.link, event.foreseen)
-        identity = routed.document.id
+        route = self._address if event.to else self._match
+        identity, copies, recipients, entries, homes, is_wanted = route(event)
         parcel = Parcel(
             identity,
             event.content,
@@ -160,44 +160,50 @@ class Publishing:
             event.headers,
             event.expires,
             event.publisher,
+            event.to,
         )
-        entries, recipients = self._queues.split(routed.recipients)
-        held = Held([event.ticket], event.link, parcel, routed.copies, recipients)
-        homes: tuple[str, ...] = ()
-        if routed.homes:
-            innermost = self._levels.innermost
-            homes = self._levels.debtors(innermost, routed.homes, event.content).homes
         if self._levels.innermost.depth or self._levels.are_several:
-            held.parcel = parcel = published(parcel)
+            parcel = published(parcel)
+        held = Held([event.ticket], event.link, parcel, copies, recipients)
         if self._has_store:
-            held.keep = self._what_to_keep(routed, parcel, entries, homes, moment)
+            aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
+            if entries or homes or self._keep_all or aside:
+                self._room.reserve(parcel, entries, self._queues)
+                held.keep = KeepDocument(parcel, moment.time, entries, homes, aside=aside)
             instructions = self._enter(held, moment)
         else:
             instructions = self._publish_unstored(held, homes, moment)
         if event.publication:
-            here = Publication(str(parcel.id), hash(event.content))
+            here = Publication(str(parcel.id), _fingerprint(event))
             self._publications.add(event.publication, here)
             if held.tickets:
                 self._unanswered[event.publication] = held
         return instructions
 
-    def _what_to_keep(
-        self,
-        routed: RoutedDocument,
-        parcel: Parcel,
-        entries: tuple[Entry, ...],
-        homes: tuple[str, ...],
-        moment: Moment,
-    ) -> KeepDocument | None:
-        is_wanted = homes or routed.recipients.deliveries or routed.copies
-        aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
-        if not (entries or homes or self._keep_all or aside):
-            return None
-        self._room.reserve(parcel, entries, self._queues)
-        return KeepDocument(parcel, moment.time, entries, homes, aside=aside)
+    def _match(self, event: Published) -> _Concerned:
+        """Whom a document concerns by what it matches."""
+        routed = self._documents.publish(event.content, event.link, event.foreseen)
+        entries, recipients = self._queues.split(routed.recipients)
+        homes: tuple[str, ...] = ()
+        if routed.homes:
+            innermost = self._levels.innermost
+            homes = self._levels.debtors(innermost, routed.homes, event.content).homes
+        is_wanted = bool(homes or routed.recipients.deliveries or routed.copies)
+        return _Concerned(
+            routed.document.id, routed.copies, recipients, entries, homes, is_wanted=is_wanted
+        )
+
+    def _address(self, event: Published) -> _Concerned:
+        """Whom a document concerns that is addressed; raises RefusedError if it lacks one."""
+        onward = self._levels.addressed(self._levels.innermost, event.to)
+        entries, missing = self._queues.named(self._broker, event.to)
+        for lacking in (*onward.lacking, *missing):
+            raise RefusedError(lacking, "unknown")
+        identity = self._documents.accept(event.content, event.foreseen)
+        return _Concerned(identity, [], NOBODY, entries, onward.homes, is_wanted=True)
 
     def _again(self, event: Published, known: Publication) -> list[Instruction]:
-        if known.fingerprint != hash(event.content):
+        if known.fingerprint != _fingerprint(event):
             raise RefusedError(OTHER_CONTENT, "taken")
         held = self._unanswered.get(event.publication)
         if held is not None:
@@ -225,26 +231,16 @@ class Publishing:
         return instructions
 
     def take_over(
-        self,
-        taken: Taken,
-        parcel: Parcel,
-        onward: Onward,
-        copies: list[Copy],
-        moment: Moment,
+        self, taken: Taken, keep: KeepDocument, copies: list[Copy], moment: Moment
     ) -> list[Instruction]:
         """Take over a document from another broker, and release it beyond when it is safe.
 
         Raises FullError.
         """
-        entries: tuple[Entry, ...] = ()
-        if onward.is_for_queues:
-            entries, _ = self._queues.split(self._documents.recipients(parcel.content))
-        self._room.reserve(parcel, entries, self._queues)
-        custody = self._custody.call(parcel.id)
-        held = Held([], _passing(parcel), parcel, copies, NOBODY, taken=taken, custody=custody)
-        held.keep = KeepDocument(
-            parcel, moment.time, entries, onward.homes, settled=taken.settled, line=taken.line
-        )
+        parcel = keep.parcel
+        self._room.reserve(parcel, keep.entries, self._queues)
+        held = Held([], _passing(parcel), parcel, copies, NOBODY, keep, taken=taken)
+        held.custody = self._custody.call(parcel.id)
         return self._enter(held, moment)
 
     def pass_on(self, parcel: Parcel, copies: list[Copy], moment: Moment) -> list[Instruction]:
@@ -328,6 +324,12 @@ class Publishing:
             if self._custody.is_owed(each, document)
             and self._custody.called(each, document) == called
         ]
+        if held.parcel.to:
+            for home in owed:
+                if self._levels.can_reach(home):
+                    self._custody.sent(home, document, moment.now)
+                    instructions += self.send_to(home, held.parcel)
+            return instructions
         for copy in held.copies:
             level = self._levels.at(copy.document.depth)
             assert level is not None, "a document leaves where this broker takes part"
@@ -340,6 +342,18 @@ class Publishing:
             said = Routed(held.parcel, copy.document.tree, debts, custody, level.depth)
             instructions.append(Send(tuple(copy.neighbours), said))
         return instructions
+
+    def send_to(self, home: str, parcel: Parcel) -> list[Instruction]:
+        """Send a document to a home by itself that is owed it."""
+        level, hop = self._levels.of(home), self._levels.next_hop(home)
+        if hop is None or level is None:
+            return []
+        debts = (self._custody.debt(home, parcel.id),)
+        custody = self._custody.called(home, parcel.id)
+        called = None if custody == parcel.id else custody
+        said = Routed(reduced(parcel, home), "", debts, called, level.depth)
+        addressed = Addressed(broker_of(home), self._broker, said, depth=level.depth)
+        return [Send((hop,), addressed)]
 
     # --- without one ------------------------------------------------------------------------------
 
@@ -409,6 +423,17 @@ class Publishing:
         return [self._unconfirmed[each].parcel for each in documents if each in self._unconfirmed]
 
 
+class _Concerned(NamedTuple):
+    """A document that was published, and everyone whom it concerns."""
+
+    identity: DocumentId
+    copies: list[Copy]
+    recipients: Recipients
+    entries: tuple[Entry, ...]
+    homes: tuple[str, ...]
+    is_wanted: bool
+
+
 def published(parcel: Parcel) -> Parcel:
     """A document that may come to a unit by several gateways, and is one by its publication."""
     return parcel if parcel.publication else parcel._replace(publication=f"{_UNNAMED}{parcel.id}")
@@ -418,6 +443,11 @@ def is_published_as_another(parcel: Parcel) -> bool:
     """Whether a document takes the publication of another one, which no broker gives it."""
     publication = parcel.publication
     return publication.startswith(_UNNAMED) and publication != f"{_UNNAMED}{parcel.id}"
+
+
+def _fingerprint(event: Published) -> int:
+    """What tells one publication from another in this process."""
+    return hash((event.content, event.to)) if event.to else hash(event.content)
 
 
 def _passing(parcel: Parcel) -> str:

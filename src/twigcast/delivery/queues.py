@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from twigcast.delivery.durable_queue import DurableQueue
-from twigcast.delivery.writes import Entry
+from twigcast.delivery.writes import Destination, Entry
 from twigcast.routing import Recipients
 
 _LINK: Final = "durable:"
@@ -58,6 +58,17 @@ class Queues:
             # What is kept must not refer to what it is kept for, or it would be kept for ever.
             split = self._split[recipients] = tuple(entries), Recipients(tuple(others))
         return split
+
+    def named(self, home: str, to: Iterable[Destination]) -> tuple[tuple[Entry, ...], list[str]]:
+        """The queues here that a document is addressed to, and why others cannot have it."""
+        here = [each.durable for each in to if each.broker == home]
+        lacking = [
+            f"there is no durable subscription {name!r} at {home}: subscribe there under this "
+            "name, and publish the document again"
+            for name in here
+            if name not in self._queues
+        ]
+        return tuple(Entry(name, ()) for name in here if name in self._queues), lacking
 
     def enter(
         self, entries: Sequence[Entry], sequences: Sequence[int]

@@ -25,6 +25,17 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 """What a publisher says beside the document: names in small letters, and their values."""
 
 
+class Destination(NamedTuple):
+    """A durable subscription that a document is addressed to: its name, and its home."""
+
+    broker: str
+    """The full name of the home."""
+    durable: str
+
+    def __str__(self) -> str:
+        return f"{self.broker}:{self.durable}"
+
+
 class Parcel(NamedTuple):
     """A document with what its publisher says about it, as it travels and is kept."""
 
@@ -42,6 +53,8 @@ class Parcel(NamedTuple):
     """From when on nobody wants it any more; 0 for never."""
     publisher: str = ""
     """On whose account it is kept where it was published; empty elsewhere."""
+    to: tuple[Destination, ...] = ()
+    """Its destination list, if it is addressed: those that lie here, or beyond."""
 
     def is_outdated(self, time: int) -> bool:
         """Whether nobody wants it any more at a time."""
@@ -61,8 +74,9 @@ class Entry(NamedTuple):
 class KeepDocument(NamedTuple):
     """Keep a document for queues and homes; the result is a :class:`Kept`.
 
-    Of a document that is kept already, only what newly refers to it is added.  Its publication is
-    known from then on, unless it was received for other homes only.
+    Of a document that is kept already, only what newly refers to it is added, and destinations
+    that it did not have.  Its publication is known from then on, unless it was received for other
+    homes only.
 
     Where its publication is known already, and this document is kept no more, it goes into no
     queue.  Where it is known with another document, this one goes into no queue either.  It is

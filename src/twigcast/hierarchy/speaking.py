@@ -26,6 +26,7 @@ from twigcast.hierarchy.units import (
     depth_of,
     is_kept_for_units,
     is_within,
+    named,
     own_name,
     parse_leaf,
     unit_at,
@@ -70,9 +71,9 @@ class Speaker:
         said = self._to_states(update.states, unit)
         names = [key.origin for key, _ in update.advertise]
         names += [key.origin for key in update.unadvertise]
-        said += [f"{each!r} advertises in {_named(unit)}" for each in _no_origins(names, unit)]
+        said += [f"{each!r} advertises in {named(unit)}" for each in _no_origins(names, unit)]
         trees = frozenset[str]().union(*(trees for _, trees in update.serve))
-        said += [f"{each!r} is a tree of {_named(unit)}" for each in self._no_trees(trees, unit)]
+        said += [f"{each!r} is a tree of {named(unit)}" for each in self._no_trees(trees, unit)]
         return f"says that {said[0]}" if said else ""
 
     def objection_to_document(self, document: DocumentId, tree: str, depth: int) -> str:
@@ -81,11 +82,11 @@ class Speaker:
             return self._strange_depth(depth)
         unit = self._shared[depth]
         for each in self._no_trees((tree,), unit):
-            return f"sends a document along {each!r}, which is no tree of {_named(unit)}"
+            return f"sends a document along {each!r}, which is no tree of {named(unit)}"
         if not _may_come(document.origin, tree, unit):
             return (
                 f"sends a document of {document.origin!r} along the tree {tree!r} of "
-                f"{_named(unit)}, which others take"
+                f"{named(unit)}, which others take"
             )
         return ""
 
@@ -95,7 +96,7 @@ class Speaker:
             return self._strange_depth(depth)
         unit = self._shared[depth]
         for each in _no_brokers(names, unit):
-            return f"names {each!r}, which is no broker of {_named(unit)}"
+            return f"names {each!r}, which is no broker of {named(unit)}"
         return ""
 
     def objection_to_homes(self, homes: Iterable[str], depth: int) -> str:
@@ -105,18 +106,18 @@ class Speaker:
         unit = self._shared[depth]
         for each in homes:
             if not _is_home(each, unit):
-                return f"names {each!r}, which is no home of {_named(unit)}"
+                return f"names {each!r}, which is no home of {named(unit)}"
         return ""
 
     def _strange_depth(self, depth: int) -> str:
-        shared = ", ".join(map(_named, self._shared.values()))
+        shared = ", ".join(map(named, self._shared.values()))
         return f"speaks of a unit of depth {depth}, and the link is one of {shared} only"
 
     def _to_states(self, states: Iterable[LinkState], unit: str) -> list[str]:
         said = []
         for state in states:
             names = [state.broker, *(name for name, _ in state.links)]
-            said += [f"{each!r} is in {_named(unit)}" for each in _no_brokers(names, unit)]
+            said += [f"{each!r} is in {named(unit)}" for each in _no_brokers(names, unit)]
             if not self._may_have(state, unit):
                 said.append(f"{state.broker!r} stands for {', '.join(map(repr, state.leaves))}")
         return said
@@ -187,7 +188,3 @@ def _may_come(origin: str, tree: str, unit: str) -> bool:
         return is_within(origin, unit)
     leaf = parse_leaf(tree)
     return origin == tree if leaf is None else is_within(origin, leaf[0])
-
-
-def _named(unit: str) -> str:
-    return f"the unit {unit!r}" if unit else "the whole network"

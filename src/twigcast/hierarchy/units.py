@@ -125,10 +125,9 @@ def require_units(overlay: Overlay) -> None:
         if unit in overlay:
             raise OverlayError(f"{unit!r} is a broker and a unit; give the broker another name")
         if len(names) > MOST_MEMBERS and len(members) > 1:
-            where = f"the unit {unit!r}" if unit else "the whole network"
             raise OverlayError(
-                f"{where} has {len(names)} members, and the most are {MOST_MEMBERS}; put some of "
-                f"them into a unit of their own, as in {unit + '/' if unit else ''}new/name"
+                f"{named(unit)} has {len(names)} members, and the most are {MOST_MEMBERS}; put "
+                f"some of them into a unit of their own, as in {unit + '/' if unit else ''}new/name"
             )
     for broker, unit in overlay.gateways.items():
         if broker not in overlay:
@@ -175,6 +174,11 @@ def parse_leaf(leaf: str) -> tuple[str, str] | None:
 def is_within(name: str, unit: str) -> bool:
     """Whether a broker, or a unit, lies in a unit or in one inside it."""
     return not unit or name.startswith(f"{unit}/")
+
+
+def named(unit: str) -> str:
+    """A unit, as messages name it."""
+    return f"the unit {unit!r}" if unit else "the whole network"
 
 
 def is_kept_for_units(name: str) -> bool:

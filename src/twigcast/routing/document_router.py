@@ -29,7 +29,7 @@ from twigcast.language import Pattern
 from twigcast.routing.clients import Client
 from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_states import LinkStates
-from twigcast.routing.messages import Document, DocumentId
+from twigcast.routing.messages import Document, DocumentId, is_outer
 from twigcast.routing.neighbour import Neighbour
 from twigcast.routing.planning import SHARED_TREE, SHARED_TREES, Planner
 from twigcast.routing.recent import RecentDocuments
@@ -118,6 +118,14 @@ class DocumentRouter:
             raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
         tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
         return self._follow(Document(self.new_id(), tree, content, self._depth), link, foreseen)
+
+    def accept(self, content: Source, foreseen: Foreseen | None = None) -> DocumentId:
+        """The id of a document that goes to whom it is addressed; DocumentError for what is none.
+
+        So nothing has to be advertised.
+        """
+        self._interests.match(content, foreseen)
+        return self.new_id()
 
     def route(self, document: Document, link: str) -> Routed | None:
         """Where a document of another broker's goes that comes on a link; None if it came before.
@@ -210,6 +218,12 @@ class DocumentRouter:
     def brokers(self) -> list[str]:
         """The other brokers that are known, whether they can be reached or not."""
         return [each for each in self._link_states.view.brokers if each != self._broker]
+
+    @property
+    def gateways_out(self) -> list[str]:
+        """The brokers that stand for what is outside, whether they can be reached or not."""
+        states = self._link_states.all
+        return [each.broker for each in states if any(map(is_outer, each.leaves))]
 
     @property
     def known_homes(self) -> list[str]:

@@ -33,7 +33,7 @@ class Publish(_message.Message):
     def __init__(self, request: _Optional[int] = ..., publications: _Optional[_Iterable[_Union[Publication, _Mapping]]] = ...) -> None: ...
 
 class Publication(_message.Message):
-    __slots__ = ("content", "id", "again", "headers", "expires")
+    __slots__ = ("content", "id", "again", "headers", "expires", "to")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -44,7 +44,8 @@ class Publication(_message.Message):
     again: bool
     headers: _containers.ScalarMap[str, str]
     expires: int
-    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., again: _Optional[bool] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ...) -> None: ...
+    to: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., again: _Optional[bool] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Subscribe(_message.Message):
     __slots__ = ("request", "subscription", "expressions", "durable", "window", "since_sequence", "since_time", "confirmed", "options")
@@ -430,7 +431,7 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth")
+    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth", "to")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -446,7 +447,8 @@ class RoutedDocument(_message.Message):
     expires: int
     custody: DocumentId
     depth: int
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ...) -> None: ...
+    to: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Destination(_message.Message):
     __slots__ = ("home", "settled")

@@ -44,6 +44,11 @@ class PublishedDocument(_Exact):
         default=None,
         description="From when on nobody wants it: ISO 8601, or how long from now, as in `2h`.",
     )
+    to: list[str] = Field(
+        default_factory=list,
+        description="Durable subscriptions that it is addressed to, as `north/oslo/b3:inbox`; if "
+        "there are any, nobody else gets it.",
+    )
 
 
 class PublishedBatch(_Exact):

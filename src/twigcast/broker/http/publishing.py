@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Final
 
@@ -40,10 +40,10 @@ _BODY: Final = {
 
 @router.post(
     "/v1/publish",
-    dependencies=[only("id", "expires")],
+    dependencies=[only("id", "expires", "to")],
     responses=answers(
         "They are safe at this broker. Of many, some may have been refused.",
-        *(400, 401, 403, 408, 409, 413, 429, 503, NOT_STORED),
+        *(400, 401, 403, 404, 408, 409, 413, 429, 503, NOT_STORED),
         model=Publications,
     ),
     openapi_extra={"requestBody": _BODY},
@@ -66,6 +66,14 @@ async def publish(
             "as in `2h`. For one document; JSON has its own."
         ),
     ] = "",
+    to: Annotated[
+        list[str] | None,
+        Query(
+            description="A durable subscription that the document is addressed to, as "
+            "`north/oslo/b3:inbox`: the full name of its broker, a colon and its name. May be "
+            "repeated; nobody else gets the document. For one document; JSON has its own."
+        ),
+    ] = None,
 ) -> JSONResponse:
     """Publish one document, or many."""
     caller.require(Permission.PUBLISH)
@@ -85,16 +93,16 @@ async def publish(
             raise RefusedError(
                 "the body looks like gzip: say so by the header Content-Encoding: gzip", "malformed"
             )
-        publication = _publication(content, id or event, headers, until)
+        publication = _publication(content, id or event, headers, until, to or ())
         ids, problems = await caller.api.publishers.publish(request, caller, [publication])
         for problem in problems:
             status = NOT_STORED if problem.code == "unavailable" else None
             return problem_response(problem.code, problem.reason, status)
         return JSONResponse({"ids": ids, "problems": []})
-    said = [*(["id"] if id else []), *(["expires"] if expires else [])]
+    said = [name for name, value in (("id", id), ("expires", expires), ("to", to)) if value]
     if said := said + own_headers(request.headers):
         raise RefusedError(
-            "in JSON each document has its own id, expires and headers: leave out "
+            "in JSON each document has its own id, expires, to and headers: leave out "
             f"{', '.join(said)} of the request",
             "invalid",
         )
@@ -125,7 +133,7 @@ def _read(document: str | PublishedDocument, trace: Mapping[str, str]) -> Public
         content = document.content.encode("utf-8", "surrogatepass")
     has_trace = "traceparent" in document.headers
     headers = document.headers if has_trace else {**trace, **document.headers}
-    return _publication(content, document.id, headers, _until(document.expires))
+    return _publication(content, document.id, headers, _until(document.expires), document.to)
 
 
 def _until(expires: str | None) -> int:
@@ -133,7 +141,8 @@ def _until(expires: str | None) -> int:
 
 
 def _publication(
-    content: bytes, identity: str, headers: Mapping[str, str], expires: int
+    content: bytes, identity: str, headers: Mapping[str, str], expires: int, to: Sequence[str]
 ) -> Publication:
     # Whoever gives an id may be repeating a request whose answer got lost.
-    return Publication(content, identity, bool(identity), tuple(headers.items()), expires)
+    said = tuple(headers.items())
+    return Publication(content, identity, bool(identity), said, expires, tuple(to))

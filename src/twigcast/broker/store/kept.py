@@ -32,6 +32,7 @@ TABLES: Final[Mapping[str, str]] = {
     "documents": "number int8, id text, published int8, stored int8, headers text, expires int8,"
     " publication text, publisher text, size int4",
     "contents": "document int8, content bytea",
+    "destinations": "document int8, broker text, durable text",
     "released": "document int8, at int8",
     "queue": "durable int4, sequence int8, document int8, stored int8, keys text",
     "debts": "number int4, home text",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from twigcast.delivery import Headers, Parcel
+from twigcast.delivery import Destination, Headers, Parcel
 from twigcast.routing import DocumentId
 
 
@@ -24,6 +24,8 @@ class StoredDocument(NamedTuple):
     headers: Headers = ()
     expires: int = 0
     """From when on nobody wants it any more; 0 for never."""
+    to: tuple[Destination, ...] = ()
+    """Of a letter: whom it was addressed to."""
 
 
 class Queued(NamedTuple):

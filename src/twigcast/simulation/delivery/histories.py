@@ -1,15 +1,17 @@
 """Histories of durable delivery by seed, and what every durable subscriber must have in the end.
 
 Publishers publish, most under ids of theirs, and publish again at another broker what was not
-acknowledged.  Durable subscriptions are made, confirmed, changed, read and ended.  Meanwhile
-brokers stop, or crash between any two instructions, links are cut, documents are lost and doubled
-on them, disks fail, are full and are replaced, documents expire, homes are forgotten, and clocks
-are turned.  Then everything is mended, and all that waits is carried out.
+acknowledged.  Some documents are addressed.  Durable subscriptions are made, confirmed, changed,
+read and ended.  Meanwhile brokers stop, or crash between any two instructions, links are cut,
+documents are lost and doubled on them, disks fail, are full and are replaced, documents expire,
+homes are forgotten, and clocks are turned.  Then everything is mended, and all that waits is
+carried out.
 
 An observer who sees everything says of each durable subscription what must be in its queue: each
-document that was acknowledged at a broker which had been told of the subscription, unless a disk
-that was replaced took it along, or it has expired.  More may be there, if it is wanted; nothing
-may be there twice, unless it was published several times without an id.
+document that was acknowledged at a broker which had been told of the subscription, or that is
+addressed to it, unless a disk that was replaced took it along, or it has expired.  More may be
+there, if it is wanted and not addressed; nothing may be there twice, unless it was published
+several times without an id.
 
 Brokers may stand in units.  Then a broker of another unit has been told of a subscription if all
 gateways have; and what is owed to a gateway may be lost with its disk, which knew who wants it.
@@ -26,6 +28,7 @@ from typing import Final
 from twigcast.delivery import (
     Answer,
     AskKnown,
+    Destination,
     DurableDropped,
     DurableOptions,
     DurablePut,
@@ -61,6 +64,7 @@ _OPTIONS: Final = (
     DurableOptions(is_shared=True, key="name()"),
 )
 _LIMITS: Final = (Limits(), Limits(), Limits(size=200), Limits(queue_documents=4))
+_ADDRESSED: Final = 0.25
 _PATIENCE: Final = 5.0
 _ROUNDS: Final = 100
 
@@ -145,9 +149,18 @@ class History:
     def _publish(self) -> None:
         name = f"p{len(self._papers)}"
         publication = name if self._random.random() < 0.8 else ""
-        paper = Paper(name, self._random.choice(list(_CONTENTS)), publication)
+        to = self._destinations() if self._random.random() < _ADDRESSED else ()
+        paper = Paper(name, self._random.choice(list(_CONTENTS)), publication, to=to)
         self._papers[paper.name] = paper
         self._try(paper)
+
+    def _destinations(self) -> tuple[Destination, ...]:
+        """Some of the subscriptions, perhaps with one that there is not."""
+        known = [Destination(each.home, each.name) for each in self._subscriptions.values()]
+        chosen = self._random.sample(known, min(len(known), self._random.choice((1, 1, 2, 3))))
+        if self._random.random() < 0.1:
+            chosen.append(Destination(self._random.choice(list(self._world.brokers)), "nobody"))
+        return tuple(chosen)
 
     def _publish_again(self) -> None:
         unacknowledged = [each for each in self._papers.values() if not each.is_acknowledged]
@@ -158,11 +171,19 @@ class History:
         broker = self._running()
         if broker is None:
             return
-        knows = {
-            each.name
-            for each in self._subscriptions.values()
-            if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
-        }
+        if paper.to:
+            named = {each.durable for each in paper.to}
+            knows = {
+                each.name
+                for each in self._subscriptions.values()
+                if each.name in named and each.was_confirmed
+            }
+        else:
+            knows = {
+                each.name
+                for each in self._subscriptions.values()
+                if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
+            }
         paper.units.add(unit_of(broker.name))
         paper.must = knows if paper.must is None else paper.must & knows
         paper.attempts += 1
@@ -170,9 +191,8 @@ class History:
         content = (_CONTENTS[paper.kind] % paper.name).encode()
         writes = len(broker.writes)
         try:
-            self._world.happen(
-                broker, Published(ticket, PUBLISHER, content, paper.publication, PUBLISHER)
-            )
+            published = Published(ticket, PUBLISHER, content, paper.publication, PUBLISHER)
+            self._world.happen(broker, published._replace(to=paper.to))
         except RefusedError as error:
             del self._waiting[broker.name, ticket]
             self.counts[f"refused: {error.code}"] += 1
@@ -223,7 +243,7 @@ class History:
             subscription.knowing.clear()
             for paper in self._papers.values():
                 # Its home may take it to be unwanted when it comes.
-                if paper.kind not in _WANTED[subscription.xpath] and paper.must:
+                if paper.kind not in _WANTED[subscription.xpath] and paper.must and not paper.to:
                     paper.must.discard(subscription.name)
             self._put(subscription)
 
@@ -253,6 +273,7 @@ class History:
             self._world.happen(broker, AskKnown(self._ticket(broker, subscription), _PATIENCE))
             return
         self.counts["confirmed"] += 1
+        subscription.was_confirmed = True
         subscription.confirmed = machine.announcing.versions[broker.name]
         subscription.knowing = {broker.name, *broker.router.documents.brokers()}
         if self._world.overlay.gateways.keys().isdisjoint(answer.unreached):
@@ -353,6 +374,8 @@ class History:
                 for owed in broker.disk.owed.values():
                     passing += [documents[str(each)] for each in owed]
             for paper in map(self._paper, passing):
+                if paper.to:  # whoever it comes to need not know who wants it
+                    continue
                 paper.must = {
                     name
                     for name in paper.must or ()
@@ -476,13 +499,18 @@ class History:
                 paper = self._papers[name]
                 if times > (1 if paper.publication else paper.attempts):
                     raise HistoryError(f"{name} is in {subscription.name} {times} times")
-                if paper.kind not in subscription.wanted:
+                if paper.to and subscription.name not in {each.durable for each in paper.to}:
+                    raise HistoryError(f"{name} is in {subscription.name}, and not addressed to it")
+                if not paper.to and paper.kind not in subscription.wanted:
                     raise HistoryError(f"{name} is in {subscription.name}, which does not want it")
             for paper in self._papers.values():
                 must = paper.is_acknowledged and subscription.name in (paper.must or ())
                 self.counts["must"] += must
-                self.counts["must, from another unit"] += (
-                    must and unit_of(subscription.home) not in paper.units
+                self.counts["must, addressed"] += must and bool(paper.to)
+                is_far = unit_of(subscription.home) not in paper.units
+                self.counts["must, from another unit"] += must and is_far and not paper.to
+                self.counts["must, addressed from another unit"] += (
+                    must and is_far and bool(paper.to)
                 )
                 if must and paper.name not in papers and paper.name not in subscription.expired:
                     raise HistoryError(f"{paper.name} is not in {subscription.name}")

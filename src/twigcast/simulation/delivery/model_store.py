@@ -140,7 +140,9 @@ class ModelStore:
         if (known or is_gone) and not write.homes:
             return Kept(nowhere, known, is_added=False)
         is_added = id_ not in self.documents
-        self.documents.setdefault(id_, parcel)
+        known_to = self.documents.setdefault(id_, parcel).to
+        to = tuple(sorted({*known_to, *parcel.to}))
+        self.documents[id_] = self.documents[id_]._replace(to=to)
         for home in write.homes:
             self.owed.setdefault(home, {})[parcel.id] = None
         if known or is_gone:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from twigcast.delivery import DurableOptions, Version
+from twigcast.delivery import Destination, DurableOptions, Version
 from twigcast.hierarchy import unit_of
 
 
@@ -24,6 +24,8 @@ class Paper:
     """Where it was published last, and in which life of that broker."""
     units: set[str] = field(default_factory=set)
     """Those where it was published."""
+    to: tuple[Destination, ...] = ()
+    """The subscriptions that it is addressed to, and others that there never were."""
 
 
 @dataclass(eq=False)
@@ -41,6 +43,8 @@ class Subscription:
     expired: set[str] = field(default_factory=set)
     """What retention has dropped from its queue."""
     confirmed: Version | None = None
+    was_confirmed: bool = False
+    """Whether it is kept at its home."""
     is_over: bool = False
     knowing: set[str] = field(default_factory=set)
     """The brokers that know of it."""

@@ -26,6 +26,10 @@ _CONTENTS: Final = "INSERT INTO contents SELECT * FROM unnest(%s::int8[], %b::by
 _PUBLICATIONS: Final = (
     "INSERT INTO publications SELECT * FROM unnest(%b::text[], %b::text[], %b::bytea[], %b::int8[])"
 )
+_DESTINATIONS: Final = (
+    "INSERT INTO destinations SELECT * FROM unnest(%b::int8[], %b::text[], %b::text[])"
+    " ON CONFLICT DO NOTHING"
+)
 _QUEUE: Final = (
     "INSERT INTO queue SELECT * FROM"
     " unnest(%s::int4[], %s::int8[], %s::int8[], %s::int8[], %b::text[])"
@@ -88,6 +92,7 @@ class _Rows:
     contents: list[bytes] = field(default_factory=list)
     new: list[KnownDocument] = field(default_factory=list)
     touched: dict[int, KnownDocument] = field(default_factory=dict)
+    destinations: list[tuple[Any, ...]] = field(default_factory=list)
     publications: list[tuple[Any, ...]] = field(default_factory=list)
     owed: dict[tuple[str, int], None] = field(default_factory=dict)
     letters: list[tuple[Any, ...]] = field(default_factory=list)
@@ -138,6 +143,7 @@ class Keeping:
         )
         for home in write.homes:
             self._owe(document, home)
+        self._rows.destinations += [(document.number, *each) for each in write.parcel.to]
         if write.aside and not document.is_letter:
             document.is_letter = True
             self._rows.letters.append((document.number, write.aside, write.stored))
@@ -221,6 +227,8 @@ class Keeping:
             connection.execute(_NEEDED, [[*rows.touched], counts, entries])
         for document in (*rows.new, *rows.touched.values()):
             document.is_stored, document.added, document.entries = True, 0, bytearray()
+        if rows.destinations:
+            connection.execute(_DESTINATIONS, _columns(rows.destinations))
         if rows.publications:
             connection.execute(_PUBLICATIONS, _columns(rows.publications))
         if rows.letters:

@@ -7,7 +7,7 @@ question; the question that found out is asked again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,7 +24,7 @@ from twigcast.broker.store.records import (
     StoredDocument,
     StoreFigures,
 )
-from twigcast.delivery import Headers, Parcel
+from twigcast.delivery import Destination, Headers, Parcel
 from twigcast.errors import StoreError
 from twigcast.routing import DocumentId
 
@@ -35,7 +35,14 @@ _DOCUMENT: Final = (
     "documents.id, contents.content, documents.published, documents.stored, documents.headers,"
     " documents.expires"
 )
-_COLUMNS: Final = len(StoredDocument._fields)
+_COLUMNS: Final = len(StoredDocument._fields) - 1  # whom it is addressed to only letters have
+
+
+def _destinations_of(document: str) -> str:
+    """Two columns: the brokers and the durable subscriptions that a document is addressed to."""
+    order = f"FROM destinations WHERE document = {document} ORDER BY broker, durable"
+    return f"ARRAY(SELECT broker {order}), ARRAY(SELECT durable {order})"
+
 
 _FITTING: Final = """
 SELECT {document}, {more} FROM (
@@ -67,10 +74,10 @@ _NEWEST: Final = _FITTING.format(
         WHERE stored >= %(since)s AND (stored, number) < (%(at)s, %(number)s)
         ORDER BY stored DESC, number DESC LIMIT %(limit)s""",
 )
-_OWED: Final = """
+_OWED: Final = f"""
 SELECT row.id, CASE WHEN rank = 1 OR total <= %(max_bytes)s THEN contents.content END,
     documents.published, documents.publication, documents.headers, documents.expires,
-    documents.publisher
+    documents.publisher, {_destinations_of("documents.number")}
 FROM (
     SELECT *, sum(size) OVER along AS total, row_number() OVER along AS rank
     FROM (
@@ -109,7 +116,8 @@ WHERE letters.number > %(after)s AND (%(durable)s = '' OR letters.durable_name =
 ORDER BY letters.number LIMIT %(limit)s
 """
 _READ_LETTER: Final = f"""
-SELECT {_LETTER}, {_DOCUMENT} FROM letters JOIN documents ON documents.number = letters.document
+SELECT {_LETTER}, {_DOCUMENT}, {_destinations_of("documents.number")}
+FROM letters JOIN documents ON documents.number = letters.document
 JOIN contents ON contents.document = documents.number WHERE letters.number = %s
 """
 _ENTRY_FROM: Final = """
@@ -161,11 +169,11 @@ class PostgresReader(Reader):
         texts = [str(each) for each in ids]
         rows = self._rows(_OWED, {"ids": texts, "home": home, "max_bytes": max_bytes})
         fitting: list[Parcel] = []
-        for id_, content, published, publication, headers, expires, publisher in rows:
+        for id_, content, published, publication, headers, expires, publisher, *to in rows:
             if content is None:  # nor does anything after it fit
                 break
             said = (published, publication, _headers(headers), expires, publisher)
-            fitting.append(Parcel(parse_id(id_), content, *said))
+            fitting.append(Parcel(parse_id(id_), content, *said, _destinations(*to)))
         owed = {row[0] for row in rows}
         gone = (each for each, text in zip(ids, texts, strict=True) if text not in owed)
         return OwedDocuments(fitting, tuple(gone))
@@ -206,7 +214,14 @@ class PostgresReader(Reader):
 
     def read_letter(self, number: int) -> tuple[Letter, StoredDocument] | None:
         rows = self._rows(_READ_LETTER, (number,))
-        return (_letter(rows[0]), _document(rows[0][_LETTER_COLUMNS:])) if rows else None
+        if not rows:
+            return None
+        letter, (*document, brokers, durables) = (
+            rows[0][:_LETTER_COLUMNS],
+            rows[0][_LETTER_COLUMNS:],
+        )
+        to = _destinations(brokers, durables)
+        return _letter(letter), _document(document)._replace(to=to)
 
     def backup(self, path: Path) -> None:
         raise StoreError(
@@ -243,6 +258,10 @@ def _first_since(connection: Connection, durable: str, stored: int) -> int:
                 low = entries[0][0] + 1
         entries = _fetch(connection, _ENTRY_FROM, (number, low))
         return int(entries[0][0]) if entries else int(last) + 1
+
+
+def _destinations(brokers: Iterable[str], durables: Iterable[str]) -> tuple[Destination, ...]:
+    return tuple(map(Destination, brokers, durables))
 
 
 def _document(row: Sequence[Any]) -> StoredDocument:

@@ -2,6 +2,7 @@
 
     documents ──── contents      a document once, its bytes apart: rows of documents change when
       ▲  ▲  ▲  ▲                 somebody acknowledges, and bytes never do
+      ├─────────── destinations  whom it is addressed to
       │  │  │  └─ owed ───── debts        to each home, in the order in which they were kept
       │  │  └──── letters                 set aside, with the reason
       │  └─────── queue ──── durables     to each durable subscription, by sequence
@@ -161,7 +162,16 @@ CREATE TABLE received_numbers (
 );
 """
 
-MIGRATIONS: Final = (_LAYOUT_1,)
+_LAYOUT_2: Final = """
+CREATE TABLE destinations (
+    document bigint NOT NULL,
+    broker text COLLATE "C" NOT NULL,
+    durable text COLLATE "C" NOT NULL,
+    PRIMARY KEY (document, broker, durable)
+);
+"""
+
+MIGRATIONS: Final = (_LAYOUT_1, _LAYOUT_2)
 """What brings a store from each layout to the next; the first one begins with nothing."""
 
 

@@ -179,7 +179,7 @@ def _drop(connection: Connection, documents: list[int]) -> Trimmed:
         sizes[publisher] += size
     connection.execute(_ACCOUNTS, [[*counts], [*counts.values()], [sizes[each] for each in counts]])
     connection.execute(_DROP_ENTRIES, places)
-    for table in ("owed", "letters", "freed", "contents"):
+    for table in ("owed", "letters", "freed", "contents", "destinations"):
         connection.execute(f"DELETE FROM {table} WHERE document = ANY(%s)".encode(), asked)
     connection.execute("DELETE FROM documents WHERE number = ANY(%s)", asked)
     settle(connection, touched)

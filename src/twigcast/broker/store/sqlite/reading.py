@@ -25,7 +25,7 @@ from twigcast.broker.store.records import (
 from twigcast.broker.store.sqlite.errors import as_store_error
 from twigcast.broker.store.sqlite.tables import connect
 from twigcast.broker.store.sqlite.walk import LARGEST, entered, entries, entries_from
-from twigcast.delivery import Headers, Parcel
+from twigcast.delivery import Destination, Headers, Parcel
 from twigcast.routing import DocumentId
 
 _DOCUMENT: Final = (
@@ -138,7 +138,8 @@ class SqliteReader(Reader):
                     size, content, published, publication, headers, expires, publisher = row
                     room = (room if documents else max_bytes) - size
                     said = (publication, _headers(headers), expires, publisher)
-                    documents.append(Parcel(id_, content, published, *said))
+                    to = _destinations(connection, id_)
+                    documents.append(Parcel(id_, content, published, *said, to))
         return OwedDocuments(documents, tuple(gone))
 
     # ---- documents ------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ class SqliteReader(Reader):
                 f"SELECT {_DOCUMENT} FROM documents {_CONTENTS} WHERE documents.id = ?",
                 (letter.id,),
             ).fetchone()
-            return letter, _stored(row)
+            return letter, _stored(row)._replace(to=_destinations(connection, letter.id))
 
     def backup(self, path: Path) -> None:
         """Write a consistent copy of the store to a new file, while it goes on being written.
@@ -243,6 +244,16 @@ def _queue(connection: sqlite3.Connection, durable: str) -> tuple[int, int]:
         (durable,),
     ).fetchone()
     return (0, 0) if row is None else (row[0], row[1])
+
+
+def _destinations(connection: sqlite3.Connection, id_: object) -> tuple[Destination, ...]:
+    """Whom a document is addressed to."""
+    rows = connection.execute(
+        "SELECT broker, durable FROM destinations WHERE document ="
+        " (SELECT number FROM documents WHERE id = ?) ORDER BY broker, durable",
+        (str(id_),),
+    )
+    return tuple(Destination(*row) for row in rows)
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:

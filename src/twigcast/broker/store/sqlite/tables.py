@@ -5,6 +5,7 @@
       │  │  │ └─ released            since when nobody needs it, noted by a sweep
       │  │  └─── letters             set aside, from a queue, a home or nobody
       │  └────── owed ──── debtors   to each home
+      ├───────── destinations        whom it is addressed to
       └───────── queue ─── durables  to each durable subscription
         (again)   runs      ├── places                      where its queue stands
                             ├── beyond, revived, attempts   of single sequences
@@ -47,7 +48,7 @@ from twigcast.broker.store.kept import refuse_moved
 from twigcast.broker.store.sqlite.errors import as_store_error, damaged
 from twigcast.errors import StoreError
 
-VERSION: Final = 4
+VERSION: Final = 5
 APPLICATION: Final = 0x54776743
 """Marks the file as a store of a Twigcast broker."""
 PAGE_BYTES: Final = 4096
@@ -79,6 +80,12 @@ CREATE TABLE contents (document INTEGER PRIMARY KEY, content BLOB NOT NULL);
 CREATE TABLE again (
     position INTEGER PRIMARY KEY, document INTEGER NOT NULL, stored INTEGER NOT NULL
 );
+CREATE TABLE destinations (
+    document INTEGER NOT NULL,
+    broker TEXT NOT NULL,
+    durable TEXT NOT NULL,
+    PRIMARY KEY (document, broker, durable)
+) WITHOUT ROWID;
 CREATE INDEX again_by_document ON again (document);
 CREATE TABLE released (
     document INTEGER PRIMARY KEY, at INTEGER NOT NULL, publisher TEXT NOT NULL

@@ -92,6 +92,9 @@ class Transaction:
         is_needed = self.owe(number, write.homes) or any(sequences)
         if write.aside:
             is_needed |= asides.keep_unrouted(self, number, write.aside, write.stored)
+        for broker, durable in write.parcel.to:
+            statement = "INSERT OR IGNORE INTO destinations VALUES (?, ?, ?)"
+            self.execute(statement, number, broker, durable)
         if is_needed and not is_added:
             self.need(number)
         return Kept(tuple(sequences), is_added=is_added)

@@ -114,7 +114,7 @@ class Trimming:
             for (position,) in positions:
                 self._drop_entries(transaction, position, dropped)
             _drop_owed(transaction, number, id_, dropped)
-            for table in ("contents", "released", "letters", "again"):
+            for table in ("contents", "released", "letters", "again", "destinations"):
                 transaction.execute(f"DELETE FROM {table} WHERE document = ?", number)
             transaction.execute("DELETE FROM documents WHERE number = ?", number)
             transaction.books.count_document(-1, size, publisher)
