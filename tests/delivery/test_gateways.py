@@ -181,6 +181,21 @@ def test_a_gateway_that_forgets_a_home_lets_others_forget_it() -> None:
     assert net["n/a"].machine.announcing.patterns["^n/@b"] == 0
 
 
+def test_a_gateway_that_was_restarted_changes_what_it_wants_and_keeps_the_rest() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/a", "first", "//a")
+    net.world.crash(net["s/a"])
+    while net.world.step():
+        pass
+    net["s/a"].clock = 10**13  # so that its incarnation is a higher one
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    net.subscribe("s/a", "second", "//b")
+    disk = net["n/a"].disk
+    assert disk is not None
+    assert disk.homes["^n/@b"].patterns == ("//a", "//b")
+
+
 def test_a_gateway_that_lost_its_disk_learns_all_anew() -> None:
     net = Net(TWO_UNITS)
     net.subscribe("s/b")

@@ -44,8 +44,9 @@ class Announcing:
         for level in levels:
             most = level.router.strategy.most_patterns
             own = {home: None if home == level.home else most for home in level.own}
-            # What is said beyond our unit begins anew: nothing from there counts inside it.
-            version = state.home_version if level.home else Version(0, 0)
+            # What is said beyond our unit begins anew: nothing from there counts inside it.  Not
+            # with version 0, which changes are based on that are complete.
+            version = state.home_version if level.home else Version(state.incarnation, 1)
             self._homes[level.depth] = Homes(own, version, state.incarnation, level.depth)
         self._asking: dict[str, Asking] = {}
         for level in levels:
