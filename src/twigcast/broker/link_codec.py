@@ -29,6 +29,7 @@ from twigcast.routing import (
     LinkState,
     Mark,
     Promise,
+    Serve,
     Update,
     is_outer,
 )
@@ -108,7 +109,7 @@ def encode_update(update: Update) -> list[bytes]:
         parts[0].known.CopyFrom(_encode_mark(update.known))
     if update.goes_on is not None:  # behind the advertisements, before what goes on
         parts[-1].goes_on.CopyFrom(_encode_mark(update.goes_on))
-    for number, trees in update.serve:
+    for number, trees, _ in update.serve:
         part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
     for number, change in update.changes:
         for forward, withdraw in halves(map(str, change.forward), map(str, change.withdraw)):
@@ -145,7 +146,7 @@ def decode_update(said: messages.Update) -> Update:
         tuple(map(_decode_state, said.states)),
         tuple(map(_decode_advertisement, said.advertise)),
         tuple(map(_decode_key, said.unadvertise)),
-        tuple((serve.channel, frozenset(serve.trees)) for serve in said.serve),
+        tuple(Serve(serve.channel, frozenset(serve.trees)) for serve in said.serve),
         tuple(
             (
                 change.channel,

@@ -42,6 +42,11 @@ class Profile:
         """Whether more is said than is wanted."""
         return self._cuts is not None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is wanted."""
+        return not self._wanted
+
     def update(self, change: Change) -> Change:
         """Note what begins and ceases to be wanted; what to tell because of it."""
         was_said: dict[Pattern, bool] = {}
