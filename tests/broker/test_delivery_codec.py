@@ -47,7 +47,11 @@ HEADERS = st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=3).
 )
 ROUTED = st.builds(
     Routed,
-    st.builds(Parcel, IDS, st.binary(), TIMES, st.text(max_size=9), HEADERS, TIMES, st.just("")),
+    st.builds(
+        Parcel,
+        *(IDS, st.binary(), TIMES, st.text(max_size=9), HEADERS, TIMES, st.just("")),
+        st.integers(0, 3),
+    ),
     NAMES | st.just(""),
     st.lists(st.builds(Debt, HOMES, NUMBERS), max_size=3).map(tuple),
     st.none() | IDS,

@@ -22,7 +22,15 @@ from twigcast.delivery import (
     Version,
 )
 from twigcast.hierarchy import Speaker, shared_units, units_of
-from twigcast.routing import DocumentId, LinkState, Towards, Update
+from twigcast.routing import (
+    ANYTHING,
+    AdvertisementKey,
+    DocumentId,
+    LinkState,
+    Serve,
+    Towards,
+    Update,
+)
 from twigcast.simulation.delivery import History
 from twigcast.simulation.delivery.world import World
 
@@ -37,8 +45,9 @@ def routed(
     custodian: str = "",
     tree: str = "",
     depth: int = 0,
+    scope: int = 0,
 ) -> Routed:
-    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0)
+    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, scope=scope)
     custody = DocumentId(custodian, 1, 2) if custodian else None
     return Routed(parcel, tree, tuple(Debt(home, 1) for home in homes), custody, depth)
 
@@ -89,6 +98,14 @@ def test_what_gateways_say(said: LinkMessage) -> None:
         (addressed(routed("south/c", "north/b")), "names 'north/b', which is no home"),
         (Addressed("^a", "south/c", HomeKnown("a", 1)), "names '^a', which is no broker"),
         (Update((LinkState("^a", 1, 1, ()),)), "says that '^a' is in the whole network"),
+        (Update(serve=(Serve(1, frozenset(), 1),)), "is kept within a unit of depth 1"),
+        (
+            Update(advertise=((AdvertisementKey("south/@c", "", "1", 1), ANYTHING),)),
+            "is kept within a unit of depth 1",
+        ),
+        (routed("a", scope=1), "sends a document and says that it is kept within a unit of depth"),
+        (addressed(routed("south/c", scope=2)), "says that it is kept within a unit of depth 2"),
+        (HomeState("south/@c", NEWER, 0, ("^1 /a",)), "is kept within a unit of depth 1"),
     ],
 )
 def test_what_gateways_never_say(said: LinkMessage | Update, reason: str) -> None:

@@ -149,8 +149,9 @@ class Letters:
 
     async def _publish(self, link: str, principal: Principal, document: StoredDocument) -> None:
         content, headers, expires = document.content, document.headers, document.expires
+        name, scope = principal.name, document.scope
         await self._broker.flow.ask(
-            lambda ticket: Published(ticket, link, content, "", principal.name, headers, expires)
+            lambda ticket: Published(ticket, link, content, "", name, headers, expires, scope=scope)
         )
 
     async def _drop(self, numbers: Sequence[int]) -> None:

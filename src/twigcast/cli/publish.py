@@ -54,6 +54,7 @@ class _Said(NamedTuple):
 
     headers: dict[str, str]
     expires: datetime | timedelta | None
+    scope: str
 
 
 def publish(
@@ -94,6 +95,14 @@ def publish(
             "how long from now as 2h.",
         ),
     ] = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            metavar="UNIT",
+            help="Keep the documents, and what --advertise says, within a unit that the broker is "
+            "in: its name, or cluster, super-cluster or super-super-cluster.",
+        ),
+    ] = "",
     token: broker_options.TOKEN = None,
     ca: broker_options.CA = None,
     certificate: broker_options.CERTIFICATE = None,
@@ -112,7 +121,7 @@ def publish(
     promised: Schema | bool = advertise == _ANYTHING
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
-    said = _Said(_headers(header or []), None if expires is None else parse_expiry(expires))
+    said = _Said(_headers(header or []), None if expires is None else parse_expiry(expires), scope)
     names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
@@ -201,7 +210,7 @@ async def _publish(
 
     async with client:
         if promised:
-            await client.advertise(None if promised is True else promised)
+            await client.advertise(None if promised is True else promised, scope=said.scope)
         async for result in client.publish_all(contents()):
             name = unanswered.popleft()
             if result.error is None:

@@ -51,13 +51,14 @@ _DECLARED_ENCODING: Final = re.compile(
 class Outgoing(NamedTuple):
     """A document to publish with what is said beside it, for ``publish_all``.
 
-    ``id``, ``headers`` and ``expires`` are those of ``Client.publish``.
+    ``id``, ``headers``, ``expires`` and ``scope`` are those of ``Client.publish``.
     """
 
     document: Source
     id: str = ""
     headers: Headers = None
     expires: Moment | None = None
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,25 @@ class PublishResult:
 class Publication:
     """A document that is not answered yet."""
 
-    __slots__ = ("again", "content", "expires", "headers", "id", "is_sent", "result", "size")
+    __slots__ = (
+        *("again", "content", "expires", "headers", "id", "is_sent", "result", "scope", "size"),
+    )
 
     def __init__(
-        self, content: bytes, identity: str, again: bool, headers: Mapping[str, str], expires: int
+        self,
+        content: bytes,
+        identity: str,
+        again: bool,
+        headers: Mapping[str, str],
+        expires: int,
+        scope: str,
     ) -> None:
         self.content = content
         self.size = _size(content, headers)
         self.id = identity
         self.headers = headers
         self.expires = expires
+        self.scope = scope
         self.is_sent = False
         self.again = again
         """Whether a broker may have it already."""
@@ -103,11 +113,9 @@ class Publisher(Speaker):
         self._batch_bytes = 0
         self._patience: asyncio.TimerHandle | None = None
 
-    async def publish(
-        self, document: Source, identity: str, headers: Headers, expires: Moment | None
-    ) -> str:
+    async def publish(self, document: Outgoing) -> str:
         """Publish one document and wait for its event id."""
-        publication = await self.submit(Outgoing(document, identity, headers, expires))
+        publication = await self.submit(document)
         try:
             result = await publication.result
         except asyncio.CancelledError:
@@ -119,12 +127,13 @@ class Publisher(Speaker):
 
     async def submit(self, document: Source | Outgoing) -> Publication:
         """Queue a document for sending, when there is room."""
-        document, identity, said, expires = (
+        document, identity, said, expires, scope = (
             document if isinstance(document, Outgoing) else Outgoing(document)
         )
         content = to_bytes(document)
         headers = _checked(said)
         _require_characters("id", identity)
+        _require_characters("scope", scope)
         until = 0 if expires is None else until_when(expires)
         if len(identity) > _LONGEST_ID:
             raise ValueError(f"the id of a publication has at most {_LONGEST_ID} characters")
@@ -134,7 +143,7 @@ class Publisher(Speaker):
         if not identity:
             self._count += 1
             identity = f"{self._prefix}-{self._count}"
-        publication = Publication(content, identity, again, headers, until)
+        publication = Publication(content, identity, again, headers, until, scope)
         self._waiting.append(publication)
         self._connection.wake()
         return publication
@@ -165,6 +174,7 @@ class Publisher(Speaker):
                 again=publication.again,
                 headers=publication.headers,
                 expires=publication.expires,
+                scope=publication.scope,
             )
         yield frame
 

@@ -79,7 +79,7 @@ from twigcast.delivery.events import (
     TooLarge,
     Wake,
 )
-from twigcast.delivery.homes import HomeState
+from twigcast.delivery.homes import HomeState, read_want, scope_of
 from twigcast.delivery.levels import broker_of, group_of
 from twigcast.delivery.machine import Delivery
 from twigcast.delivery.publications import digest_of
@@ -202,5 +202,7 @@ __all__ = [
     "digest_of",
     "group_of",
     "is_of",
+    "read_want",
+    "scope_of",
     "writes",
 ]

@@ -96,10 +96,10 @@ class Arriving:
     def take(self, said: Routed, link: str, moment: Moment) -> list[Instruction]:
         """Take a document that came along a tree."""
         level = self._levels.at(said.depth)
-        if level is None:
-            return []
         parcel = said.parcel
-        document = Document(parcel.id, said.tree, parcel.content, said.depth)
+        if level is None or parcel.scope > level.depth:  # it ought not to be here
+            return []
+        document = Document(parcel.id, said.tree, parcel.content, said.depth, parcel.scope)
         owed, instructions = self._owed_to_us(said, level)
         try:
             routed = level.documents.route(document, link)
@@ -128,7 +128,7 @@ class Arriving:
     def take_addressed(self, said: Routed, moment: Moment) -> list[Instruction]:
         """Take a document that was sent again: it did not come before, or its receipt got lost."""
         level = self._levels.at(said.depth)
-        if level is None:
+        if level is None or said.parcel.scope > level.depth:
             return []
         owed, instructions = self._owed_to_us(said, level)
         parcel = said.parcel
@@ -175,7 +175,7 @@ class Arriving:
                 if parcel.is_outdated(moment.time):
                     instructions += self._note(parcel, taken)
                     continue
-                onward = self._levels.beyond(level, taken.home, parcel.content)
+                onward = self._levels.beyond(level, taken.home, parcel)
                 if onward.homes:
                     is_inside = taken.home == level.inside
                     copies = [
@@ -206,7 +206,9 @@ class Arriving:
 
     def _keep(self, parcel: Parcel, taken: Taken, moment: Moment) -> list[Instruction]:
         """Keep a document for durable subscriptions here; raises DocumentError and FullError."""
-        entries, _ = self._queues.split(self._documents.recipients(parcel.content))
+        entries, _ = self._queues.split(
+            self._documents.recipients(parcel.content, parcel.id.origin)
+        )
         if not entries:
             return self._note(parcel, taken)
         self._room.reserve(parcel, entries, self._queues)

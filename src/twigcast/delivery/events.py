@@ -117,6 +117,8 @@ class Published(NamedTuple):
     expires: int = 0
     foreseen: Foreseen | None = None
     """What a look at the document before has shown, if there was one."""
+    scope: int = 0
+    """How deep the unit lies that it does not leave."""
 
 
 class Stored(NamedTuple):

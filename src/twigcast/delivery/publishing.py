@@ -145,7 +145,7 @@ class Publishing:
             return self._again(event, known)
         if 0 < event.expires <= moment.time:
             raise RefusedError(EXPIRED, "invalid")
-        routed = self._documents.publish(event.content, event.link, event.foreseen)
+        routed = self._documents.publish(event.content, event.link, event.foreseen, event.scope)
         identity = routed.document.id
         # Gateways of a unit may each bring a document there.
         is_in_unit = self._levels.innermost.depth > 0
@@ -157,13 +157,14 @@ class Publishing:
             event.headers,
             event.expires,
             event.publisher,
+            event.scope,
         )
         entries, recipients = self._queues.split(routed.recipients)
         held = Held([event.ticket], event.link, parcel, routed.copies, recipients)
         homes: tuple[str, ...] = ()
         if routed.homes:
             innermost = self._levels.innermost
-            homes = self._levels.debtors(innermost, routed.homes, event.content).homes
+            homes = self._levels.debtors(innermost, routed.homes, parcel).homes
         if self._has_store:
             held.keep = self._what_to_keep(routed, parcel, entries, homes, moment)
             instructions = self._enter(held, moment)
@@ -233,7 +234,9 @@ class Publishing:
         """
         entries: tuple[Entry, ...] = ()
         if onward.is_for_queues:
-            entries, _ = self._queues.split(self._documents.recipients(parcel.content))
+            entries, _ = self._queues.split(
+                self._documents.recipients(parcel.content, parcel.id.origin)
+            )
         self._room.reserve(parcel, entries, self._queues)
         held = Held([], _passing(parcel), parcel, copies, NOBODY, taken=taken)
         held.keep = KeepDocument(

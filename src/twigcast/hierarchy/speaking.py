@@ -117,6 +117,13 @@ class Speaker:
                 return f"names {each!r}, which is no home of {_named(unit)}"
         return ""
 
+    def objection_to_scopes(self, scopes: Iterable[int], depth: int) -> str:
+        """Why the neighbour cannot name units in an overlay as scopes; empty if it can."""
+        if depth not in self._shared:
+            return self._strange_depth(depth)
+        wrong = next(self._wrong_scopes(scopes, depth), "")
+        return f"says that {wrong}" if wrong else ""
+
     def _wrong_scopes(self, scopes: Iterable[int], depth: int) -> Iterator[str]:
         """What is said of scopes that do not reach as far as the overlay in which it is said."""
         for scope in scopes:

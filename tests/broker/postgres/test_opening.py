@@ -81,7 +81,7 @@ def test_a_newer_layout(postgres: PostgresServer, postgres_url: str) -> None:
     name = postgres_url.rpartition("/")[2]
     postgres.execute("UPDATE twigcast.facts SET value = '99' WHERE name = 'layout'", name)
     told = refusal(postgres_url)
-    assert "it was written by a newer Twigcast (its layout is 99, this one knows 1)" in told
+    assert "it was written by a newer Twigcast (its layout is 99, this one knows 2)" in told
 
 
 def test_a_schema_of_something_else(postgres: PostgresServer, postgres_url: str) -> None:
@@ -103,7 +103,7 @@ def test_an_older_layout_is_brought_to_the_newest(
         assert [each.last for each in store.state.durables] == [1]
         store.close()
     monkeypatch.undo()
-    assert "its layout is 2, this one knows 1" in refusal(postgres_url)
+    assert "its layout is 3, this one knows 2" in refusal(postgres_url)
 
 
 def test_queues_leap_after_a_backup_was_restored(

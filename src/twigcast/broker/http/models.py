@@ -44,6 +44,12 @@ class PublishedDocument(_Exact):
         default=None,
         description="From when on nobody wants it: ISO 8601, or how long from now, as in `2h`.",
     )
+    scope: str = Field(
+        default="",
+        description="The unit that it does not leave: one that the broker is in, or `cluster`, "
+        "`super-cluster` or `super-super-cluster`, to count from the innermost one; empty for "
+        "none.",
+    )
 
 
 class PublishedBatch(_Exact):

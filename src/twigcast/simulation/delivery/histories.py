@@ -11,8 +11,9 @@ document that was acknowledged at a broker which had been told of the subscripti
 that was replaced took it along, or it has expired.  More may be there, if it is wanted; nothing
 may be there twice, unless it was published several times without an id.
 
-Brokers may stand in units.  Then a broker of another unit has been told of a subscription if all
-gateways have; and what is owed to a gateway may be lost with its disk, which knew who wants it.
+Brokers may stand in units, and documents and subscriptions be kept within one.  Then a broker of
+another unit has been told of a subscription if all gateways in between have; and what is owed to a
+gateway may be lost with its disk, which knew who wants it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from twigcast.delivery import (
     PutDurable,
 )
 from twigcast.errors import RefusedError
-from twigcast.hierarchy import unit_of
+from twigcast.hierarchy import depth_of, unit_of
 from twigcast.language import parse
 from twigcast.simulation.delivery.consumers import Consumers
 from twigcast.simulation.delivery.drawn_worlds import draw_flat, draw_units
@@ -73,6 +74,7 @@ class History:
         self._steps = steps
         drawn = draw_units(random) if has_units else draw_flat(random)
         brokers, links, gateways, self._homes = drawn
+        self._has_scopes = has_units and random.random() < 0.7
         self._tickets = 0
         self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
         self._papers: dict[str, Paper] = {}
@@ -146,6 +148,7 @@ class History:
         name = f"p{len(self._papers)}"
         publication = name if self._random.random() < 0.8 else ""
         paper = Paper(name, self._random.choice(list(_CONTENTS)), publication)
+        paper.scope = self._scope()
         self._papers[paper.name] = paper
         self._try(paper)
 
@@ -158,11 +161,15 @@ class History:
         broker = self._running()
         if broker is None:
             return
+        scope = min(paper.scope, depth_of(unit_of(broker.name)))
         knows = {
             each.name
             for each in self._subscriptions.values()
-            if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
+            if paper.kind in _WANTED[each.xpath] and each.may_get(broker.name, scope)
+            if self._knows(each, broker)
         }
+        paper.origins.add((broker.name, scope))
+        self.counts["published within a unit"] += scope > 0
         paper.units.add(unit_of(broker.name))
         paper.must = knows if paper.must is None else paper.must & knows
         paper.attempts += 1
@@ -170,9 +177,10 @@ class History:
         content = (_CONTENTS[paper.kind] % paper.name).encode()
         writes = len(broker.writes)
         try:
-            self._world.happen(
-                broker, Published(ticket, PUBLISHER, content, paper.publication, PUBLISHER)
+            published = Published(
+                ticket, PUBLISHER, content, paper.publication, PUBLISHER, scope=scope
             )
+            self._world.happen(broker, published)
         except RefusedError as error:
             del self._waiting[broker.name, ticket]
             self.counts[f"refused: {error.code}"] += 1
@@ -198,10 +206,15 @@ class History:
         if home is not None and len(self._subscriptions) < 6:
             name = f"d{len(self._subscriptions)}"
             subscription = Subscription(name, home.name, self._random.choice(list(_WANTED)))
-            subscription.options = self._random.choice(_OPTIONS)
+            scope = min(self._scope(), depth_of(unit_of(home.name)))
+            subscription.options = self._random.choice(_OPTIONS)._replace(scope=scope)
+            self.counts["subscribed within a unit"] += scope > 0
             subscription.wanted |= _WANTED[subscription.xpath]
             self._subscriptions[name] = subscription
             self._put(subscription)
+
+    def _scope(self) -> int:
+        return self._random.choice((0, 0, 1, 1, 2)) if self._has_scopes else 0
 
     def _confirm(self) -> None:
         """Ask again for what was not confirmed, because its home crashed."""
@@ -476,11 +489,16 @@ class History:
                 paper = self._papers[name]
                 if times > (1 if paper.publication else paper.attempts):
                     raise HistoryError(f"{name} is in {subscription.name} {times} times")
+                if not any(subscription.may_get(*each) for each in paper.origins):
+                    raise HistoryError(f"{name} of {paper.origins} is in {subscription.name}")
                 if paper.kind not in subscription.wanted:
                     raise HistoryError(f"{name} is in {subscription.name}, which does not want it")
             for paper in self._papers.values():
                 must = paper.is_acknowledged and subscription.name in (paper.must or ())
                 self.counts["must"] += must
+                self.counts["must, within a unit"] += must and bool(
+                    paper.scope or subscription.scope
+                )
                 self.counts["must, from another unit"] += (
                     must and unit_of(subscription.home) not in paper.units
                 )

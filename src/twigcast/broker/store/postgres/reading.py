@@ -33,7 +33,7 @@ _LARGEST: Final = 2**63 - 1
 
 _DOCUMENT: Final = (
     "documents.id, contents.content, documents.published, documents.stored, documents.headers,"
-    " documents.expires"
+    " documents.expires, documents.scope"
 )
 _COLUMNS: Final = len(StoredDocument._fields)
 
@@ -70,7 +70,7 @@ _NEWEST: Final = _FITTING.format(
 _OWED: Final = """
 SELECT row.id, CASE WHEN rank = 1 OR total <= %(max_bytes)s THEN contents.content END,
     documents.published, documents.publication, documents.headers, documents.expires,
-    documents.publisher
+    documents.publisher, documents.scope
 FROM (
     SELECT *, sum(size) OVER along AS total, row_number() OVER along AS rank
     FROM (
@@ -161,10 +161,10 @@ class PostgresReader(Reader):
         texts = [str(each) for each in ids]
         rows = self._rows(_OWED, {"ids": texts, "home": home, "max_bytes": max_bytes})
         fitting: list[Parcel] = []
-        for id_, content, published, publication, headers, expires, publisher in rows:
+        for id_, content, published, publication, headers, *others in rows:
             if content is None:  # nor does anything after it fit
                 break
-            said = (published, publication, _headers(headers), expires, publisher)
+            said = (published, publication, _headers(headers), *others)
             fitting.append(Parcel(parse_id(id_), content, *said))
         owed = {row[0] for row in rows}
         gone = (each for each, text in zip(ids, texts, strict=True) if text not in owed)
@@ -246,8 +246,8 @@ def _first_since(connection: Connection, durable: str, stored: int) -> int:
 
 
 def _document(row: Sequence[Any]) -> StoredDocument:
-    id_, content, published, stored, headers, expires = row[:_COLUMNS]
-    return StoredDocument(id_, content, published, stored, _headers(headers), expires)
+    id_, content, published, stored, headers, *others = row[:_COLUMNS]
+    return StoredDocument(id_, content, published, stored, _headers(headers), *others)
 
 
 def _letter(row: Sequence[Any]) -> Letter:

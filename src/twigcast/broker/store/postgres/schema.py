@@ -161,7 +161,12 @@ CREATE TABLE received_numbers (
 );
 """
 
-MIGRATIONS: Final = (_LAYOUT_1,)
+_LAYOUT_2: Final = """
+ALTER TABLE documents ADD scope integer NOT NULL DEFAULT 0;
+ALTER TABLE durables ADD scope integer NOT NULL DEFAULT 0;
+"""
+
+MIGRATIONS: Final = (_LAYOUT_1, _LAYOUT_2)
 """What brings a store from each layout to the next; the first one begins with nothing."""
 
 

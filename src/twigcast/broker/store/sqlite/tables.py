@@ -47,7 +47,7 @@ from twigcast.broker.store.kept import refuse_moved
 from twigcast.broker.store.sqlite.errors import as_store_error, damaged
 from twigcast.errors import StoreError
 
-VERSION: Final = 4
+VERSION: Final = 5
 APPLICATION: Final = 0x54776743
 """Marks the file as a store of a Twigcast broker."""
 PAGE_BYTES: Final = 4096
@@ -72,6 +72,7 @@ CREATE TABLE documents (
     headers TEXT NOT NULL,
     expires INTEGER NOT NULL,
     publisher TEXT NOT NULL,
+    scope INTEGER NOT NULL,
     size INTEGER NOT NULL
 );
 CREATE INDEX documents_by_stored ON documents (stored);
@@ -106,6 +107,7 @@ CREATE TABLE durables (
     is_shared INTEGER NOT NULL,
     key TEXT NOT NULL,
     most_attempts INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
     missed_reported INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE places (
