@@ -13,6 +13,7 @@ from lab.histories.oracle import ExpectedChannel, Oracle
 from lab.histories.units import UnitsOracle, wrong_route_in_units, wrong_tables_in_units
 from lab.histories.witness import Publication
 from twigcast.covering import covers
+from twigcast.hierarchy import unit_at
 from twigcast.language import Pattern
 from twigcast.routing import Network, Router, Strategy
 
@@ -61,11 +62,9 @@ def _wrong_knowledge(router: Router, oracle: Oracle) -> Iterator[str]:
             if client.advertised != party.promises:
                 yield f"{name} advertises {client.advertised} instead of {party.promises}"
             subscribed = {
-                key: pattern
-                for pattern in party.subscriptions.values()
-                for key in client.subscriptions.keys_of(pattern)
+                key: each.subscriptions[key] for each in client.wants for key in each.subscriptions
             }
-            if subscribed != party.subscriptions or len(client.subscriptions) != len(subscribed):
+            if subscribed != party.subscriptions or client.subscription_count != len(subscribed):
                 yield f"{name} subscribes to {subscribed} instead of {party.subscriptions}"
     advertised = router.advertisements()
     expected = oracle.advertisements(router.name)
@@ -235,7 +234,8 @@ def wrong_frozen(
     frozen = network.freeze() if sound else None
     for publication in sound:
         assert frozen is not None
-        route = frozen.route(publication.content, at=publication.origin)
+        unit = unit_at(publication.origin, publication.scope)
+        route = frozen.route(publication.content, at=publication.origin, scope=unit)
         got = {each.client: [tuple(sorted(each.subscriptions))] for each in route.deliveries}
         is_elsewhere = judges_crossings and Counter(route.crossings) != publication.crossings
         if got != publication.got or is_elsewhere:

@@ -116,6 +116,7 @@ class Drawing:
         self._wanted: dict[str, list[str]] = {client: [] for client in self._clients}
         self._promised: dict[str, dict[str, str]] = {client: {} for client in self._clients}
         self._is_calm = random.random() < 0.3  # no faults
+        self._has_scopes = in_units and random.random() < 0.7
         self._next = 0
 
     def history(self) -> History:
@@ -214,7 +215,7 @@ class Drawing:
             self._next += 1
             subscriptions.append((f"s{self._next}", self._random.choice(self._patterns)))
         self._wanted[client] += [key for key, _ in subscriptions]
-        return Subscribe(client, tuple(subscriptions))
+        return Subscribe(client, tuple(subscriptions), self._scope())
 
     def _unsubscribe(self, client: str) -> Step:
         wanted = self._wanted[client]
@@ -234,7 +235,7 @@ class Drawing:
         self._next += 1
         key = random.choice((f"p{self._next}", "p"))
         self._promised[client].setdefault(key, promise)
-        return Advertise(client, key, promise)
+        return Advertise(client, key, promise, self._scope() if random.random() < 0.5 else 0)
 
     def _publish(self) -> Step:
         random = self._random
@@ -256,7 +257,10 @@ class Drawing:
                 (),
                 random.choice((draw_any(random), draw_any(random), "<a><b></a>")),
             )
-        return Publish(client, content, promises)
+        return Publish(client, content, promises, self._scope())
+
+    def _scope(self) -> int:
+        return self._random.choice((0, 0, 1, 1, 2, 3)) if self._has_scopes else 0
 
     def _document(self, promise: str) -> str:
         if promise == "anything":

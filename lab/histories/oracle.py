@@ -54,6 +54,9 @@ class Party:
     broker: str
     subscriptions: dict[str, Pattern] = field(default_factory=dict)
     promises: dict[str, Promise] = field(default_factory=dict)
+    scopes: dict[str, int] = field(default_factory=dict)
+    """The depths of units that subscriptions are kept within."""
+    promised_within: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

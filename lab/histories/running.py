@@ -37,8 +37,8 @@ from lab.histories.steps import (
 )
 from lab.histories.units import UnitsOracle
 from lab.histories.witness import Publication, Witness
-from twigcast.hierarchy import Network
-from twigcast.routing import Link, Strategy
+from twigcast.hierarchy import Network, depth_of, unit_at, unit_of
+from twigcast.routing import SCOPES, Link, Strategy
 
 
 @dataclass
@@ -141,11 +141,11 @@ class _Running:
         if party is None:
             return False
         match step:
-            case Subscribe(_, subscriptions):
+            case Subscribe(_, subscriptions, _):
                 return not party.subscriptions.keys() & dict(subscriptions).keys()
             case Unsubscribe(_, ids):
                 return len(set(ids)) == len(ids) and party.subscriptions.keys() >= set(ids)
-            case Advertise(_, key, _):
+            case Advertise(_, key, _, _):
                 return key not in party.promises
             case Unadvertise(_, key):
                 return key in party.promises
@@ -200,32 +200,42 @@ class _Running:
             case Subscribe(client, subscriptions):
                 wanted = {key: pattern_of(expression) for key, expression in subscriptions}
                 party.subscriptions.update(wanted)
-                network.subscribe_all(client, wanted)
+                depth, scope = _scope(party, step.scope)
+                if depth:
+                    party.scopes.update(dict.fromkeys(wanted, depth))
+                network.subscribe_all(client, wanted, scope=scope)
             case Unsubscribe(client, ids):
                 for key in ids:
                     del party.subscriptions[key]
+                    party.scopes.pop(key, None)
                 network.unsubscribe(client, *ids)
             case Advertise(client, key, text):
                 party.promises[key] = self._history.promise(text)
-                network.advertise(client, key, party.promises[key])
+                depth, scope = _scope(party, step.scope)
+                if depth:
+                    party.promised_within[key] = depth
+                network.advertise(client, key, party.promises[key], scope=scope)
             case Unadvertise(client, key):
                 del party.promises[key]
+                party.promised_within.pop(key, None)
                 network.unadvertise(client, key)
 
     def _publish(self, step: Publish) -> None:
         party = self._world.clients[step.client]
         content = step.content.encode()
+        depth, scope = _scope(party, step.scope)
         publication = Publication.of(
             step.client,
             party,
             self._world.strategy,
             content,
             [self._history.promise(text) for text in step.promises],
+            depth,
         )
         self._witness.publish(publication)
         if self._is_quiet:
             self._exact.append(publication)
-        self._network.publish(step.client, content)
+        self._network.publish(step.client, content, scope=scope)
 
     def _settle(self) -> None:
         self._network.settle()
@@ -237,3 +247,12 @@ class _Running:
         self.result.deliveries = self._witness.deliveries
         self._exact.clear()
         self._is_quiet = True
+
+
+def _scope(party: Party, wanted: int) -> tuple[int, str]:
+    """The depth of a unit that a broker is in, and how that is written: in either style."""
+    around = depth_of(unit_of(party.broker))
+    depth = wanted if wanted <= around else 0
+    if not depth:
+        return 0, ""
+    return depth, SCOPES[around - depth] if depth % 2 else unit_at(party.broker, depth)

@@ -41,10 +41,15 @@ class Detach:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Subscriptions with one message: ids and expressions."""
+    """Subscriptions with one message: ids and expressions.
+
+    A scope, here and below, is the depth of the unit that something is kept within; where the
+    broker is in no such unit, it is anywhere.
+    """
 
     client: str
     subscriptions: tuple[tuple[str, str], ...]
+    scope: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Advertise:
     client: str
     id: str
     promise: str
+    scope: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class Publish:
     client: str
     content: str
     promises: tuple[str, ...] = ()
+    scope: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ those of another network, in which nothing ever happened but what is still true.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from lab.histories.oracle import Oracle, World
+from lab.histories.oracle import Oracle, Party, World, matches
 from lab.histories.witness import Publication
 from twigcast import hierarchy
 from twigcast.hierarchy import unit_at
-from twigcast.routing import Network, Overlay, Router, Strategy
+from twigcast.routing import Network, Overlay, Router, Strategy, shared_depth
 
 
 class UnitsOracle(Oracle):
@@ -32,8 +32,48 @@ class UnitsOracle(Oracle):
             broker: hierarchy.units_of(broker, gateways.get(broker)) for broker in self.costs
         }
 
-    def reachable(self, broker: str) -> frozenset[str]:
-        return hierarchy.reachable(broker, self.costs, self.units)
+    def reachable(self, broker: str, scope: int = 0) -> frozenset[str]:
+        return hierarchy.reachable(broker, self.costs, self.units, scope)
+
+    def kept_within(self, publication: Publication) -> dict[str, tuple[str, ...]]:
+        """Who must get a document: no scope of it or of a subscription is in the way."""
+        return self._chosen(
+            publication,
+            lambda party, scope: (
+                shared_depth(publication.origin, party.broker) >= scope
+                and party.broker
+                in self.reachable(publication.origin, max(scope, publication.scope))
+            ),
+        )
+
+    def allowed(self, publication: Publication) -> dict[str, tuple[str, ...]]:
+        """Who may get a document.
+
+        If a unit has parted, a document may come from one part to the other from outside.
+        """
+        return self._chosen(
+            publication,
+            lambda party, scope: (
+                party.broker in self.reachable(publication.origin, publication.scope)
+                and shared_depth(publication.origin, party.broker) >= scope
+            ),
+        )
+
+    def _chosen(
+        self, publication: Publication, is_for: Callable[[Party, int], bool]
+    ) -> dict[str, tuple[str, ...]]:
+        chosen = {
+            name: tuple(
+                sorted(
+                    key
+                    for key, each in party.subscriptions.items()
+                    if is_for(party, party.scopes.get(key, 0))
+                    and matches(each, publication.content)
+                )
+            )
+            for name, party in self.world.clients.items()
+        }
+        return {name: ids for name, ids in chosen.items() if ids}
 
     @cached_property
     def is_whole(self) -> bool:
@@ -57,10 +97,21 @@ class UnitsOracle(Oracle):
 
 def wrong_route_in_units(publication: Publication, oracle: UnitsOracle) -> Iterator[str]:
     """What is wrong with where a document went, and over which links."""
-    wanted = oracle.wanted(publication.content, publication.origin)
-    expected = {client: [ids] for client, ids in wanted.items()}
-    if publication.got != expected:
-        yield f"goes to {publication.got} instead of {expected}"
+    wanted, allowed = oracle.kept_within(publication), oracle.allowed(publication)
+    if oracle.is_whole and wanted != allowed:
+        yield f"ought to go to {wanted}, and may go to {allowed}"
+    got = {client: set(ids) for client, [*each] in publication.got.items() for ids in each}
+    if any(len(each) != 1 for each in publication.got.values()):
+        yield f"comes twice: {publication.got}"
+    must = {client: set(ids) for client, ids in wanted.items()}
+    if not (_is_among(must, got) and _is_among(got, {c: set(ids) for c, ids in allowed.items()})):
+        yield f"goes to {publication.got} instead of {wanted}, at most {allowed}"
+    unit = unit_at(publication.origin, publication.scope)
+    for crossing in publication.crossings:
+        if any(unit_at(each, publication.scope) != unit for each in crossing):
+            yield f"leaves {unit} over {crossing}"
+    if publication.scope:
+        return  # others outside may draw it as far as the gateway
     useful = {oracle.world.clients[client].broker for client in wanted}
     useless = set(publication.crossings)
     while found := {each for each in useless if each[1] in useful}:
@@ -68,6 +119,10 @@ def wrong_route_in_units(publication: Publication, oracle: UnitsOracle) -> Itera
         useful |= {sender for sender, _ in found}
     if useless and oracle.is_whole and not is_loose(oracle.world.strategy):
         yield f"crosses {sorted(useless)} in vain"
+
+
+def _is_among(some: dict[str, set[str]], others: dict[str, set[str]]) -> bool:
+    return all(ids <= others.get(client, set()) for client, ids in some.items())
 
 
 def is_loose(strategy: Strategy) -> bool:
@@ -85,6 +140,10 @@ def wrong_tables_in_units(network: Network, world: World) -> Iterator[str]:
         ]
         if strangers:
             yield f"{name} at depth {depth} knows of {strangers}, which are in other units"
+        scopes = {each.scope for each in router.subscriptions()}
+        scopes.update(each.key.scope for each in router.advertisements())
+        if max(scopes, default=0) > depth:
+            yield f"{name} at depth {depth} knows of what is kept within units: {scopes}"
         is_empty = not (_wanted(router) or router.advertisements())
         if not world.clients and not is_empty:
             yield f"{name} at depth {depth} keeps {router} when everybody has gone"
@@ -114,9 +173,11 @@ def _levels(network: Network) -> dict[tuple[str, int], Router]:
 
 def _tables(router: Router) -> dict[str, Counter[object]]:
     return {
-        "wanted": Counter((str(each.pattern), each.last_hop) for each in router.subscriptions()),
+        "wanted": Counter(
+            (str(each.pattern), each.last_hop, each.scope) for each in router.subscriptions()
+        ),
         "advertised": Counter(
-            (entry.key.origin, entry.key.client, str(entry.promise), entry.last_hop)
+            (*entry.key[:2], entry.key.scope, str(entry.promise), entry.last_hop)
             for entry in router.advertisements()
         ),
         "neighbours": Counter(list(router.neighbours)),
@@ -144,7 +205,10 @@ def _anew(world: World) -> Network:
         if party.broker in costs:
             network.attach(name, party.broker)
             for key, promise in party.promises.items():
-                network.advertise(name, key, promise)
-            network.subscribe_all(name, party.subscriptions)
+                within = unit_at(party.broker, party.promised_within.get(key, 0))
+                network.advertise(name, key, promise, scope=within)
+            for key, pattern in party.subscriptions.items():
+                within = unit_at(party.broker, party.scopes.get(key, 0))
+                network.subscribe_all(name, {key: pattern}, scope=within)
     network.settle()
     return network

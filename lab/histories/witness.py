@@ -42,6 +42,7 @@ class Publication:
 
     client: str
     origin: str
+    scope: int
     content: bytes
     is_refusable: bool
     """Whether it is not well-formed, or its client may not publish."""
@@ -63,16 +64,24 @@ class Publication:
         strategy: Strategy,
         content: bytes,
         kept: Collection[Promise],
+        scope: int = 0,
     ) -> Publication:
         """What a client is about to publish; ``kept`` are the promises that the document keeps."""
-        promised = set(party.promises.values())
+        # A promise that is kept within a unit draws nothing from further away.
+        promised = {
+            promise
+            for key, promise in party.promises.items()
+            if party.promised_within.get(key, 0) <= scope
+        }
         return cls(
             client,
             party.broker,
+            scope,
             content,
             is_refusable=not is_document(content)
-            or (strategy.towards is not Towards.EVERYONE and not promised),
-            is_promised=strategy.towards is not Towards.ADVERTISEMENTS
+            or (strategy.towards is not Towards.EVERYONE and not party.promises),
+            is_promised=strategy.towards is Towards.EVERYONE
+            or (strategy.towards is not Towards.ADVERTISEMENTS and bool(promised))
             or ANYTHING in promised
             or (bool(kept) and promised.issuperset(kept)),
         )

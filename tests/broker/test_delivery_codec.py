@@ -51,6 +51,7 @@ ROUTED = st.builds(
     st.builds(
         Parcel,
         *(IDS, st.binary(), TIMES, st.text(max_size=9), HEADERS, TIMES, st.just("")),
+        st.integers(0, 3),
         st.lists(st.builds(Destination, NAMES, DURABLES), max_size=3, unique=True).map(tuple),
     ),
     NAMES | st.just(""),

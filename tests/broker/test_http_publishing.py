@@ -42,6 +42,36 @@ def test_a_document_is_published_and_asked_for(tmp_path: Path) -> None:
     run(main)
 
 
+def test_documents_over_http_are_kept_within_a_unit(tmp_path: Path) -> None:
+    config = BrokerConfig(name="b", unit="north", store=StoreConfig(keep="all", sync="normal"))
+
+    async def main() -> None:
+        async with (
+            serving(tmp_path, config) as (server, client),
+            subscribed(client, xpath="/a", scope="cluster") as events,
+        ):
+            router = server.broker.router
+            assert [each.scope for each in router.subscriptions()] == [1]
+            answer = await client.post("/v1/publish?scope=north", content=b"<a/>")
+            assert answer.status_code == 200
+            assert (await events.document()).data["content"] == "<a/>"
+            many = {"documents": [{"content": "<a/>", "scope": "cluster"}, "<a/>"]}
+            assert (await client.post("/v1/publish", json=many)).json()["problems"] == []
+            answer = await client.put("/v1/subscriptions/kept?xpath=/a&scope=north")
+            assert server.broker.durables["kept"].queue.options.scope == 1
+            for refused in (
+                await client.post("/v1/publish?scope=south", content=b"<a/>"),
+                await client.put("/v1/subscriptions/more?xpath=/a&scope=south"),
+                await client.get("/v1/subscribe?xpath=/a&scope=south"),
+            ):
+                assert refused.status_code == 400
+                assert "choose a scope among: cluster, north" in refused.json()["reason"]
+            answer = await client.post("/v1/publish?scope=north", json=many)
+            assert "leave out scope of the request" in answer.json()["reason"]
+
+    run(main)
+
+
 def test_bytes_that_are_not_utf_8_come_back_as_they_were(tmp_path: Path) -> None:
     content = '<?xml version="1.0" encoding="ISO-8859-1"?><a>\u00e9</a>'.encode("latin-1")
 

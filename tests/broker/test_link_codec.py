@@ -22,6 +22,7 @@ from twigcast.routing import (
     LinkState,
     Mark,
     Promise,
+    Serve,
     Update,
 )
 from twigcast.schema import Advertisement, Schema
@@ -57,8 +58,8 @@ def test_an_update_arrives_as_it_was(promise: Promise) -> None:
             LinkState("north/rome/b1", 7, 3, (("oslo", 2.0),), leaves),
         ),
         ((key, promise),),
-        (AdvertisementKey("oslo", "client/2", ""), AdvertisementKey("^north/b", "", "2")),
-        ((3, frozenset({"rome", "oslo"})), (4, frozenset())),
+        (AdvertisementKey("oslo", "client/2", ""), AdvertisementKey("^north/b", "", "2", 1)),
+        (Serve(3, frozenset({"rome", "oslo"})), Serve(4, frozenset(), 1)),
         ((3, Change((parse("//a[b>3]"), parse("Q{urn:x}c")), (parse("/d"),))),),
         depth=1,
         known=Mark(12, b"of twelve"),
@@ -97,7 +98,7 @@ def test_channels_go_on_behind_all_advertisements() -> None:
     keys = [AdvertisementKey("rome", "client", str(number)) for number in range(5)]
     update = Update(
         advertise=tuple((key, NEWS) for key in keys),
-        serve=((1, frozenset({"rome"})),),
+        serve=(Serve(1, frozenset({"rome"})),),
         known=Mark(3, b"3"),
         goes_on=Mark(4, b"4"),
     )

@@ -23,7 +23,15 @@ from twigcast.delivery import (
     Version,
 )
 from twigcast.hierarchy import Speaker, shared_units, units_of
-from twigcast.routing import DocumentId, LinkState, Towards, Update
+from twigcast.routing import (
+    ANYTHING,
+    AdvertisementKey,
+    DocumentId,
+    LinkState,
+    Serve,
+    Towards,
+    Update,
+)
 from twigcast.simulation.delivery import History, draw_units
 from twigcast.simulation.delivery.world import World
 
@@ -40,9 +48,10 @@ def routed(
     depth: int = 0,
     publication: str = "",
     to: str = "",
+    scope: int = 0,
 ) -> Routed:
     destinations = (Destination(to, "inbox"),) if to else ()
-    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, publication, to=destinations)
+    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, publication, scope=scope, to=destinations)
     custody = DocumentId(custodian, 1, 2) if custodian else None
     return Routed(parcel, tree, tuple(Debt(home, 1) for home in homes), custody, depth)
 
@@ -101,6 +110,14 @@ def test_what_gateways_say(said: LinkMessage) -> None:
             "sends south/d:1:1 as the publication of another document",
         ),
         (Update((LinkState("^a", 1, 1, ()),)), "says that '^a' is in the whole network"),
+        (Update(serve=(Serve(1, frozenset(), 1),)), "is kept within a unit of depth 1"),
+        (
+            Update(advertise=((AdvertisementKey("south/@c", "", "1", 1), ANYTHING),)),
+            "is kept within a unit of depth 1",
+        ),
+        (routed("a", scope=1), "sends a document and says that it is kept within a unit of depth"),
+        (addressed(routed("south/c", scope=2)), "says that it is kept within a unit of depth 2"),
+        (HomeState("south/@c", NEWER, 0, ("^1 /a",)), "is kept within a unit of depth 1"),
     ],
 )
 def test_what_gateways_never_say(said: LinkMessage | Update, reason: str) -> None:

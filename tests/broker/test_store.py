@@ -58,7 +58,7 @@ def test_a_document_is_read_from_each_queue_and_home(stores: Stores) -> None:
         assert await user.keep(write) == Kept((1, 1, 0, 0))
         (news,) = await user.store.read_queue("news", 1, 9, limit=5, max_bytes=100)
         assert (news.sequence, news.keys) == (1, ("k",))
-        assert news.document == ("o:1:1", b"<a/>", 7, 9, (("kind", "test"),), 0, ())
+        assert news.document == ("o:1:1", b"<a/>", 7, 9, (("kind", "test"),), 0, 0, ())
         owed = await user.store.read_owed("far", [identity(1), identity(2)], max_bytes=9)
         assert owed == ([write.parcel], (identity(2),))
         assert await user.store.read_owed("nowhere", [identity(1)], max_bytes=9) == (

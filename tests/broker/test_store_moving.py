@@ -133,14 +133,14 @@ def test_a_life_that_is_moved_to_postgres_and_back_is_that_of_the_model(
 
 SQLITE = """
 facts: name value
-documents: number id published stored publication headers expires publisher size
+documents: number id published stored publication headers expires publisher scope size
 contents: document content
 again: position document stored
 destinations: document broker durable
 released: document at publisher
 queue: position durable sequence keys
 runs: segment durable sequence position
-durables: number name owner is_shared key most_attempts missed_reported
+durables: number name owner is_shared key most_attempts scope missed_reported
 places: durable last acknowledged missed
 beyond: durable sequence
 revived: durable sequence
@@ -161,12 +161,13 @@ POSTGRES = """
 facts: name value
 writers: token generation batch
 accounts: publisher documents bytes
-documents: number id published stored headers expires publication publisher size entries needed
+documents: number id published stored headers expires publication publisher size entries needed \
+ scope
 contents: document content
 destinations: document broker durable
 freed: document at publisher
 publications: publication id digest stored
-durables: number name owner is_shared key most_attempts last acknowledged waiting missed \
+durables: number name owner is_shared key most_attempts scope last acknowledged waiting missed \
 missed_reported gap_after gap_last
 expressions: durable key xpath
 queue: durable sequence document stored keys

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twigcast.covering import Change, covers
-from twigcast.delivery.homes import Homes, HomeState
+from twigcast.delivery.homes import Homes, HomeState, scope_of
 from twigcast.delivery.writes import Home, Version
 from twigcast.errors import SubscriptionError
 from twigcast.language import Pattern, parse
@@ -102,10 +102,10 @@ def test_two_lives_that_lost_their_stores_come_to_different_epochs() -> None:
 def test_news_changes_the_router_and_is_passed_on_once() -> None:
     homes = paris()
     state = rome(5, "/a", "/b")
-    assert homes.accept(state).change == Change((A, B))
-    assert homes.accept(state).change is None
+    assert homes.accept(state).changes == {0: Change((A, B))}
+    assert homes.accept(state).changes is None
     change = homes.accept(HomeState("rome", Version(1, 6), 5, ("/a/b",), ("/b",)))
-    assert change.change == Change((AB,), (B,))
+    assert change.changes == {0: Change((AB,), (B,))}
     assert homes.patterns == {"rome": 2}
 
 
@@ -122,8 +122,26 @@ def test_a_difference_from_something_unknown_is_asked_for_whole() -> None:
 def test_a_higher_epoch_replaces_a_lower_one() -> None:
     homes = paris()
     homes.accept(rome(90, "/a"))
-    assert homes.accept(rome(3, "/b", epoch=2)).change == Change((B,), (A,))
-    assert homes.accept(rome(99, "/a")).change is None
+    assert homes.accept(rome(3, "/b", epoch=2)).changes == {0: Change((B,), (A,))}
+    assert homes.accept(rome(99, "/a")).changes is None
+
+
+def test_what_is_wanted_within_a_unit_stays_apart() -> None:
+    homes = paris()
+    homes.change_own("paris", {"1": AB})
+    news = homes.change_own("paris", {"2": A, "3": AB}, scope=1)
+    assert news is not None
+    assert (news[0].forward, news[1]) == (("^1 /a",), Change((A,)))
+    assert homes.state("paris").forward == ("/a/b", "^1 /a")
+    other = Homes({"rome": None}, Version(0, 0), 1)
+    assert other.accept(homes.state("paris")).changes == {0: Change((AB,)), 1: Change((A,))}
+    assert other.state("paris").forward == ("/a/b", "^1 /a")
+    ended = homes.change_own("paris", {}, ["2"], scope=1)
+    assert ended is not None
+    assert ended[0].withdraw == ("^1 /a",)
+    assert other.accept(ended[0]).changes == {1: Change((AB,), (A,))}
+    assert other.restore("oslo", Home(Version(1, 1), ("^2 /a/b",))) == {2: Change((AB,))}
+    assert [scope_of(each) for each in ("/a", "^1 /a", "^x /a", "^12 /a")] == [0, 1, 0, 0]
 
 
 def test_an_expression_outside_the_language_is_refused_and_changes_nothing() -> None:
@@ -143,14 +161,14 @@ def test_a_neighbour_is_sent_what_it_lacks() -> None:
 
 
 def test_an_echo_changes_nothing() -> None:
-    assert paris().accept(HomeState("paris", Version(99, 1), 0, ("/a",))).change is None
+    assert paris().accept(HomeState("paris", Version(99, 1), 0, ("/a",))).changes is None
 
 
 def test_what_was_kept_goes_on() -> None:
     homes = paris()
-    assert homes.restore("rome", Home(Version(1, 5), ("/a",))) == Change((A,))
+    assert homes.restore("rome", Home(Version(1, 5), ("/a",))) == {0: Change((A,))}
     gone = HomeState("rome", Version(1, 6), 5, (), ("/a",))
-    assert homes.accept(gone).change == Change((), (A,))
+    assert homes.accept(gone).changes == {0: Change((), (A,))}
 
 
 # --- forgetting -----------------------------------------------------------------------------------
@@ -159,12 +177,12 @@ def test_what_was_kept_goes_on() -> None:
 def test_a_home_that_is_forgotten_wants_nothing_until_it_says_something_new() -> None:
     homes = paris()
     homes.accept(rome(7, "/a"))
-    assert homes.forget("rome") == (Version(1, 7), Change(withdraw=(A,)))
+    assert homes.forget("rome") == (Version(1, 7), {0: Change(withdraw=(A,))})
     assert homes.forget("nowhere") is None
     assert homes.patterns == {"rome": 0}
     # Neighbours that still know of it do not bring it back; it may come back itself.
-    assert homes.accept(rome(7, "/a")).change is None
-    assert homes.accept(rome(8, "/a", "/b")).change == Change((A, B))
+    assert homes.accept(rome(7, "/a")).changes is None
+    assert homes.accept(rome(8, "/a", "/b")).changes == {0: Change((A, B))}
     assert not homes.is_forgotten("rome")
 
 
@@ -226,7 +244,7 @@ def test_all_brokers_end_up_knowing_the_same(steps: Sequence[tuple[str, int, str
         if news.ask:
             for whole in brokers[teller].lacking(brokers[name].versions()):
                 hear(whole, name, teller)
-        if news.change is not None:
+        if news.changes is not None:
             tell(state, name, but=teller)
 
     def join(link: tuple[str, str]) -> None:

@@ -21,6 +21,7 @@ from twigcast.routing import (
     LinkUp,
     Overlay,
     Router,
+    Serve,
     Towards,
     Update,
 )
@@ -121,7 +122,7 @@ def test_what_begins_in_an_overlay(origin: str, depth: int, may: bool) -> None:
     for update in (
         Update(advertise=((key, ANYTHING),), depth=depth),
         Update(unadvertise=(key,), depth=depth),
-        Update(serve=((1, frozenset({origin})),), depth=depth),
+        Update(serve=(Serve(1, frozenset({origin})),), depth=depth),
     ):
         assert (speaker().objection(update) == "") == may
 
@@ -134,7 +135,7 @@ def test_where_all_documents_take_one_tree_there_is_no_other() -> None:
         ({"^"}, 0, False),
         ({"north/c"}, 1, False),
     ):
-        update = Update(serve=((1, frozenset(trees)),), depth=depth)
+        update = Update(serve=(Serve(1, frozenset(trees)),), depth=depth)
         assert (flooding.objection(update) == "") == may
 
 

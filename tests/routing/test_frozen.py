@@ -213,7 +213,10 @@ def test_a_folder_that_is_there_is_not_replaced(tmp_path: Path) -> None:
         chain().freeze().save(tmp_path)
 
 
-TABLES = '{"version": 2, "towards": "advertisements", "brokers": {}, "clients": %s, "holders": %s}'
+TABLES = (
+    '{"version": 3, "towards": "advertisements", "brokers": {}, "clients": %s, "holders": %s, '
+    '"scopes": {}}'
+)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,7 @@ TABLES = '{"version": 2, "towards": "advertisements", "brokers": {}, "clients": 
     [
         "",
         "{}",
-        '{"version": 2}',
+        '{"version": 3}',
         "[]",
         '{"version": 1, "brokers": 3}',
         TABLES % ('{"0": ["desk", {}]}', "[[0], [0], [0]]"),
@@ -251,5 +254,5 @@ def test_parts_of_two_snapshots_do_not_go_together(tmp_path: Path) -> None:
 def test_tables_are_plain_json(tmp_path: Path) -> None:
     chain().freeze().save(tmp_path / "snapshot")
     told = json.loads((tmp_path / "snapshot" / "tables.json").read_text())
-    assert told["version"] == 2
+    assert told["version"] == 3
     assert set(told["brokers"]) == {"l", "m", "r"}

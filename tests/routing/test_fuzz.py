@@ -23,7 +23,7 @@ from twigcast.language import Pattern
 from twigcast.routing import LinkState, Mark
 from twigcast.routing.aggregates import Plain
 from twigcast.routing.channels import Channel, Course
-from twigcast.routing.clients import Client
+from twigcast.routing.clients import Wants
 from twigcast.routing.journal import Journal
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.neighbour import Neighbour
@@ -111,9 +111,9 @@ def take_any_channel(self: Planner, tree: str, names: Collection[str]) -> frozen
     return frozenset(each.source for each in channels if each.trees)
 
 
-@instead_of(Client, "ids_of")
-def first_id_only(self: Client, patterns: Iterable[Pattern]) -> tuple[str, ...]:
-    ids: tuple[str, ...] = original(Client, "ids_of")(self, patterns)
+@instead_of(Wants, "ids_of")
+def first_id_only(self: Wants, patterns: Iterable[Pattern]) -> tuple[str, ...]:
+    ids: tuple[str, ...] = original(Wants, "ids_of")(self, patterns)
     return ids[:1]
 
 

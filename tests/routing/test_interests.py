@@ -65,7 +65,7 @@ def test_matches_are_those_of_what_is_wanted_now(seed: int) -> None:
             assert found.channels == {
                 source for source, texts in expected.items() if texts and source not in clients
             }
-    assert interests.clients == clients
+    assert interests.clients(0) == clients
     texts = {text for each in wanted.values() for text in +each}
     assert len(interests) == len(texts)
     for pattern in PATTERNS:

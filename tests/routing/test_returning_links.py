@@ -29,6 +29,7 @@ from twigcast.routing import (
     Refused,
     Router,
     Send,
+    Serve,
     Subscribe,
     Transport,
     Unsubscribe,
@@ -358,7 +359,9 @@ def test_going_on_from_where_a_broker_is_not_is_refused() -> None:
 
 def test_who_sends_channels_without_a_word_begins_anew() -> None:
     router = linked()
-    said = Update(serve=((1, frozenset({""})),), changes=((1, Change((twigcast.parse("/b"),))),))
+    said = Update(
+        serve=(Serve(1, frozenset({""})),), changes=((1, Change((twigcast.parse("/b"),))),)
+    )
     router.handle(said, "b")
     router.handle(LinkDown(), "b")
     bring_up(router, Mark(0, b""))
@@ -369,7 +372,7 @@ def test_who_sends_channels_without_a_word_begins_anew() -> None:
 
 def test_what_has_changed_too_much_is_sent_anew() -> None:
     router = linked(100)
-    router.handle(Update(serve=((1, frozenset({""})),)), "b")
+    router.handle(Update(serve=(Serve(1, frozenset({""})),)), "b")
     router.handle(LinkDown(), "b")
     for number in range(60):
         router.handle(Subscribe({"more": twigcast.parse(f"/more{number}")}), "client")

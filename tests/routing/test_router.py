@@ -40,6 +40,7 @@ from twigcast.routing import (
     Refused,
     Router,
     Send,
+    Serve,
     Strategy,
     Unadvertise,
     Unsubscribe,
@@ -136,7 +137,7 @@ def test_with_advertisements_nobody_is_told_before_somebody_advertises(strategy:
     assert told(*sends) == {"c": Update(advertise=((AT_A, SCHEMA),))}
     sent = ANYWHERE_B if strategy in MERGING else NARROW
     assert told(*router.flush()) == {
-        "a": Update(serve=((1, frozenset("a")),), changes=((1, Change((sent,))),))
+        "a": Update(serve=(Serve(1, frozenset("a")),), changes=((1, Change((sent,))),))
     }
 
 
@@ -147,7 +148,7 @@ def test_an_advertisement_that_ends_takes_its_channels_along(strategy: str) -> N
     said(router, Update(advertise=((AT_A, SCHEMA),)), "a")
     sends = router.handle(Update(unadvertise=(AT_A,)), "a")
     assert told(*sends) == {"c": Update(unadvertise=(AT_A,))}
-    assert told(*router.flush()) == {"a": Update(serve=((1, frozenset()),))}
+    assert told(*router.flush()) == {"a": Update(serve=(Serve(1, frozenset()),))}
     assert router.advertisements() == []
 
 
@@ -213,14 +214,14 @@ def test_a_client_that_goes_takes_what_it_wanted_along() -> None:
 
 def test_what_one_neighbour_wants_is_told_to_the_other() -> None:
     router = broker("covering")
-    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+    update = Update(serve=(Serve(1, frozenset({""})),), changes=((1, Change((WIDE,))),))
     assert changes(said(router, update, "c")) == {"a": Change((WIDE,))}
     assert changes(said(router, subscribe(s=NARROW), "one")) == {"c": Change((NARROW,))}
 
 
 def test_a_link_that_goes_takes_what_was_told_on_it_along() -> None:
     router = broker("covering")
-    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+    update = Update(serve=(Serve(1, frozenset({""})),), changes=((1, Change((WIDE,))),))
     said(router, update, "c")
     state = LinkState("b", 0, 3, (("a", 1.0),))
     assert told(*router.handle(LinkDown(), "c")) == {"a": Update(states=(state,))}
@@ -330,7 +331,7 @@ def test_a_document_goes_to_those_who_want_it(strategy: str) -> None:
     tree = "" if everyone else "b"
     router.handle(Advertise("p", SCHEMA), "one")
     router.handle(subscribe(s=NARROW, t=WIDE, u=OTHER), "two")
-    wanted = Update(serve=((5, frozenset({tree})),), changes=((5, Change((NARROW,))),))
+    wanted = Update(serve=(Serve(5, frozenset({tree})),), changes=((5, Change((NARROW,))),))
     router.handle(wanted, "c")
     first = DocumentId("b", 0, 0)
     content = "<a><b/></a>"
@@ -350,7 +351,7 @@ def test_a_document_goes_to_those_who_want_it(strategy: str) -> None:
 
 def test_a_document_is_passed_on_once() -> None:
     router = broker("covering")
-    update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+    update = Update(serve=(Serve(1, frozenset({""})),), changes=((1, Change((WIDE,))),))
     router.handle(update, "c")
     router.handle(subscribe(s=WIDE), "one")
     document = Document(DocumentId("a", 0, 0), "", b"<a><b/></a>")
@@ -365,7 +366,7 @@ def test_a_document_is_passed_on_once() -> None:
 def test_a_document_does_not_go_back() -> None:
     router = broker("flooding")
     for neighbour in "ac":
-        update = Update(serve=((1, frozenset({""})),), changes=((1, Change((WIDE,))),))
+        update = Update(serve=(Serve(1, frozenset({""})),), changes=((1, Change((WIDE,))),))
         router.handle(update, neighbour)
     document = Document(DocumentId("a", 0, 0), "", b"<a><b/></a>")
     assert router.handle(document, "a") == [Send("c", document)]
@@ -417,7 +418,10 @@ def test_the_same_messages_in_the_same_order_give_the_same_answers(strategy: str
         (subscribe(s=NARROW, t=WIDE), "one"),
         (Update(advertise=((AT_A, SCHEMA),)), "a"),
         (Advertise("p", SCHEMA), "two"),
-        (Update(serve=((1, frozenset(("a", "b", ""))),), changes=((1, Change((OTHER,))),)), "c"),
+        (
+            Update(serve=(Serve(1, frozenset(("a", "b", ""))),), changes=((1, Change((OTHER,))),)),
+            "c",
+        ),
         (Publish("<a><b/><c/></a>"), "two"),
         (Document(DocumentId("a", 0, 0), "a", "<a><c/></a>"), "a"),
         (Unsubscribe(("t", "nothing")), "one"),

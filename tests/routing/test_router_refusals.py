@@ -31,6 +31,7 @@ from twigcast.routing import (
     Message,
     Publish,
     Refused,
+    Serve,
     Unadvertise,
     Unsubscribe,
     Update,
@@ -119,7 +120,7 @@ def test_a_message_is_refused_once_whatever_is_wrong_with_it(count: int, last: s
     [
         (Update(changes=((7, Change((WIDE,))),)), "no channel 7"),
         (
-            Update(serve=((7, frozenset("a")),), changes=((7, Change((), (WIDE,))),)),
+            Update(serve=(Serve(7, frozenset("a")),), changes=((7, Change((), (WIDE,))),)),
             "does not want /a/* on channel 7",
         ),
         (Update(unadvertise=(AT_A,)), "never sent the advertisement"),
@@ -135,13 +136,13 @@ def test_a_forged_update_is_refused(update: Update, reason: str) -> None:
 @pytest.mark.parametrize(
     "serve",
     [
-        ((7, frozenset[str]()),),
-        ((7, frozenset[str]()), (7, frozenset[str]())),
-        ((7, frozenset("a")), (7, frozenset[str]())),
+        (Serve(7, frozenset()),),
+        (Serve(7, frozenset()), Serve(7, frozenset())),
+        (Serve(7, frozenset("a")), Serve(7, frozenset())),
     ],
 )
 def test_closing_a_channel_that_is_not_there_does_nothing(
-    serve: tuple[tuple[int, frozenset[str]], ...],
+    serve: tuple[Serve, ...],
 ) -> None:
     router = broker()
     assert router.handle(Update(serve=serve), "a") == []

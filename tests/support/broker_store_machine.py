@@ -35,7 +35,13 @@ NUMBERS = st.integers(0, 14)
 IDS = st.builds(identity, st.integers(1, 14))
 PATTERNS = st.lists(st.sampled_from(["//a", "//b", "//c"]), max_size=3).map(tuple)
 KEYS = st.sampled_from([(), ("k",), ("k", 'l"\n')])
-OPTIONS = st.builds(DurableOptions, st.booleans(), st.sampled_from(["", "//a"]), st.integers(0, 3))
+OPTIONS = st.builds(
+    DurableOptions,
+    st.booleans(),
+    st.sampled_from(["", "//a"]),
+    st.integers(0, 3),
+    st.integers(0, 2),
+)
 
 
 class StoreMachine(RuleBasedStateMachine):
@@ -152,6 +158,7 @@ class StoreMachine(RuleBasedStateMachine):
             headers,
             size,
             publisher,
+            size % 3,
             tuple(Destination(home, f"{home}{size % 3}") for home in homes) if size % 2 else (),
         )
         entries = tuple(Entry(name, keys) for name in names)
@@ -270,6 +277,7 @@ class StoreMachine(RuleBasedStateMachine):
             parcel = kept.parcel
             assert each.document[1:] == (
                 *(parcel.content, parcel.published, kept.stored, parcel.headers, parcel.expires),
+                parcel.scope,
                 (),
             )
 

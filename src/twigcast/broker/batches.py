@@ -19,6 +19,7 @@ class Publication(NamedTuple):
     again: bool
     headers: Headers = ()
     expires: int = 0
+    scope: str = ""
     to: tuple[str, ...] = ()
 
 

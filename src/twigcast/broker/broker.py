@@ -32,8 +32,8 @@ from twigcast.broker.flow import TICK, DocumentFlow
 from twigcast.broker.letters import Letters
 from twigcast.broker.link_codec import (
     LinkProtocolError,
-    decode_pattern,
     decode_update,
+    decode_want,
     encode_update,
 )
 from twigcast.broker.link_connection import LinkConnection
@@ -48,7 +48,7 @@ from twigcast.broker.subscriptions import DurableSubscription
 from twigcast.broker.wrong_tokens import Identification
 from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
 from twigcast.documents import DocumentLimits
-from twigcast.errors import RefusedError, StoreError
+from twigcast.errors import NetworkError, RefusedError, StoreError
 from twigcast.hierarchy import Gateway, make_router
 from twigcast.language import (
     NO_BINDINGS,
@@ -73,6 +73,7 @@ from twigcast.routing import (
     Subscribe,
     Unadvertise,
     Update,
+    depth_of_scope,
 )
 from twigcast.times import now_milliseconds
 from twigcast.wire import messages
@@ -228,9 +229,16 @@ class Broker:
         """End a client's advertisements."""
         self._route(LinkDown(), link)
 
-    def advertise(self, link: str, advertisement: str, promise: Promise) -> None:
+    def depth_of_scope(self, scope: str) -> int:
+        """How deep the unit lies that a client names; raises RefusedError for one of others."""
+        try:
+            return depth_of_scope(self.name, scope)
+        except NetworkError as error:
+            raise RefusedError(str(error), "invalid") from None
+
+    def advertise(self, link: str, advertisement: str, promise: Promise, scope: int = 0) -> None:
         """Take an advertisement; raises RefusedError."""
-        self._route(Advertise(advertisement, promise), link, link)
+        self._route(Advertise(advertisement, promise, scope), link, link)
 
     def unadvertise(self, link: str, advertisement: str) -> None:
         """End an advertisement; raises RefusedError."""
@@ -276,7 +284,12 @@ class Broker:
         return patterns
 
     async def subscribe(
-        self, link: str, number: int, patterns: Mapping[str, Pattern], window: int
+        self,
+        link: str,
+        number: int,
+        patterns: Mapping[str, Pattern],
+        window: int,
+        scope: int = 0,
     ) -> EphemeralSubscription:
         """Open an ephemeral subscription under a link of its own.
 
@@ -287,17 +300,19 @@ class Broker:
         self.flow.add_ephemeral(subscription)
         self._route(LinkUp(LinkKind.CLIENT), link)
         try:
-            await self._subscribe_in_turns(link, patterns)
+            await self._subscribe_in_turns(link, patterns, scope)
         except BaseException:
             self.unsubscribe(subscription)
             raise
         self._flush()
         return subscription
 
-    async def _subscribe_in_turns(self, link: str, patterns: Mapping[str, Pattern]) -> None:
+    async def _subscribe_in_turns(
+        self, link: str, patterns: Mapping[str, Pattern], scope: int
+    ) -> None:
         """Add patterns to a client of the router's; others have their turn in between."""
         async for key in taking_turns(patterns):
-            self._route(Subscribe({key: patterns[key]}), link)
+            self._route(Subscribe({key: patterns[key]}, scope), link)
             self.router.prepare()
 
     def unsubscribe(self, subscription: EphemeralSubscription) -> None:
@@ -418,7 +433,7 @@ class Broker:
         async with self._taking_home:
             read: dict[str, Pattern] = {}
             async for text in taking_turns(self.homes.unread(state)):
-                read[text] = decode_pattern(text)
+                read[text] = decode_want(text)
                 self._note_growth(len(read))
             self.flow.happen(Came(link.name, state, read))
             self._go_on()

@@ -152,6 +152,7 @@ class ClientPublishing:
                 publication.headers,
                 publication.expires,
                 foreseen,
+                self._broker.depth_of_scope(publication.scope),
                 check.to,
             )
             await self._publish_when_room(published, may_wait=may_wait)

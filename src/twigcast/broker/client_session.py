@@ -119,12 +119,14 @@ class ClientSession:
         since_sequence: int | None = None,
         since_time: int | None = None,
         options: AskedOptions = NOTHING_ASKED,
+        scope: str = "",
     ) -> Subscription:
         """Open a subscription, under a number of the client's; :meth:`begin` lets documents come.
 
         A durable subscription begins with a sequence, with the documents since a time, or with the
-        first document that is not acknowledged.  A shared one begins with what nobody has.  Raises
-        RefusedError, AccessError and StoreError.
+        first document that is not acknowledged.  A shared one begins with what nobody has.  With a
+        scope only documents come that are published in that unit.  Raises RefusedError, AccessError
+        and StoreError.
         """
         broker = self.broker
         broker.access.require(self.principal, Permission.SUBSCRIBE)
@@ -143,6 +145,7 @@ class ClientSession:
                 "only a durable subscription has options: give it a name, or leave them out",
                 "invalid",
             )
+        depth = broker.depth_of_scope(scope)
         window = min(max(window, 1), broker.config.limits.window)
         self._quota.require(broker.config.limits, len(expressions))
         patterns = await broker.parse_expressions(expressions)
@@ -151,6 +154,7 @@ class ClientSession:
             check_name(durable)
             keeper = broker.keeper
             keeper.require(self.principal, durable)
+            options = options._replace(scope=depth if scope else None)
             kept = await keeper.put(durable, self.principal, patterns, options)
             if kept.queue.options.is_shared and (since_sequence, since_time) != (None, None):
                 raise RefusedError(
@@ -164,7 +168,7 @@ class ClientSession:
             _log.info("%s reads the durable subscription %r of %r", self.link, durable, kept.owner)
         else:
             link = f"{self.link}/{number}"
-            subscription = await broker.subscribe(link, number, patterns, window)
+            subscription = await broker.subscribe(link, number, patterns, window, depth)
         self._highest = number
         self._subscriptions[number] = subscription
         self._counted[number] = len(patterns)
@@ -287,7 +291,7 @@ class ClientSession:
 
     # --- advertising ------------------------------------------------------------------------------
 
-    async def advertise(self, name: str, read: Callable[[], Promise]) -> None:
+    async def advertise(self, name: str, read: Callable[[], Promise], scope: str = "") -> None:
         """Advertise under a name; ``read`` gives the promise, and may take a while."""
         broker = self.broker
         broker.access.require(self.principal, Permission.ADVERTISE)
@@ -298,11 +302,12 @@ class ClientSession:
                 "(limits.advertisements_per_client)",
                 "quota",
             )
+        depth = broker.depth_of_scope(scope)
         try:
             promise = await asyncio.to_thread(read)
         except (SchemaError, AdvertisementError) as error:
             raise RefusedError(str(error), "invalid") from None
-        broker.advertise(self.link, name, promise)
+        broker.advertise(self.link, name, promise, depth)
         self._advertisements.add(name)
         self._quota.advertisements += 1
 

@@ -174,6 +174,7 @@ class ClientStream:
                     each.again,
                     tuple(each.headers.items()) if each.headers else (),
                     each.expires,
+                    each.scope,
                     tuple(each.to),
                 )
                 for each in request.publications
@@ -219,6 +220,7 @@ class ClientStream:
             since_sequence=request.since_sequence if since == "since_sequence" else None,
             since_time=request.since_time if since == "since_time" else None,
             options=_read_options(request.options),
+            scope=request.scope,
         )
         if request.confirmed and request.expressions and request.durable:
             number = subscription.number
@@ -306,7 +308,9 @@ class ClientStream:
     # --- advertising ------------------------------------------------------------------------------
 
     async def _on_advertise(self, request: messages.Advertise) -> None:
-        await self._session.advertise(request.advertisement, partial(decode_promise, request))
+        await self._session.advertise(
+            request.advertisement, partial(decode_promise, request), request.scope
+        )
 
     async def _on_unadvertise(self, request: messages.Unadvertise) -> None:
         self._session.unadvertise(request.advertisement)

@@ -78,6 +78,7 @@ def _encode_document(message: Routed) -> messages.RoutedDocument:
         publication=parcel.publication,
         expires=parcel.expires,
         depth=message.depth,
+        scope=parcel.scope,
     )
     said.id.origin, said.id.incarnation, said.id.number = parcel.id
     if message.custody is not None:
@@ -102,6 +103,7 @@ def decode_document(said: messages.RoutedDocument) -> Routed:
         said.publication,
         tuple(said.headers.items()) if said.headers else (),
         said.expires,
+        scope=said.scope,
         to=_decode_destinations(said.to) if said.to else (),
     )
     debts = tuple(Debt(each.home, each.settled) for each in said.destinations)

@@ -37,6 +37,7 @@ from twigcast.delivery import (
 )
 from twigcast.documents import parse_value_path
 from twigcast.errors import AccessError, RefusedError
+from twigcast.hierarchy import unit_at
 from twigcast.language import Pattern
 from twigcast.routing import Router
 
@@ -52,6 +53,8 @@ class AskedOptions(NamedTuple):
     is_shared: bool | None = None
     key: str | None = None
     most_attempts: int | None = None
+    scope: int | None = None
+    """The depth of a unit."""
 
 
 NOTHING_ASKED: Final = AskedOptions()
@@ -121,7 +124,7 @@ class Durables:
                 options = _new_options(asked)
             else:
                 options = durable.queue.options
-                _require_same(name, asked, options)
+                _require_same(name, asked, options, self._router.name)
             if not patterns or patterns == before:
                 assert durable is not None, "it wants something already"
                 return durable
@@ -308,7 +311,7 @@ def _new_options(asked: AskedOptions) -> DurableOptions:
                 "invalid",
             )
         path = _path_text(asked.key)
-    return DurableOptions(bool(asked.is_shared), path, asked.most_attempts or 0)
+    return DurableOptions(bool(asked.is_shared), path, asked.most_attempts or 0, asked.scope or 0)
 
 
 def _path_text(text: str) -> str:
@@ -318,13 +321,15 @@ def _path_text(text: str) -> str:
         raise RefusedError(f"ordered_by: {error}", "bad-expression") from None
 
 
-def _require_same(name: str, asked: AskedOptions, kept: DurableOptions) -> None:
+def _require_same(name: str, asked: AskedOptions, kept: DurableOptions, broker: str) -> None:
     """Raise RefusedError where a client wants documents given out in another form than is kept."""
     key = asked.key if not asked.key else _path_text(asked.key)
+    scope = None if asked.scope is None else unit_at(broker, asked.scope)
     for option, said, has in (
         ("shared", asked.is_shared, kept.is_shared),
         ("ordered_by", key, kept.key),
         ("deliveries", asked.most_attempts, kept.most_attempts),
+        ("scope", scope, unit_at(broker, kept.scope)),
     ):
         if said is not None and said != has:
             raise RefusedError(

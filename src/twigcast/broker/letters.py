@@ -152,9 +152,10 @@ class Letters:
 
     async def _publish(self, link: str, principal: Principal, document: StoredDocument) -> None:
         content, headers, expires = document.content, document.headers, document.expires
+        name, scope = principal.name, document.scope
         await self._broker.flow.ask(
             lambda ticket: Published(
-                ticket, link, content, "", principal.name, headers, expires, to=document.to
+                ticket, link, content, "", name, headers, expires, scope=scope, to=document.to
             )
         )
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from google.protobuf.message import DecodeError
 
 from twigcast.covering import Change
+from twigcast.delivery import read_want
 from twigcast.errors import AdvertisementError, SchemaError, SubscriptionError, TwigcastError
 from twigcast.hierarchy import MOST_LEVELS, parse_leaf
 from twigcast.language import Pattern, read_normal_form
@@ -29,6 +30,7 @@ from twigcast.routing import (
     LinkState,
     Mark,
     Promise,
+    Serve,
     Update,
     is_outer,
 )
@@ -108,8 +110,8 @@ def encode_update(update: Update) -> list[bytes]:
         parts[0].known.CopyFrom(_encode_mark(update.known))
     if update.goes_on is not None:  # behind the advertisements, before what goes on
         parts[-1].goes_on.CopyFrom(_encode_mark(update.goes_on))
-    for number, trees in update.serve:
-        part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees))
+    for number, trees, scope in update.serve:
+        part(1 + len(trees)).serve.add(channel=number, trees=sorted(trees), scope=scope)
     for number, change in update.changes:
         for forward, withdraw in halves(map(str, change.forward), map(str, change.withdraw)):
             part(PART).changes.add(channel=number, forward=forward, withdraw=withdraw)
@@ -145,7 +147,7 @@ def decode_update(said: messages.Update) -> Update:
         tuple(map(_decode_state, said.states)),
         tuple(map(_decode_advertisement, said.advertise)),
         tuple(map(_decode_key, said.unadvertise)),
-        tuple((serve.channel, frozenset(serve.trees)) for serve in said.serve),
+        tuple(Serve(serve.channel, frozenset(serve.trees), serve.scope) for serve in said.serve),
         tuple(
             (
                 change.channel,
@@ -164,8 +166,17 @@ def decode_update(said: messages.Update) -> Update:
 
 def decode_pattern(text: str) -> Pattern:
     """A pattern from its canonical text."""
+    return _decode(text, read_normal_form)
+
+
+def decode_want(text: str) -> Pattern:
+    """The pattern of what a home wants."""
+    return _decode(text, read_want)
+
+
+def _decode(text: str, read: Callable[[str], Pattern]) -> Pattern:
     try:
-        return read_normal_form(text)
+        return read(text)
     except SubscriptionError as error:
         raise LinkProtocolError(f"an expression of a neighbour's cannot be read: {error}") from None
 
@@ -220,11 +231,13 @@ def _decode_mark(said: messages.Mark) -> Mark:
 
 
 def _encode_key(key: AdvertisementKey) -> messages.AdvertisementKey:
-    return messages.AdvertisementKey(origin=key.origin, client=key.client, id=key.id)
+    return messages.AdvertisementKey(
+        origin=key.origin, client=key.client, id=key.id, scope=key.scope
+    )
 
 
 def _decode_key(key: messages.AdvertisementKey) -> AdvertisementKey:
-    return AdvertisementKey(decode_origin(key.origin), key.client, key.id)
+    return AdvertisementKey(decode_origin(key.origin), key.client, key.id, key.scope)
 
 
 def _encode_advertisement(key: AdvertisementKey, promise: Promise) -> messages.AdvertisementOf:

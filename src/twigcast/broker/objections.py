@@ -19,6 +19,7 @@ from twigcast.delivery import (
     Receipt,
     Routed,
     is_published_as_another,
+    scope_of,
     stands_for,
 )
 from twigcast.hierarchy import Speaker
@@ -44,12 +45,14 @@ def _objections(message: LinkMessage | Update, speaker: Speaker) -> Iterator[str
     if isinstance(message, Update):
         yield speaker.objection(message)
     elif isinstance(message, Routed):
-        yield speaker.objection_to_document(message.parcel.id, message.tree, depth)
+        parcel = message.parcel
+        yield speaker.objection_to_document(parcel.id, message.tree, depth, parcel.scope)
         yield from _to_debts(message, speaker)
     elif isinstance(message, HomeVersions):
         yield speaker.objection_to_homes(message.versions, depth)
     elif isinstance(message, HomeState):
         yield speaker.objection_to_homes((message.home,), depth)
+        yield speaker.objection_to_scopes(map(scope_of, message.forward), depth)
     else:
         yield speaker.objection_to_brokers((message.to, message.sender), depth)
         yield from _to_content(message, speaker)
@@ -72,6 +75,7 @@ def _to_content(message: Addressed, speaker: Speaker) -> Iterator[str]:
         custody = content.custody or content.parcel.id
         if content.depth != message.depth or custody.origin != message.sender:
             yield f"sends a document for {message.sender!r} that {custody.origin!r} answers for"
+        yield speaker.objection_to_scopes((content.parcel.scope,), content.depth)
         yield from _to_debts(content, speaker)
     else:
         homes = (content.home,) if content.home or not isinstance(content, Receipt) else ()

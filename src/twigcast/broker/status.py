@@ -59,7 +59,7 @@ def tables(broker: Broker) -> dict[str, int]:
     """The sizes of the routing tables, before and after covering."""
     router = broker.router
     return {
-        "subscriptions": sum(len(each.subscriptions) for each in router.clients.values()),
+        "subscriptions": sum(each.subscription_count for each in router.clients.values()),
         "patterns": sum(level.table_size for level in router.levels),
         "sent": sum(patterns_sent(broker).values()),
         "advertisements": len(router.advertisements()),

@@ -185,7 +185,7 @@ class DurableSubscription:
 
     def options(self) -> messages.DurableOptions:
         """How documents are given out."""
-        shared, ordered_by, deliveries = self.queue.options
+        shared, ordered_by, deliveries, _ = self.queue.options
         return messages.DurableOptions(shared=shared, ordered_by=ordered_by, deliveries=deliveries)
 
     def attach(self, attachment: Attachment, start: int | None) -> None:

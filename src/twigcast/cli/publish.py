@@ -54,6 +54,7 @@ class _Said(NamedTuple):
 
     headers: dict[str, str]
     expires: datetime | timedelta | None
+    scope: str
     to: tuple[str, ...]
 
 
@@ -95,6 +96,14 @@ def publish(
             "how long from now as 2h.",
         ),
     ] = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            metavar="UNIT",
+            help="Keep the documents, and what --advertise says, within a unit that the broker is "
+            "in: its name, or cluster, super-cluster or super-super-cluster.",
+        ),
+    ] = "",
     to: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,7 +131,7 @@ def publish(
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
     until = None if expires is None else parse_expiry(expires)
-    said = _Said(_headers(header or []), until, tuple(to or ()))
+    said = _Said(_headers(header or []), until, scope, tuple(to or ()))
     names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
@@ -211,7 +220,7 @@ async def _publish(
 
     async with client:
         if promised:
-            await client.advertise(None if promised is True else promised)
+            await client.advertise(None if promised is True else promised, scope=said.scope)
         async for result in client.publish_all(contents()):
             name = unanswered.popleft()
             if result.error is None:

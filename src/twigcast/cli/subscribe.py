@@ -103,6 +103,14 @@ def subscribe(
             "letter; 0 for without end.",
         ),
     ] = None,
+    scope: Annotated[
+        str,
+        typer.Option(
+            metavar="UNIT",
+            help="Get only what is published in a unit that the broker is in: its name, or "
+            "cluster, super-cluster or super-super-cluster.",
+        ),
+    ] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="End after so many documents.")] = None,
     timeout: Annotated[
         float | None,
@@ -167,6 +175,7 @@ def subscribe(
             shared=shared,
             ordered_by=path,
             deliveries=deliveries,
+            scope=scope,
             window=window,
         )
         with subscription, noting_signals() as signals:

@@ -52,12 +52,13 @@ class Advertisements(Speaker):
         self._count = 0
         self._standing: dict[str, messages.Advertise] = {}
 
-    async def add(self, promised: Promised, root: str | None) -> Advertised:
+    async def add(self, promised: Promised, root: str | None, scope: str) -> Advertised:
         """Advertise, and wait until the broker has answered."""
         self._connection.require()
         question = to_question(promised, root)
         self._count += 1
         question.advertisement = str(self._count)
+        question.scope = scope
         request = Request(question, lasting=True)
         try:
             await self._requests.ask(request).done()

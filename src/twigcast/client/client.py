@@ -128,6 +128,7 @@ class Client:
         id: str = "",  # noqa: A002 - what it is called everywhere
         headers: Mapping[str, str] | None = None,
         expires: Moment | None = None,
+        scope: str = "",
         to: str | Sequence[str] = (),
     ) -> str:
         """Publish a document; returns its event id when the broker has it safely.
@@ -136,20 +137,22 @@ class Client:
         same document again harmless; without it the client chooses one, which protects what it
         sends again after a lost connection.  ``headers`` are carried to subscribers as they are:
         names in small letters, such as ``traceparent``, and texts.  From the time ``expires`` on,
-        or so long from now, the document is delivered to nobody.  With ``to`` the document is
+        or so long from now, the document is delivered to nobody.  It does not leave the unit
+        ``scope``: one that the broker is in, or ``"cluster"``, ``"super-cluster"`` or
+        ``"super-super-cluster"``, to count from the innermost one.  With ``to`` the document is
         addressed: it goes into the queues of these durable subscriptions, whatever they want, and
         to nobody else.  Each is named by its broker's full name, a colon and its own name, as
         ``"north/oslo/b3:inbox"``.  Waits while much is unanswered.
         Raises RefusedError if the broker does not take the document, ConnectionFailedError if the
         connection is lost for good.
         """
-        return await self._publisher.publish(Outgoing(document, id, headers, expires, to))
+        return await self._publisher.publish(Outgoing(document, id, headers, expires, scope, to))
 
     def publish_all(self, documents: Documents) -> PublishAll:
         """Publish documents from an iterable, asynchronous or not, as fast as the broker takes.
 
         ``await`` it for the list of results, or iterate over it with ``async for``.  A document
-        that has an id, headers, destinations or a time at which it expires comes as an
+        that has an id, headers, destinations, a scope or a time at which it expires comes as an
         :class:`Outgoing`.
         """
         return PublishAll(self._publisher, documents)
@@ -167,6 +170,7 @@ class Client:
         shared: bool | None = None,
         ordered_by: str | None = None,
         deliveries: int | None = None,
+        scope: str = "",
         confirmed: bool = True,
         window: int = DEFAULT_WINDOW,
     ) -> Subscription:
@@ -190,6 +194,9 @@ class Client:
         acknowledged or at the same client.  After ``deliveries`` in vain a document is set aside as
         a letter.  These options are kept with the subscription; whoever says others than those
         kept is refused, and None says nothing.
+
+        With a ``scope``, a unit as for :meth:`publish`, only documents come that are published in
+        that unit, and nobody outside it hears of the subscription.  A durable one keeps its scope.
 
         Expressions are read here, and the broker gets their normal forms.  Raises SubscriptionError
         for an expression outside the language.  Reading takes some 10 µs for each, so make patterns
@@ -226,6 +233,7 @@ class Client:
             confirmed=confirmed,
             window=window,
             options=options,
+            scope=scope,
         )
 
     async def forget(self, durable: str) -> None:
@@ -236,15 +244,18 @@ class Client:
         """Acknowledge all up to a sequence number, without being attached; for ``read_queue``."""
         await self._subscriptions.acknowledge(_name(durable), upto)
 
-    async def advertise(self, promised: Promised = None, root: str | None = None) -> Advertised:
+    async def advertise(
+        self, promised: Promised = None, root: str | None = None, *, scope: str = ""
+    ) -> Advertised:
         """Advertise what this client publishes; without arguments, that it may be anything.
 
         ``promised`` is a DTD or an XSD (its path or text; ``root`` names the root element where
         that is not plain), a Schema, or an Advertisement or its text.  A text with ``<`` is a DTD
         or an XSD, one that begins with ``/`` and ends in neither ``.dtd`` nor ``.xsd`` an
-        advertisement, every other a path.
+        advertisement, every other a path.  With a ``scope``, a unit as for :meth:`publish`, nobody
+        outside that unit hears of it.
         """
-        return await self._advertisements.add(promised, root)
+        return await self._advertisements.add(promised, root, scope)
 
     def ask(
         self,

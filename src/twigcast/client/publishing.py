@@ -53,13 +53,14 @@ _DECLARED_ENCODING: Final = re.compile(
 class Outgoing(NamedTuple):
     """A document to publish with what is said beside it, for ``publish_all``.
 
-    ``id``, ``headers``, ``expires`` and ``to`` are those of ``Client.publish``.
+    ``id``, ``headers``, ``expires``, ``scope`` and ``to`` are those of ``Client.publish``.
     """
 
     document: Source
     id: str = ""
     headers: Headers = None
     expires: Moment | None = None
+    scope: str = ""
     to: To = ()
 
 
@@ -74,7 +75,10 @@ class PublishResult:
 class Publication:
     """A document that is not answered yet."""
 
-    __slots__ = ("again", "content", "expires", "headers", "id", "is_sent", "result", "size", "to")
+    __slots__ = (
+        *("again", "content", "expires", "headers", "id", "is_sent", "result", "scope", "size"),
+        "to",
+    )
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class Publication:
         again: bool,
         headers: Mapping[str, str],
         expires: int,
+        scope: str,
         to: tuple[str, ...],
     ) -> None:
         self.content = content
@@ -90,6 +95,7 @@ class Publication:
         self.id = identity
         self.headers = headers
         self.expires = expires
+        self.scope = scope
         self.to = to
         self.is_sent = False
         self.again = again
@@ -127,13 +133,14 @@ class Publisher(Speaker):
 
     async def submit(self, document: Source | Outgoing) -> Publication:
         """Queue a document for sending, when there is room."""
-        document, identity, said, expires, destinations = (
+        document, identity, said, expires, scope, destinations = (
             document if isinstance(document, Outgoing) else Outgoing(document)
         )
         content = to_bytes(document)
         headers = _checked(said)
         to = _listed(destinations)
         _require_characters("id", identity)
+        _require_characters("scope", scope)
         until = 0 if expires is None else until_when(expires)
         if len(identity) > _LONGEST_ID:
             raise ValueError(f"the id of a publication has at most {_LONGEST_ID} characters")
@@ -143,7 +150,7 @@ class Publisher(Speaker):
         if not identity:
             self._count += 1
             identity = f"{self._prefix}-{self._count}"
-        publication = Publication(content, identity, again, headers, until, to)
+        publication = Publication(content, identity, again, headers, until, scope, to)
         self._waiting.append(publication)
         self._connection.wake()
         return publication
@@ -174,6 +181,7 @@ class Publisher(Speaker):
                 again=publication.again,
                 headers=publication.headers,
                 expires=publication.expires,
+                scope=publication.scope,
                 to=publication.to,
             )
         yield frame

@@ -53,12 +53,14 @@ class Subscription:
         confirmed: bool,
         window: int,
         options: messages.DurableOptions,
+        scope: str,
     ) -> None:
         self.number = number
         self.durable = durable
         self.window = window
         self._granted = window  # by the broker, which may have a smaller one
         self._asked = options
+        self._scope = scope
         self._options = messages.DurableOptions()  # those that are kept
         self._registry = registry
         self._expressions = expressions
@@ -231,6 +233,7 @@ class Subscription:
             durable=self.durable,
             window=self.window,
             confirmed=self._confirmed,
+            scope=self._scope,
         )
         if self._asked.ListFields():
             question.options.CopyFrom(self._asked)

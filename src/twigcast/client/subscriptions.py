@@ -51,6 +51,7 @@ class Subscriptions(Speaker):
         confirmed: bool,
         window: int,
         options: messages.DurableOptions,
+        scope: str,
     ) -> Subscription:
         """Begin a subscription."""
         self._connection.require()
@@ -64,6 +65,7 @@ class Subscriptions(Speaker):
             confirmed=confirmed,
             window=window,
             options=options,
+            scope=scope,
         )
         self._by_number[subscription.number] = subscription
         if self._connection.welcome is not None:

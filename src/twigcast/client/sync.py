@@ -364,6 +364,7 @@ class SyncClient(_Sync[Client], _Closing):
         shared: bool | None = None,
         ordered_by: str | None = None,
         deliveries: int | None = None,
+        scope: str = "",
         confirmed: bool = True,
         window: int = DEFAULT_WINDOW,
     ) -> SyncSubscription:
@@ -385,6 +386,7 @@ class SyncClient(_Sync[Client], _Closing):
                 shared=shared,
                 ordered_by=ordered_by,
                 deliveries=deliveries,
+                scope=scope,
                 confirmed=confirmed,
                 window=window,
             )
@@ -392,9 +394,12 @@ class SyncClient(_Sync[Client], _Closing):
 
         return SyncSubscription(self._thread.run(subscribe()), self._thread)
 
-    def advertise(self, promised: Promised = None, root: str | None = None) -> SyncAdvertised:
+    def advertise(
+        self, promised: Promised = None, root: str | None = None, *, scope: str = ""
+    ) -> SyncAdvertised:
         """Advertise what this client publishes; see :meth:`Client.advertise`."""
-        return SyncAdvertised(self._thread.run(self._inner.advertise(promised, root)), self._thread)
+        advertised = self._inner.advertise(promised, root, scope=scope)
+        return SyncAdvertised(self._thread.run(advertised), self._thread)
 
     def ask(
         self,

@@ -79,7 +79,7 @@ from twigcast.delivery.events import (
     TooLarge,
     Wake,
 )
-from twigcast.delivery.homes import HomeState
+from twigcast.delivery.homes import HomeState, read_want, scope_of
 from twigcast.delivery.levels import broker_of, group_of, stands_for
 from twigcast.delivery.machine import Delivery
 from twigcast.delivery.publications import digest_of
@@ -205,6 +205,8 @@ __all__ = [
     "group_of",
     "is_of",
     "is_published_as_another",
+    "read_want",
+    "scope_of",
     "stands_for",
     "writes",
 ]

@@ -29,6 +29,7 @@ from twigcast.delivery.homes import Homes, HomeState
 from twigcast.delivery.levels import Level, Levels, broker_of
 from twigcast.delivery.writes import PutHome, SetHomeVersion, StoreState, Version
 from twigcast.language import Pattern
+from twigcast.routing import is_outer
 
 _RELAY_PATIENCE = 10.0
 """How long, in seconds, a gateway asks others whether they know."""
@@ -67,9 +68,9 @@ class Announcing:
             if known_in is None or name in known_in.own:
                 continue  # it was known before this broker came into another unit
             self._safe[name] = home.version
-            change = self._homes[known_in.depth].restore(name, home)
-            known_in.documents.set_home(name, change)
-            self._feed(known_in, name, change, is_news=False)
+            for scope, change in self._homes[known_in.depth].restore(name, home).items():
+                known_in.documents.set_home(name, change, scope)
+                self._feed(known_in, name, change, scope, is_news=False)
 
     def begin(self) -> list[Instruction]:
         """Keep a bound above all versions of this life, before any of them is sent."""
@@ -98,16 +99,16 @@ class Announcing:
     # --- our own ----------------------------------------------------------------------------------
 
     def change_own(
-        self, durable: str, add: Mapping[str, Pattern], remove: tuple[str, ...]
+        self, durable: str, add: Mapping[str, Pattern], remove: tuple[str, ...], scope: int = 0
     ) -> list[Instruction]:
-        """Tell all brokers what a durable subscription begins and ceases to want."""
+        """Tell all brokers what a durable subscription begins and ceases to want in its scope."""
         level = self._levels.innermost
-        return self._change(level, level.home, durable, add, remove)
+        return self._change(level, level.home, durable, add, remove, scope)
 
-    def restore_own(self, durable: str, patterns: Mapping[str, Pattern]) -> None:
+    def restore_own(self, durable: str, patterns: Mapping[str, Pattern], scope: int = 0) -> None:
         """Go on with a durable subscription of an earlier life, which all know of."""
         level = self._levels.innermost
-        self._change(level, level.home, durable, patterns, (), is_news=False)
+        self._change(level, level.home, durable, patterns, (), scope, is_news=False)
 
     def _change(
         self,
@@ -116,34 +117,47 @@ class Announcing:
         key: str,
         add: Mapping[str, Pattern],
         remove: Iterable[str],
+        scope: int,
         *,
         is_news: bool = True,
     ) -> list[Instruction]:
-        """Let a home of ours begin and cease to want something."""
+        """Let a home of ours begin and cease to want something within a scope."""
         keyed = {f"{key}\0{each}": pattern for each, pattern in add.items()}
         removed = [f"{key}\0{each}" for each in remove]
-        news = self._homes[level.depth].change_own(home, keyed, removed, is_news=is_news)
+        homes = self._homes[level.depth]
+        news = homes.change_own(home, keyed, removed, scope=scope, is_news=is_news)
         if news is None:
             return []
         state, change = news
         if home != level.home:  # what clients want here the router knows already
-            (level.documents.begin_home if is_news else level.documents.set_home)(home, change)
+            note = level.documents.begin_home if is_news else level.documents.set_home
+            note(home, change, scope)
         instructions = self._send(level, state) if is_news else []
-        return instructions + self._feed(level, home, change, is_news=is_news)
+        return instructions + self._feed(level, home, change, scope, is_news=is_news)
 
     def _feed(
-        self, level: Level, home: str, change: Change, *, is_news: bool = True
+        self, level: Level, home: str, change: Change, scope: int, *, is_news: bool = True
     ) -> list[Instruction]:
-        """Let our standing homes in other overlays want what a home here wants."""
+        """Let our standing homes in other overlays want what a home here wants.
+
+        What is wanted within this unit only is not said outside it.  What is said inside has no
+        scope any more, since all that is published there is inside.
+        """
         if not self._has_store:
             return []  # it could take nothing over
+        beyond = {
+            standing: 0 if is_outer(standing) else scope
+            for standing in level.fed_by(home)
+            if is_outer(standing) or not scope or scope < level.depth
+        }
+        key = f"{home}\0{scope}"
         add = {str(pattern): pattern for pattern in change.forward}
         remove = [str(pattern) for pattern in change.withdraw]
         return [
             each
-            for standing in level.fed_by(home)
+            for standing, within in beyond.items()
             for each in self._change(
-                self._level_of(standing), standing, home, add, remove, is_news=is_news
+                self._level_of(standing), standing, key, add, remove, within, is_news=is_news
             )
         ]
 
@@ -237,15 +251,18 @@ class Announcing:
         news = self._homes[level.depth].accept(state, read)
         if news.ask:
             return [self._versions(level, link)]
-        if news.change is None:
+        if news.changes is None:
             return []
-        level.documents.begin_home(state.home, news.change)
+        for scope, change in news.changes.items():
+            level.documents.begin_home(state.home, change, scope)
         instructions: list[Instruction] = []
         if self._has_store:
             put = PutHome(state.home, state.version, state.forward, state.withdraw, state.base)
             instructions.append(Store(ticket, put))
         instructions += self._send(level, state, but=link)
-        return instructions + self._feed(level, state.home, news.change)
+        for scope, change in news.changes.items():
+            instructions += self._feed(level, state.home, change, scope)
+        return instructions
 
     def stored(self, put: PutHome) -> None:
         """Note that what a home wants is safe here, unless what it changes was not."""
@@ -267,8 +284,10 @@ class Announcing:
         level.documents.drop_home(home)
         if known is None:
             return []
-        version, change = known
-        instructions = self._feed(level, home, change)
+        version, changes = known
+        instructions = []
+        for scope, change in changes.items():
+            instructions += self._feed(level, home, change, scope)
         if self._has_store:
             instructions.append(Store(0, PutHome(home, version, (), (), 0)))
         return instructions

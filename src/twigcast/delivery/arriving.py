@@ -101,10 +101,10 @@ class Arriving:
     def take(self, said: Routed, link: str, moment: Moment) -> list[Instruction]:
         """Take a document that came along a tree."""
         level = self._levels.at(said.depth)
-        if level is None:
-            return []
         parcel = said.parcel
-        document = Document(parcel.id, said.tree, parcel.content, said.depth)
+        if level is None or parcel.scope > level.depth:  # it ought not to be here
+            return []
+        document = Document(parcel.id, said.tree, parcel.content, said.depth, parcel.scope)
         owed, instructions = self._owed_to_us(said, level)
         try:
             routed = level.documents.route(document, link)
@@ -133,7 +133,7 @@ class Arriving:
     def take_addressed(self, said: Routed, moment: Moment) -> list[Instruction]:
         """Take a document that was sent again: it did not come before, or its receipt got lost."""
         level = self._levels.at(said.depth)
-        if level is None:
+        if level is None or said.parcel.scope > level.depth:
             return []
         owed, instructions = self._owed_to_us(said, level)
         parcel = said.parcel
@@ -189,7 +189,7 @@ class Arriving:
                 if parcel.to:
                     instructions += self._store_addressed(parcel, level, taken, moment)
                     continue
-                onward = self._levels.beyond(level, taken.home, parcel.content)
+                onward = self._levels.beyond(level, taken.home, parcel)
                 keep = KeepDocument(
                     parcel,
                     moment.time,
@@ -252,7 +252,7 @@ class Arriving:
 
     def _entries(self, parcel: Parcel) -> tuple[Entry, ...]:
         """The queues here of whoever wants a document; raises DocumentError."""
-        return self._queues.split(self._documents.recipients(parcel.content))[0]
+        return self._queues.split(self._documents.recipients(parcel.content, parcel.id.origin))[0]
 
     def _keep(self, keep: KeepDocument, taken: Taken) -> list[Instruction]:
         """Keep a document for durable subscriptions here; raises FullError."""

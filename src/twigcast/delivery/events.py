@@ -118,6 +118,8 @@ class Published(NamedTuple):
     expires: int = 0
     foreseen: Foreseen | None = None
     """What a look at the document before has shown, if there was one."""
+    scope: int = 0
+    """How deep the unit lies that it does not leave."""
     to: tuple[Destination, ...] = ()
     """Durable subscriptions that it is addressed to; if there are any, nobody else gets it."""
 

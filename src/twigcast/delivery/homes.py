@@ -10,6 +10,9 @@ No version is given twice: a bound above those of one life is kept before the fi
 next life begins there.  A home that finds others to know a higher version of it than itself has
 lost its store: it goes on in a higher epoch.
 
+Brokers in units may want something within a unit only.  What is wanted so is written with its scope
+before it, as in ``^1 //stock``, and every scope is reduced by covering for itself.
+
 Decides, and sends nothing: messages in, messages out, and what has changed for the router.
 """
 
@@ -49,8 +52,8 @@ class HomeState:
 class HomeNews:
     """What to do about a state that has come."""
 
-    change: Change | None = None
-    """What has changed for the router, if anything; all neighbours are sent the same."""
+    changes: Mapping[int, Change] | None = None
+    """What has changed for the router, if anything, by scope; all neighbours are sent the same."""
     ask: bool = False
     """Whether to say which version we have, so that we are sent the whole."""
 
@@ -69,12 +72,26 @@ class _Known:
 
 
 class _Own:
-    __slots__ = ("profile", "table", "version")
+    __slots__ = ("_most", "profiles", "tables", "version")
 
     def __init__(self, version: Version, most: int | None) -> None:
         self.version = version
-        self.table = CoveringTable()
-        self.profile = Profile(most)
+        self._most = most
+        self.tables: dict[int, CoveringTable] = {}
+        self.profiles: dict[int, Profile] = {}
+        """Like the tables by scope."""
+
+    def add_scope(self, scope: int) -> None:
+        if scope not in self.tables:
+            self.tables[scope], self.profiles[scope] = CoveringTable(), Profile(self._most)
+
+    @property
+    def forwarded(self) -> list[str]:
+        return [
+            _written(pattern, scope)
+            for scope, profile in self.profiles.items()
+            for pattern in profile.said
+        ]
 
 
 class Homes:
@@ -107,20 +124,25 @@ class Homes:
         add: Mapping[str, Pattern],
         remove: Iterable[str] = (),
         *,
+        scope: int = 0,
         is_news: bool = True,
     ) -> tuple[HomeState, Change] | None:
         """Add and remove what a home of ours wants, by keys; what to send, and what that changes.
+
+        All of it is wanted within one scope.
 
         None if nothing changes.  What is no news was said in an earlier life.
         """
         own = self._own[home]
         balance: Counter[Pattern] = Counter()
-        changes = [own.table.remove(key) for key in remove]
-        changes += [own.table.add(key, pattern) for key, pattern in add.items()]
+        own.add_scope(scope)
+        table = own.tables[scope]
+        changes = [table.remove(key) for key in remove]
+        changes += [table.add(key, pattern) for key, pattern in add.items()]
         for each in changes:
             balance.update(each.forward)
             balance.subtract(each.withdraw)
-        change = own.profile.update(
+        change = own.profiles[scope].update(
             Change(
                 tuple(pattern for pattern, count in balance.items() if count > 0),
                 tuple(pattern for pattern, count in balance.items() if count < 0),
@@ -131,8 +153,11 @@ class Homes:
         base = own.version.version
         if is_news:
             own.version = own.version._replace(version=base + 1)
-        texts = tuple(map(str, change.forward)), tuple(map(str, change.withdraw))
-        state = HomeState(home, own.version, base, *texts, depth=self._depth)
+        begins, ends = (
+            tuple(_written(each, scope) for each in patterns)
+            for patterns in (change.forward, change.withdraw)
+        )
+        state = HomeState(home, own.version, base, begins, ends, depth=self._depth)
         return state, change
 
     @property
@@ -151,16 +176,16 @@ class Homes:
 
     def own_count(self, home: str) -> int:
         """How many patterns stand for all that a home of ours wants."""
-        return len(self._own[home].profile.said)
+        return len(self._own[home].forwarded)
 
     # --- others -----------------------------------------------------------------------------------
 
-    def restore(self, name: str, home: Home) -> Change:
+    def restore(self, name: str, home: Home) -> Mapping[int, Change]:
         """Go on with what was known of a home before a restart."""
-        known = {text: read_normal_form(text) for text in home.patterns}
+        known = {text: read_want(text) for text in home.patterns}
         self._known[name] = _Known(home.version, known)
         self._known[name].is_forgotten = not known  # or it wants nothing: nobody knows
-        return Change(tuple(known.values()))
+        return _changes(known, _NO_PATTERNS)
 
     def versions(self) -> dict[str, Version]:
         """What is known here, and how new it is; for a neighbour whose link comes up."""
@@ -196,8 +221,7 @@ class Homes:
         """All that a home is known to want; ours are homes, too."""
         own = self._own.get(home)
         if own is not None:
-            texts = tuple(map(str, own.profile.said))
-            return HomeState(home, own.version, 0, texts, depth=self._depth)
+            return HomeState(home, own.version, 0, tuple(own.forwarded), depth=self._depth)
         known = self._known[home]
         return HomeState(home, known.version, 0, tuple(known.patterns), depth=self._depth)
 
@@ -237,20 +261,18 @@ class Homes:
         else:
             after = {}
         for text in state.forward:
-            after[text] = before.get(text) or read.get(text) or read_normal_form(text)
+            after[text] = before.get(text) or read.get(text) or read_want(text)
         self._known[state.home] = _Known(state.version, after)
-        forward = tuple(pattern for text, pattern in after.items() if text not in before)
-        withdraw = tuple(pattern for text, pattern in before.items() if text not in after)
-        return HomeNews(Change(forward, withdraw))
+        return HomeNews(_changes(after, before))
 
-    def forget(self, home: str) -> tuple[Version, Change] | None:
+    def forget(self, home: str) -> tuple[Version, Mapping[int, Change]] | None:
         """Take a home to want nothing, until it says something new; what was known of it."""
         known = self._known.get(home)
         if known is None:
             return None
-        wanted, known.patterns = tuple(known.patterns.values()), {}
+        wanted, known.patterns = known.patterns, {}
         known.is_forgotten = True
-        return known.version, Change(withdraw=wanted)
+        return known.version, _changes(_NO_PATTERNS, wanted)
 
     def is_forgotten(self, home: str) -> bool:
         """Whether a home may want more than is known here, and nobody is to hear of it."""
@@ -261,3 +283,43 @@ class Homes:
     def patterns(self) -> dict[str, int]:
         """How many patterns each other home wants."""
         return {home: len(known.patterns) for home, known in self._known.items()}
+
+
+_SCOPE: Final = "^"
+
+
+def _written(pattern: Pattern, scope: int) -> str:
+    """What is wanted within a scope, as it travels and is kept."""
+    return f"{_SCOPE}{scope} {pattern}" if scope else str(pattern)
+
+
+def read_want(text: str) -> Pattern:
+    """The pattern of what is wanted within a scope.
+
+    Raises SubscriptionError for an expression outside the language.
+    """
+    return read_normal_form(text.partition(" ")[2] if scope_of(text) else text)
+
+
+def scope_of(text: str) -> int:
+    """The scope within which something is wanted; 0 for anywhere."""
+    head, _, _ = text.partition(" ")
+    number = head.removeprefix(_SCOPE)
+    is_scope = number != head and len(number) == 1 and number in "123456789"
+    return int(number) if is_scope else 0
+
+
+def _changes(after: Mapping[str, Pattern], before: Mapping[str, Pattern]) -> dict[int, Change]:
+    """What begins and ceases to be wanted, by scope."""
+    forward: dict[int, list[Pattern]] = {}
+    withdraw: dict[int, list[Pattern]] = {}
+    for text, pattern in after.items():
+        if text not in before:
+            forward.setdefault(scope_of(text), []).append(pattern)
+    for text, pattern in before.items():
+        if text not in after:
+            withdraw.setdefault(scope_of(text), []).append(pattern)
+    return {
+        scope: Change(tuple(forward.get(scope, ())), tuple(withdraw.get(scope, ())))
+        for scope in sorted({*forward, *withdraw})
+    }

@@ -26,7 +26,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from twigcast.delivery.writes import Destination, Parcel
-from twigcast.documents import Source
 from twigcast.hierarchy import is_within, leaf_of, named, unit_at, unit_of
 from twigcast.routing import OUTER, Router, is_outer
 
@@ -149,13 +148,13 @@ class Levels:
         level = self.of(home)
         return None if level is None else level.documents.next_hop(broker_of(home))
 
-    def debtors(self, level: Level, homes: Iterable[str], content: Source) -> Onward:
+    def debtors(self, level: Level, homes: Iterable[str], parcel: Parcel) -> Onward:
         """Who is owed a document in an overlay, and beyond it, if these homes there want it.
 
         Of each group that is one home.  Where this broker is of the group, it takes the document
         over itself, at once.
         """
-        return self._debtors(level, homes, content, but="")
+        return self._debtors(level, homes, parcel, but="")
 
     def addressed(self, level: Level, to: Iterable[Destination]) -> Onward:
         """Who is owed a document in an overlay, and beyond it, that is addressed."""
@@ -184,21 +183,26 @@ class Levels:
         assert beyond is not None, "who stands for something is there, too"
         return self.addressed(beyond, to)
 
-    def beyond(self, level: Level, home: str, content: Source) -> Onward:
-        """Who is owed a document that one of our homes takes over."""
+    def beyond(self, level: Level, home: str, parcel: Parcel) -> Onward:
+        """Who is owed a document that one of our homes takes over.
+
+        Nobody outside is, if the document is kept within the unit.
+        """
         if home == level.home:
             return Onward((), is_for_queues=True)
         if home == level.outside:
+            if parcel.scope >= level.depth:
+                return Onward((), is_for_queues=False)
             above = level.above
             assert above is not None, "who stands for what is outside is there, too"
-            return self._debtors(above, _wanting(above, content), content, but=above.inside)
+            return self._debtors(above, _wanting(above, parcel), parcel, but=above.inside)
         below = level.below
         assert below is not None, "who stands for a unit is in it"
-        homes = [each for each in _wanting(below, content) if not is_outer(each)]
-        onward = self._debtors(below, homes, content, but="")
+        homes = [each for each in _wanting(below, parcel) if not is_outer(each)]
+        onward = self._debtors(below, homes, parcel, but="")
         return onward._replace(is_for_queues=onward.is_for_queues or bool(below.home))
 
-    def _debtors(self, level: Level, homes: Iterable[str], content: Source, but: str) -> Onward:
+    def _debtors(self, level: Level, homes: Iterable[str], parcel: Parcel, but: str) -> Onward:
         groups: dict[str, list[str]] = {}
         for home in homes:
             groups.setdefault(group_of(home), []).append(home)
@@ -210,7 +214,7 @@ class Levels:
             if ours is None:
                 debtors.append(level.nearest(group))
             else:
-                onward = self.beyond(level, ours, content)
+                onward = self.beyond(level, ours, parcel)
                 debtors += onward.homes
                 is_for_queues |= onward.is_for_queues
         return Onward(tuple(debtors), is_for_queues)
@@ -226,10 +230,10 @@ class Onward(NamedTuple):
     """Why some of the destinations of an addressed document are not reached."""
 
 
-def _wanting(level: Level, content: Source) -> list[str]:
+def _wanting(level: Level, parcel: Parcel) -> list[str]:
     """The homes in an overlay that want a document, by all that was said until now."""
     level.documents.catch_up(sys.maxsize)
-    return level.documents.homes(content)
+    return level.documents.homes(parcel.content, parcel.id.origin, parcel.scope)
 
 
 def broker_of(home: str) -> str:

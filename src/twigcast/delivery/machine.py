@@ -192,10 +192,11 @@ class Delivery:
             wanted = {key: parse(text) for key, text in kept.expressions.items()}
             instructions += self._open(kept)
             self._wanted[kept.name] = wanted
-            self.announcing.restore_own(kept.name, wanted)
+            scope = kept.options.scope
+            self.announcing.restore_own(kept.name, wanted, scope)
             if wanted:
                 link = self.queues.link(kept.name)
-                instructions.append(Route(self._router.begin(Subscribe(wanted), link)))
+                instructions.append(Route(self._router.begin(Subscribe(wanted, scope), link)))
         return instructions
 
     def end(self) -> list[Instruction]:
@@ -382,6 +383,7 @@ class Delivery:
         self, name: str, add: Mapping[str, Pattern], remove: tuple[str, ...]
     ) -> list[Instruction]:
         wanted = self._wanted[name]
+        scope = self.queues[name].options.scope
         link = self.queues.link(name)
         instructions: list[Instruction] = []
         for key in remove:
@@ -390,8 +392,8 @@ class Delivery:
         if remove:
             instructions.append(Route(self._router.begin(Unsubscribe(remove), link)))
         if add:
-            instructions.append(Route(self._router.begin(Subscribe(add), link)))
-        return instructions + self.announcing.change_own(name, add, remove)
+            instructions.append(Route(self._router.begin(Subscribe(add, scope), link)))
+        return instructions + self.announcing.change_own(name, add, remove, scope)
 
     def _on_durable_dropped(self, event: DurableDropped, moment: Moment) -> list[Instruction]:
         # First nothing more is queued for it.
@@ -401,7 +403,7 @@ class Delivery:
         ticket = self._wait(_Dropping(event.ticket, queue, wanted))
         return [
             Route(sends),
-            *self.announcing.change_own(event.durable, {}, tuple(wanted)),
+            *self.announcing.change_own(event.durable, {}, tuple(wanted), queue.options.scope),
             Store(ticket, DropDurable(event.durable)),
         ]
 

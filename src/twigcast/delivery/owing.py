@@ -160,7 +160,8 @@ class Owing:
             if parcel.to:
                 wanting = others
             elif others and level is not None:
-                wanting = [each for each in level.documents.homes(parcel.content) if each in others]
+                homes = level.documents.homes(parcel.content, parcel.id.origin, parcel.scope)
+                wanting = [each for each in homes if each in others]
             if level is None or not wanting:
                 self._custody.unsent(home, (parcel.id,))
                 continue

@@ -43,7 +43,7 @@ from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
 from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
-from twigcast.routing import NOBODY, Copy, DocumentId, Recipients
+from twigcast.routing import NOBODY, Copy, DocumentId, Recipients, shared_depth
 
 UNCONFIRMED: Final = 30.0
 """How long, in seconds, a broker without a store waits for homes to confirm a document."""
@@ -160,6 +160,7 @@ class Publishing:
             event.headers,
             event.expires,
             event.publisher,
+            event.scope,
             event.to,
         )
         if self._levels.innermost.depth or self._levels.are_several:
@@ -182,12 +183,13 @@ class Publishing:
 
     def _match(self, event: Published) -> _Concerned:
         """Whom a document concerns by what it matches."""
-        routed = self._documents.publish(event.content, event.link, event.foreseen)
+        routed = self._documents.publish(event.content, event.link, event.foreseen, event.scope)
         entries, recipients = self._queues.split(routed.recipients)
         homes: tuple[str, ...] = ()
         if routed.homes:
             innermost = self._levels.innermost
-            homes = self._levels.debtors(innermost, routed.homes, event.content).homes
+            parcel = Parcel(routed.document.id, event.content, 0, scope=event.scope)
+            homes = self._levels.debtors(innermost, routed.homes, parcel).homes
         is_wanted = bool(homes or routed.recipients.deliveries or routed.copies)
         return _Concerned(
             routed.document.id, routed.copies, recipients, entries, homes, is_wanted=is_wanted
@@ -195,6 +197,13 @@ class Publishing:
 
     def _address(self, event: Published) -> _Concerned:
         """Whom a document concerns that is addressed; raises RefusedError if it lacks one."""
+        for each in event.to:
+            if shared_depth(self._broker, each.broker) < event.scope:
+                raise RefusedError(
+                    f"{each} is outside the unit that the document is kept within: leave out the "
+                    "scope, or address it to others",
+                    "invalid",
+                )
         onward = self._levels.addressed(self._levels.innermost, event.to)
         entries, missing = self._queues.named(self._broker, event.to)
         for lacking in (*onward.lacking, *missing):

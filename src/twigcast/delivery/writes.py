@@ -53,6 +53,8 @@ class Parcel(NamedTuple):
     """From when on nobody wants it any more; 0 for never."""
     publisher: str = ""
     """On whose account it is kept where it was published; empty elsewhere."""
+    scope: int = 0
+    """How deep the unit lies that it does not leave; 0 for the whole network."""
     to: tuple[Destination, ...] = ()
     """Its destination list, if it is addressed: those that lie here, or beyond."""
 
@@ -196,7 +198,7 @@ NOTHING: Final = DropLetters((), 0)
 
 
 class DurableOptions(NamedTuple):
-    """How a durable subscription is given out."""
+    """How a durable subscription is given out, and whence its documents come."""
 
     is_shared: bool = False
     """Whether several clients share its documents, each document for one of them."""
@@ -204,6 +206,8 @@ class DurableOptions(NamedTuple):
     """For a shared one: an expression whose value says what must stay in order."""
     most_attempts: int = 0
     """After how many attempts in vain a document becomes a letter; 0 for never."""
+    scope: int = 0
+    """How deep the unit lies in which its documents are published; 0 for the whole network."""
 
 
 class PutDurable(NamedTuple):

@@ -73,8 +73,9 @@ class Gateway(Router):
         self._outside = OUTER + self.name
         self._inside = leaf_of(self.unit, [self.name])
         self._view = self.documents.view
-        self._up = Passage(self._inside, above.depth, self.strategy.most_patterns)
-        self._down = Passage(self._outside, self.depth, self.strategy.most_patterns)
+        most = self.strategy.most_patterns
+        self._up = Passage(self._inside, above.depth, most, is_up=True)
+        self._down = Passage(self._outside, self.depth, most, is_up=False)
         super().handle(LinkUp(LinkKind.LEAF), self._outside)
         above.handle(LinkUp(LinkKind.LEAF), self._inside)
         self.documents.beyond[self._outside] = self._climb

@@ -43,6 +43,11 @@ class Profile:
         return self._cuts is not None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing is wanted."""
+        return not self._wanted
+
+    @property
     def said(self) -> Collection[Pattern]:
         """The patterns that stand for all that is wanted."""
         return self._said.keys()

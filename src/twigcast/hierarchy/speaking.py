@@ -72,15 +72,24 @@ class Speaker:
         names = [key.origin for key, _ in update.advertise]
         names += [key.origin for key in update.unadvertise]
         said += [f"{each!r} advertises in {named(unit)}" for each in _no_origins(names, unit)]
-        trees = frozenset[str]().union(*(trees for _, trees in update.serve))
+        scopes = [each.scope for each in update.serve]
+        scopes += [key.scope for key, _ in update.advertise]
+        scopes += [key.scope for key in update.unadvertise]
+        if scope := next(self._wrong_scopes(scopes, update.depth), None):
+            said.append(scope)
+        trees = frozenset[str]().union(*(each.trees for each in update.serve))
         said += [f"{each!r} is a tree of {named(unit)}" for each in self._no_trees(trees, unit)]
         return f"says that {said[0]}" if said else ""
 
-    def objection_to_document(self, document: DocumentId, tree: str, depth: int) -> str:
+    def objection_to_document(
+        self, document: DocumentId, tree: str, depth: int, scope: int = 0
+    ) -> str:
         """Why a document cannot come from the neighbour along a tree; empty if it can."""
         if depth not in self._shared:
             return self._strange_depth(depth)
         unit = self._shared[depth]
+        for wrong in self._wrong_scopes((scope,), depth):
+            return f"sends a document and says that {wrong}"
         for each in self._no_trees((tree,), unit):
             return f"sends a document along {each!r}, which is no tree of {named(unit)}"
         if not _may_come(document.origin, tree, unit):
@@ -108,6 +117,19 @@ class Speaker:
             if not _is_home(each, unit):
                 return f"names {each!r}, which is no home of {named(unit)}"
         return ""
+
+    def objection_to_scopes(self, scopes: Iterable[int], depth: int) -> str:
+        """Why the neighbour cannot name units in an overlay as scopes; empty if it can."""
+        if depth not in self._shared:
+            return self._strange_depth(depth)
+        wrong = next(self._wrong_scopes(scopes, depth), "")
+        return f"says that {wrong}" if wrong else ""
+
+    def _wrong_scopes(self, scopes: Iterable[int], depth: int) -> Iterator[str]:
+        """What is said of scopes that do not reach as far as the overlay in which it is said."""
+        for scope in scopes:
+            if not 0 <= scope <= depth:
+                yield f"it is kept within a unit of depth {scope} in {named(self._shared[depth])}"
 
     def _strange_depth(self, depth: int) -> str:
         shared = ", ".join(map(named, self._shared.values()))

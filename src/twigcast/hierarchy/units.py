@@ -187,9 +187,14 @@ def is_kept_for_units(name: str) -> bool:
 
 
 def reachable(
-    broker: str, links: Mapping[str, Collection[str]], units: Mapping[str, Sequence[str]]
+    broker: str,
+    links: Mapping[str, Collection[str]],
+    units: Mapping[str, Sequence[str]],
+    scope: int = 0,
 ) -> frozenset[str]:
     """The brokers whose clients get what is published at one, by the links and units of each.
+
+    ``scope`` is the depth of the unit that it does not leave.
 
     A document goes everywhere in its unit; by the gateways of this to the unit around, and so on;
     and, wherever it comes, down into the units below.  It does not climb where it has come down.
@@ -206,7 +211,7 @@ def reachable(
         ]
         if index > 0:
             further.append((above_and_below[index - 1], at, False))
-        if may_climb and index + 1 < len(above_and_below):
+        if may_climb and index + 1 < len(above_and_below) and depth_of(unit) > scope:
             further.append((above_and_below[index + 1], at, True))
         steps += [each for each in dict.fromkeys(further) if each not in known]
         known.update(further)

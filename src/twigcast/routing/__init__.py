@@ -66,6 +66,7 @@ from twigcast.routing.messages import (
     Publish,
     Refused,
     Send,
+    Serve,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -88,6 +89,7 @@ from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import GATHERING, Router
+from twigcast.routing.scopes import SCOPES, depth_of_scope, shared_depth
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
 from twigcast.routing.trees import View
 
@@ -98,6 +100,7 @@ __all__ = [
     "NOBODY",
     "OUTER",
     "PAPER_STRATEGIES",
+    "SCOPES",
     "SHARED_TREE",
     "STRATEGIES",
     "Advertise",
@@ -143,6 +146,7 @@ __all__ = [
     "Routed",
     "Router",
     "Send",
+    "Serve",
     "Strategy",
     "Subscribe",
     "SubscriptionEntry",
@@ -153,8 +157,10 @@ __all__ = [
     "Update",
     "View",
     "Wanting",
+    "depth_of_scope",
     "freeze",
     "is_outer",
     "read_network",
+    "shared_depth",
     "tree_from",
 ]

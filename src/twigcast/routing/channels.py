@@ -18,6 +18,10 @@ many producers there are.  With them there are as many as trees differ in what l
 Only what may match a document that is promised for one of its trees goes into a channel's
 aggregate.
 
+Where brokers stand in units, something may be wanted within a unit only
+(:mod:`~twigcast.routing.scopes`).  It travels on channels of that *scope*, apart from what is
+wanted anywhere, so that every broker knows how far it may go.
+
 A channel *gathers* changes until its broker *flushes*.  What is undone in between is never sent,
 nor is what is covered or merged by then.  Of a very large change, a flush sends a portion, and the
 next ones the rest, in the same order.
@@ -52,6 +56,8 @@ class Course(NamedTuple):
     inputs: frozenset[int]
     """The sources of the neighbours' channels that flow into it."""
     promises: frozenset[Promise]
+    scope: int = 0
+    """How deep the unit lies within which is wanted what flows into it."""
 
 
 class Channel:
@@ -83,12 +89,15 @@ class Channel:
         return self._aggregate.forwarded
 
     def takes(self, source: int) -> bool:
-        """Whether what a source wants flows into this channel; of a client, into all."""
-        return source in self.course.inputs or source in self._interests.clients
+        """Whether what a source wants flows into this channel; of a client, into all.
+
+        Only what is wanted within the scope of the channel does.
+        """
+        return source in self.course.inputs or self._interests.is_client(source, self.course.scope)
 
     def wants(self, pattern: Pattern) -> bool:
         """Whether a source of this channel wants a pattern."""
-        return self._interests.is_wanted(pattern, self.course.inputs)
+        return self._interests.is_wanted(pattern, self.course.inputs, self.course.scope)
 
     def admits(self, pattern: Pattern) -> bool:
         """Whether a promised document may match a pattern."""
@@ -117,7 +126,7 @@ class Channel:
         if course.promises != before.promises:
             if self._strategy.merging is not None:
                 self._begin_anew()
-            for source in (*course.inputs, *self._interests.clients):
+            for source in (*course.inputs, *self._interests.clients(course.scope)):
                 self._lagging.extend(self._interests.patterns(source))
         self._on_news()
 
@@ -156,7 +165,7 @@ class Channel:
 
     def _set(self, pattern: Pattern) -> None:
         """Bring a pattern in line with the course and with what is wanted, whatever was before."""
-        wanted = self._interests.count(pattern, self.course.inputs)
+        wanted = self._interests.count(pattern, self.course.inputs, self.course.scope)
         count = wanted if wanted and self.admits(pattern) else 0
         self._note(self._aggregate.set(pattern, count))
 
@@ -214,7 +223,7 @@ def continued(
     """For each course, the channel that goes on with it; None where it takes a new one.
 
     A channel goes on where least is sent anew: with the same inputs, or else with most of its
-    trees.
+    trees.  It keeps its scope.
     """
     free = dict(channels)
 
@@ -229,12 +238,20 @@ def continued(
 
     left = []
     for course in courses:
-        same = [number for number, each in free.items() if each.course.inputs == course.inputs]
+        same = [
+            number
+            for number, each in free.items()
+            if (each.course.scope, each.course.inputs) == (course.scope, course.inputs)
+        ]
         number = choose(course, same)
         if number is None:
             left.append(course)
         else:
             yield course, number
     for course in left:
-        near = [number for number, each in free.items() if each.course.trees & course.trees]
+        near = [
+            number
+            for number, each in free.items()
+            if each.course.scope == course.scope and each.course.trees & course.trees
+        ]
         yield course, choose(course, near)

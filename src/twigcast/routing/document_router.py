@@ -26,13 +26,14 @@ from twigcast.covering import Change
 from twigcast.documents import Source
 from twigcast.errors import NetworkError
 from twigcast.language import Pattern
-from twigcast.routing.clients import Client
+from twigcast.routing.clients import Client, Wants
 from twigcast.routing.interests import Foreseen, Interests, Wanting
 from twigcast.routing.link_states import LinkStates
 from twigcast.routing.messages import Document, DocumentId, is_outer
 from twigcast.routing.neighbour import Neighbour
 from twigcast.routing.planning import SHARED_TREE, SHARED_TREES, Planner
 from twigcast.routing.recent import RecentDocuments
+from twigcast.routing.scopes import require_scope, shared_depth
 from twigcast.routing.strategy import Towards
 from twigcast.routing.trees import View
 
@@ -78,7 +79,7 @@ class DocumentRouter:
         planner: Planner,
         interests: Interests,
         clients: Mapping[str, Client],
-        client_of: Mapping[int, Client],
+        wants_of: Mapping[int, Wants],
         neighbours: Mapping[str, Neighbour],
         depth: int,
         has_clients: bool,
@@ -91,15 +92,16 @@ class DocumentRouter:
         self._planner = planner
         self._interests = interests
         self._clients = clients
-        self._client_of = client_of
+        self._wants_of = wants_of
         self._neighbours = neighbours
-        self._homes: dict[str, int] = {}  # the sources of what they want
-        self._news_of_homes: deque[tuple[str, Iterator[Pattern], bool]] = deque()
+        self._homes: dict[str, dict[int, int]] = {}  # the sources of what they want, by scope
+        self._news_of_homes: deque[tuple[str, int, Iterator[Pattern], bool]] = deque()
         """What homes begin to want, or else cease to want, and is not noted yet."""
         self._recent = RecentDocuments()
         self._here = RecentDocuments()
         """Those that our clients have got, by whichever tree."""
-        self._recipients: WeakKeyDictionary[Wanting, Recipients] = WeakKeyDictionary()
+        self._recipients: WeakKeyDictionary[Wanting, dict[int, Recipients]] = WeakKeyDictionary()
+        """By how deep the unit lies that a document and this broker share."""
         self._published = 0
         self.beyond: dict[str, Callable[[Document], Routed | None]] = {}
         """By leaf, what routes a document in the overlay that the leaf stands for."""
@@ -108,16 +110,20 @@ class DocumentRouter:
         """Look at documents together that are published one after the other; changes no answer."""
         return self._interests.foresee(contents)
 
-    def publish(self, content: Source, link: str, foreseen: Foreseen | None = None) -> Routed:
+    def publish(
+        self, content: Source, link: str, foreseen: Foreseen | None = None, scope: int = 0
+    ) -> Routed:
         """Where a document goes that a client publishes.
 
         Raises DocumentError for what is none, and NetworkError where the client must advertise
-        before.
+        before, or the broker is in no unit of that scope.
         """
+        require_scope(self._broker, scope, self._depth)
         if self._towards is not Towards.EVERYONE and not self._clients[link].advertised:
             raise NetworkError(f"{link!r} publishes without having advertised: advertise first")
         tree = SHARED_TREE if self._towards is Towards.EVERYONE else self._broker
-        return self._follow(Document(self.new_id(), tree, content, self._depth), link, foreseen)
+        document = Document(self.new_id(), tree, content, self._depth, scope)
+        return self._follow(document, link, foreseen)
 
     def accept(self, content: Source, foreseen: Foreseen | None = None) -> DocumentId:
         """The id of a document that goes to whom it is addressed; DocumentError for what is none.
@@ -142,12 +148,16 @@ class DocumentRouter:
     def _follow(self, document: Document, link: str, foreseen: Foreseen | None = None) -> Routed:
         """Where a document goes from here, which must not have been here before."""
         wanting = self._interests.match(document.content, foreseen)
-        recipients = self._recipients_of(wanting)
+        depth = self._depth_shared(document.id.origin)
+        channels = self._channels_of(wanting, depth)
+        recipients = self._recipients_of(wanting, depth)
         neighbours: list[str] = []
         copies: list[Copy] = []
         for name in self._planner.onward(document.tree, link):
             neighbour = self._neighbours.get(name)
-            if neighbour is None or wanting.channels.isdisjoint(neighbour.serving(document.tree)):
+            if neighbour is None or channels.isdisjoint(neighbour.serving(document.tree)):
+                continue
+            if self._keeps_in(name, document.scope):
                 continue
             if name not in self.beyond:
                 neighbours.append(name)
@@ -157,14 +167,37 @@ class DocumentRouter:
                     recipients = further.recipients
         if neighbours:
             copies.insert(0, Copy(document, neighbours))
-        return Routed(document, copies, recipients, self._homes_of(wanting))
+        return Routed(document, copies, recipients, self._homes_of(channels, document.scope))
 
-    def homes(self, content: Source) -> list[str]:
-        """The homes that want a document for durable subscriptions."""
-        return self._homes_of(self._interests.match(content))
+    def homes(self, content: Source, origin: str = "", scope: int = 0) -> list[str]:
+        """The homes that want a document of a broker for durable subscriptions."""
+        channels = self._channels_of(self._interests.match(content), self._depth_shared(origin))
+        return self._homes_of(channels, scope)
 
-    def _homes_of(self, wanting: Wanting) -> list[str]:
-        return [name for name, source in self._homes.items() if source in wanting.channels]
+    def _homes_of(self, channels: frozenset[int], scope: int) -> list[str]:
+        return [
+            name
+            for name, sources in self._homes.items()
+            if not channels.isdisjoint(sources.values()) and not self._keeps_in(name, scope)
+        ]
+
+    def _keeps_in(self, name: str, scope: int) -> bool:
+        """Whether a scope keeps documents from a neighbour or home, which is outside."""
+        return bool(scope) and scope >= self._depth and is_outer(name)
+
+    def _depth_shared(self, origin: str) -> int:
+        """How deep the innermost unit lies that the origin of a document and this broker are in.
+
+        It is as deep as wants can say where nothing is wanted within a scope.
+        """
+        if not origin or not self._interests.has_scopes:
+            return self._depth
+        return min(self._depth, shared_depth(origin, self._broker))
+
+    def _channels_of(self, wanting: Wanting, depth: int) -> frozenset[int]:
+        if depth == self._depth:
+            return wanting.channels
+        return wanting.channels - self._interests.beyond(depth)
 
     def new_id(self) -> DocumentId:
         """An id that no other document of this broker has."""
@@ -175,17 +208,22 @@ class DocumentRouter:
         """Take in new interests now, not when the next document comes."""
         self._interests.refresh()
 
-    def recipients(self, content: Source) -> Recipients:
-        """The clients of this broker that want a document, over whichever link it has come."""
-        return self._recipients_of(self._interests.match(content))
+    def recipients(self, content: Source, origin: str = "") -> Recipients:
+        """The clients of this broker that want a document of a broker, however it has come."""
+        return self._recipients_of(self._interests.match(content), self._depth_shared(origin))
 
-    def _recipients_of(self, wanting: Wanting) -> Recipients:
-        recipients = self._recipients.get(wanting)
+    def _recipients_of(self, wanting: Wanting, depth: int) -> Recipients:
+        by_depth = self._recipients.get(wanting)
+        if by_depth is None:
+            by_depth = self._recipients[wanting] = {}
+        recipients = by_depth.get(depth)
         if recipients is None:
-            clients = ((self._client_of[source], each) for source, each in wanting.clients.items())
-            recipients = self._recipients[wanting] = Recipients(
-                tuple((client.name, client.ids_of(patterns)) for client, patterns in clients)
-            )
+            ids: dict[str, tuple[str, ...]] = {}
+            for source, patterns in wanting.clients.items():
+                wants = self._wants_of[source]
+                if wants.scope <= depth:
+                    ids[wants.client] = ids.get(wants.client, ()) + wants.ids_of(patterns)
+            recipients = by_depth[depth] = Recipients(tuple(ids.items()))
         return recipients
 
     def next_hop(self, broker: str) -> str | None:
@@ -232,20 +270,21 @@ class DocumentRouter:
 
     # --- homes ------------------------------------------------------------------------------------
 
-    def set_home(self, home: str, change: Change) -> None:
-        """Note what the durable subscriptions at another broker begin and cease to want."""
-        source = self._homes.get(home)
+    def set_home(self, home: str, change: Change, scope: int = 0) -> None:
+        """Note what durable subscriptions at another broker begin and cease to want in a scope."""
+        sources = self._homes.setdefault(home, {})
+        source = sources.get(scope)
         if source is None:
-            source = self._homes[home] = self._interests.open(is_client=False)
+            source = sources[scope] = self._interests.open(is_client=False, scope=scope)
         for pattern in change.forward:
             self._interests.add(source, pattern)
         for pattern in change.withdraw:
             self._interests.remove(source, pattern)
 
-    def begin_home(self, home: str, change: Change) -> None:
+    def begin_home(self, home: str, change: Change, scope: int = 0) -> None:
         """What :meth:`set_home` does, but left for :meth:`Router.go_on`."""
-        self._news_of_homes.append((home, iter(change.forward), True))
-        self._news_of_homes.append((home, iter(change.withdraw), False))
+        self._news_of_homes.append((home, scope, iter(change.forward), True))
+        self._news_of_homes.append((home, scope, iter(change.withdraw), False))
 
     @property
     def is_behind(self) -> bool:
@@ -255,11 +294,12 @@ class DocumentRouter:
     def catch_up(self, most: int) -> int:
         """Note up to so many patterns of homes; how many are left of ``most``."""
         while self._news_of_homes and most > 0:
-            home, news, is_wanted = self._news_of_homes[0]
+            home, scope, news, is_wanted = self._news_of_homes[0]
             patterns = tuple(islice(news, most))
             if len(patterns) < most:
                 self._news_of_homes.popleft()
-            self.set_home(home, Change(patterns) if is_wanted else Change(withdraw=patterns))
+            change = Change(patterns) if is_wanted else Change(withdraw=patterns)
+            self.set_home(home, change, scope)
             most -= len(patterns)
         return most
 
@@ -267,8 +307,7 @@ class DocumentRouter:
         """Owe nothing more to a broker."""
         kept = [news for news in self._news_of_homes if news[0] != home]
         self._news_of_homes = deque(kept)
-        source = self._homes.pop(home, None)
-        if source is not None:
+        for source in self._homes.pop(home, {}).values():
             for pattern in list(self._interests.patterns(source)):
                 self._interests.remove(source, pattern)
             self._interests.close(source)

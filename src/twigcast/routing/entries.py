@@ -30,6 +30,7 @@ class SubscriptionEntry(NamedTuple):
     last_hop: str
     trees: frozenset[str] | None
     """The trees whose documents it is for; None for a client, who takes all."""
+    scope: int = 0
 
 
 def advertisement_entries(
@@ -40,9 +41,9 @@ def advertisement_entries(
 ) -> list[AdvertisementEntry]:
     """What is advertised, by clients and by other brokers, and which link leads there."""
     entries = [
-        AdvertisementEntry(AdvertisementKey(broker, client.name, key), promise, client.name)
+        AdvertisementEntry(key, promise, client.name)
         for client in clients.values()
-        for key, promise in client.advertised.items()
+        for key, promise in client.advertisements(broker).items()
     ]
     for origin, theirs in advertised.items():
         parent = view.tree(origin).parent(broker)
@@ -56,14 +57,17 @@ def subscription_entries(
 ) -> list[SubscriptionEntry]:
     """What is wanted, and on which links."""
     entries = [
-        SubscriptionEntry(pattern, client.name, None)
+        SubscriptionEntry(pattern, client.name, None, wants.scope)
         for client in clients.values()
-        for pattern in interests.patterns(client.source)
+        for wants in client.wants
+        for pattern in interests.patterns(wants.source)
     ]
     for neighbour in neighbours.values():
         for channel in neighbour.incoming.values():
             entries += [
-                SubscriptionEntry(pattern, neighbour.name, channel.trees)
+                SubscriptionEntry(
+                    pattern, neighbour.name, channel.trees, interests.scope(channel.source)
+                )
                 for pattern in interests.patterns(channel.source)
             ]
     return entries
@@ -73,7 +77,7 @@ def patterns_by_source(
     clients: Mapping[str, Client], neighbours: Mapping[str, Neighbour], interests: Interests
 ) -> dict[int, Mapping[Pattern, int]]:
     """What each source wants: the clients, and the channels of neighbours."""
-    sources = [client.source for client in clients.values()]
+    sources = [wants.source for client in clients.values() for wants in client.wants]
     for neighbour in neighbours.values():
         sources += [channel.source for channel in neighbour.incoming.values()]
     return {source: interests.patterns(source) for source in sources}

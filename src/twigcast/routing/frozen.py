@@ -40,9 +40,11 @@ from twigcast.routing.messages import is_outer
 from twigcast.routing.overlay import Link, Overlay
 from twigcast.routing.planning import SHARED_TREE, tree_from
 from twigcast.routing.router import Router
+from twigcast.routing.scopes import depth_of_scope, shared_depth
 from twigcast.routing.strategy import Towards
 
-_VERSION: Final = 2
+_VERSION: Final = 3
+_NO_TABLES: Final[frozenset[int]] = frozenset()
 _MATCHER: Final = "matcher"
 _TABLES: Final = "tables.json"
 
@@ -109,6 +111,8 @@ class _Tables(NamedTuple):
     """By table, the client and the ids of its subscriptions by pattern."""
     holders: list[list[int]]
     """By pattern, the tables that it is in."""
+    scopes: dict[int, int]
+    """By table, the depth of the unit within which something is wanted, where there is one."""
 
 
 class FrozenNetwork:
@@ -135,14 +139,16 @@ class FrozenNetwork:
         """The brokers, those that were up."""
         return tuple(self._tables.brokers)
 
-    def route(self, document: Source, at: str) -> Route:
-        """Where a document goes that a client publishes at a broker.
+    def route(self, document: Source, at: str, *, scope: str = "") -> Route:
+        """Where a document goes that a client publishes at a broker, within a unit perhaps.
 
         Raises :class:`~twigcast.errors.DocumentError` for what is not a document, and
-        :class:`~twigcast.errors.NetworkError` where there is no such broker.
+        :class:`~twigcast.errors.NetworkError` where there is no such broker, or it is not in that
+        unit.
         """
         self._require(at)
-        return self._follow(self._matcher.match_numbered(document).numbers(0), at)
+        within = depth_of_scope(at, scope)
+        return self._follow(self._matcher.match_numbered(document).numbers(0), at, within)
 
     def route_batch(
         self, documents: Any, at: str | Sequence[str]
@@ -168,7 +174,7 @@ class FrozenNetwork:
             known = ", ".join(list(self._tables.brokers)[:10])
             raise NetworkError(f"the network has no broker {broker!r}; it has: {known}")
 
-    def _follow(self, matched: list[int], at: str) -> Route:
+    def _follow(self, matched: list[int], at: str, scope: int = 0) -> Route:
         sets = set(map(self._set_of.__getitem__, matched))
         wanting = frozenset[int]().union(*map(self._sets.__getitem__, sets))
         subscriptions: dict[int, list[str]] = defaultdict(list)
@@ -185,9 +191,12 @@ class FrozenNetwork:
         for stop in waiting:
             broker, depth, tree, sender, _ = stop
             level = levels[broker][depth]
+            wanting_here = wanting - self._beyond(at, broker, depth)
             for neighbour, tables in level.hops.get(tree, {}).items():
-                if neighbour == sender or wanting.isdisjoint(tables):
+                if neighbour == sender or wanting_here.isdisjoint(tables):
                     continue
+                if scope and scope >= depth and is_outer(neighbour):
+                    continue  # it does not leave the unit
                 if neighbour in level.leaves:
                     to, leaf = level.leaves[neighbour]
                     following = _Stop(broker, to, tree_from(leaf, towards), leaf, stop)
@@ -205,14 +214,15 @@ class FrozenNetwork:
         deliveries: list[ClientDelivery] = []
         served: set[tuple[str, int]] = set()
         for stop in waiting:
-            mine = [
-                each for each in levels[stop.broker][stop.depth].clients if each in subscriptions
-            ]
+            beyond = self._beyond(at, stop.broker, stop.depth)
+            mine: dict[str, list[str]] = {}
+            for each in levels[stop.broker][stop.depth].clients:
+                if each in subscriptions and each not in beyond:
+                    mine.setdefault(clients[each][0], []).extend(subscriptions[each])
             if mine and stop[:2] not in served:
                 served.add(stop[:2])
                 deliveries += (
-                    ClientDelivery(clients[each][0], stop.broker, tuple(subscriptions[each]))
-                    for each in mine
+                    ClientDelivery(client, stop.broker, tuple(ids)) for client, ids in mine.items()
                 )
                 current: _Stop | None = stop
                 while current is not None and id(current) not in useful:
@@ -223,6 +233,13 @@ class FrozenNetwork:
             tuple(crossing for crossing, _ in crossings),
             tuple(crossing for crossing, stop in crossings if id(stop) not in useful),
         )
+
+    def _beyond(self, origin: str, broker: str, depth: int) -> frozenset[int]:
+        """The tables at a broker that want nothing from as far away as a document's origin."""
+        shared = shared_depth(origin, broker) if self._tables.scopes else depth
+        if shared >= depth:
+            return _NO_TABLES
+        return frozenset(each for each, scope in self._tables.scopes.items() if scope > shared)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the snapshot to a folder, which appears whole; one that is there is refused."""
@@ -273,7 +290,13 @@ class FrozenNetwork:
             if other not in level.leaves
         }
         clients = {
-            name: sum(len(level.clients) for level in levels.values())
+            name: len(
+                {
+                    self._tables.clients[each][0]
+                    for level in levels.values()
+                    for each in level.clients
+                }
+            )
             for name, levels in tables.items()
         }
         return draw_overlay(Overlay(tables, sorted(pairs)), clients=clients)
@@ -289,7 +312,7 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
     """A snapshot of routers at rest, which have one strategy."""
     matcher = Matcher(limits=limits)
     numbers: dict[str, int] = {}
-    tables = _Tables(Towards.EVERYONE.value, {}, {}, [])
+    tables = _Tables(Towards.EVERYONE.value, {}, {}, [], {})
     count = 0
     brokers = [router.levels for router in routers]
     for router in chain.from_iterable(brokers):
@@ -297,6 +320,8 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
         table_of: dict[int, int] = {}
         for source, patterns in router.patterns_by_source().items():
             table_of[source] = count
+            if router.scope_of(source):
+                tables.scopes[count] = router.scope_of(source)
             for pattern in patterns:
                 text = str(pattern)
                 number = numbers.get(text)
@@ -307,10 +332,11 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
                 tables.holders[number].append(count)
             count += 1
         for client in router.clients.values():
-            ids: dict[int, list[str]] = {}
-            for key in client.subscriptions:
-                ids.setdefault(numbers[str(client.subscriptions[key])], []).append(key)
-            tables.clients[table_of[client.source]] = (client.name, ids)
+            for wants in client.wants:
+                ids: dict[int, list[str]] = {}
+                for key in wants.subscriptions:
+                    ids.setdefault(numbers[str(wants.subscriptions[key])], []).append(key)
+                tables.clients[table_of[wants.source]] = (client.name, ids)
         tables.brokers.setdefault(router.name, {})[router.depth] = _Level(
             {
                 tree: {
@@ -319,7 +345,11 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
                 }
                 for tree, hops in router.hops().items()
             },
-            [table_of[client.source] for client in router.clients.values()],
+            [
+                table_of[wants.source]
+                for client in router.clients.values()
+                for wants in client.wants
+            ],
             {},
         )
     for routers_of_one in brokers:
@@ -350,4 +380,5 @@ def _read_tables(content: Mapping[str, Any]) -> _Tables:
         for name, levels in content["brokers"].items()
     }
     holders = [[int(table) for table in tables] for tables in content["holders"]]
-    return _Tables(Towards(content["towards"]).value, brokers, clients, holders)
+    scopes = {int(table): int(scope) for table, scope in content["scopes"].items()}
+    return _Tables(Towards(content["towards"]).value, brokers, clients, holders, scopes)

@@ -19,7 +19,7 @@ other in the meantime cost nothing there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -61,6 +61,7 @@ class _Entry:
     """The channels that get documents without naming the pattern: all of them, or none."""
 
 
+_NO_CLIENTS: Final[AbstractSet[int]] = frozenset()
 _SPARE_SETS: Final = 1024
 _REMEMBERED: Final = 100_000
 """How many matches all answers have together that are kept, at most."""
@@ -80,7 +81,10 @@ class Interests:
         self._stale: dict[str, _Entry] = {}
         self._by_number = ByNumber(self._entries.__getitem__)
         self._patterns: dict[int, dict[Pattern, int]] = {}
-        self._clients: dict[int, None] = {}
+        self._clients: dict[int, set[int]] = {0: set()}
+        """The sources that are clients, by scope; always with those that want anywhere."""
+        self._scopes: dict[int, int] = {}
+        """The scopes of sources that have one."""
         self._sets: dict[frozenset[int], frozenset[int]] = {}
         self._next = 0
         self._moment = 0
@@ -89,24 +93,51 @@ class Interests:
         self._answered: tuple[int, int] = (0, 0)  # the generation and moment of these answers
         self._remembered = 0  # matches of these answers
 
-    def open(self, *, is_client: bool) -> int:
-        """A new source, which wants nothing yet."""
+    def open(self, *, is_client: bool, scope: int = 0) -> int:
+        """A new source, which wants nothing yet; ``scope`` as in a Subscribe."""
         self._next += 1
         self._patterns[self._next] = {}
+        if scope:
+            self._scopes[self._next] = scope
         if is_client:
-            self._clients[self._next] = None
+            self._clients.setdefault(scope, set()).add(self._next)
         return self._next
 
     def close(self, source: int) -> None:
         """Forget a source that wants nothing any more."""
         assert not self._patterns[source], "what a source wants is removed first"
         del self._patterns[source]
-        self._clients.pop(source, None)
+        scope = self._scopes.pop(source, 0)
+        if scope in self._clients:
+            self._clients[scope].discard(source)
+            if scope and not self._clients[scope]:
+                del self._clients[scope]
+
+    def clients(self, scope: int) -> AbstractSet[int]:
+        """The sources that are clients and want something within a scope."""
+        return self._clients.get(scope, _NO_CLIENTS)
+
+    def is_client(self, source: int, scope: int) -> bool:
+        """Whether a source is a client that wants something within a scope."""
+        return source in self._clients.get(scope, _NO_CLIENTS)
 
     @property
-    def clients(self) -> AbstractSet[int]:
-        """The sources that are clients."""
-        return self._clients.keys()
+    def client_scopes(self) -> frozenset[int]:
+        """The scopes within which clients want something."""
+        return frozenset(self._clients)
+
+    def scope(self, source: int) -> int:
+        """The scope within which a source wants something."""
+        return self._scopes.get(source, 0)
+
+    @property
+    def has_scopes(self) -> bool:
+        """Whether anything is wanted within a scope."""
+        return bool(self._scopes)
+
+    def beyond(self, depth: int) -> frozenset[int]:
+        """The sources that want nothing from outside a unit which is deeper than this."""
+        return frozenset(source for source, scope in self._scopes.items() if scope > depth)
 
     def add(self, source: int, pattern: Pattern) -> None:
         """Note that a source wants a pattern, once or once more."""
@@ -121,7 +152,7 @@ class Interests:
         if entry is None:
             entry = self._entries[text] = self._stale.get(text) or _Entry(pattern)
         self._stale[text] = entry
-        if source in self._clients:
+        if self.is_client(source, self.scope(source)):
             entry.clients[source] = None
         else:
             entry.channels = self._kept(entry.channels | {source})
@@ -137,7 +168,7 @@ class Interests:
         del patterns[pattern]
         text = str(pattern)
         entry = self._stale[text] = self._entries[text]
-        if source in self._clients:
+        if self.is_client(source, self.scope(source)):
             del entry.clients[source]
         else:
             entry.channels = self._kept(entry.channels - {source})
@@ -157,20 +188,25 @@ class Interests:
         """Whether a source wants a pattern."""
         return pattern in self._patterns[source]
 
-    def is_wanted(self, pattern: Pattern, channels: frozenset[int]) -> bool:
-        """Whether a client wants a pattern, or one of these channels."""
+    def is_wanted(self, pattern: Pattern, channels: frozenset[int], scope: int = 0) -> bool:
+        """Whether a client wants a pattern within a scope, or one of these channels."""
         entry = self._entries.get(str(pattern))
         return entry is not None and (
-            bool(entry.clients) or not entry.channels.isdisjoint(channels)
+            bool(self._clients_of(entry, scope)) or not entry.channels.isdisjoint(channels)
         )
 
-    def count(self, pattern: Pattern, channels: frozenset[int]) -> int:
-        """How many times clients and these channels want a pattern, all together."""
+    def count(self, pattern: Pattern, channels: frozenset[int], scope: int = 0) -> int:
+        """How many times clients in a scope and these channels want a pattern, all together."""
         entry = self._entries.get(str(pattern))
         if entry is None:
             return 0
-        sources = (*entry.clients, *(entry.channels & channels))
+        sources = (*self._clients_of(entry, scope), *(entry.channels & channels))
         return sum(self._patterns[source][pattern] for source in sources)
+
+    def _clients_of(self, entry: _Entry, scope: int) -> Collection[int]:
+        if not self._scopes and not scope:
+            return entry.clients
+        return [source for source in entry.clients if self.scope(source) == scope]
 
     def match(self, document: Source, foreseen: Foreseen | None = None) -> Wanting:
         """Who wants a document, which may have been looked at before.

@@ -100,7 +100,7 @@ class Journal:
     def note(self, update: Update, served: dict[int, frozenset[str]]) -> None:
         """Note what is sent; the channels have served these trees before."""
         digest = self.mark.digest
-        for channel, trees in update.serve:
+        for channel, trees, _ in update.serve:
             digest = _digest(digest, _serving(channel, trees))
             self._append(digest, channel, served.get(channel))
             if not trees:
@@ -156,7 +156,7 @@ class Journal:
 def followed(mark: Mark, update: Update) -> Mark:
     """The mark of a receiver that has taken in one more update."""
     count, digest = mark
-    for channel, trees in update.serve:
+    for channel, trees, _ in update.serve:
         digest = _digest(digest, _serving(channel, trees))
         count += 1
     for channel, change in update.changes:

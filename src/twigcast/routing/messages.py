@@ -55,9 +55,14 @@ class LinkDown:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Subscriptions by the client's own ids."""
+    """Subscriptions by the client's own ids.
+
+    ``scope``, here and below, is the depth of the unit around the broker that something is kept
+    within (:mod:`~twigcast.routing.scopes`).
+    """
 
     subscriptions: Mapping[str, Pattern]
+    scope: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Advertise:
 
     id: str
     promise: Promise
+    scope: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,7 @@ class Publish:
     """A document for whoever wants it."""
 
     content: Source
+    scope: int = 0
 
 
 # To a client.
@@ -153,6 +160,7 @@ class AdvertisementKey(NamedTuple):
     origin: str
     client: str
     id: str
+    scope: int = 0
 
 
 class Mark(NamedTuple):
@@ -167,14 +175,22 @@ START: Final = Mark(0, b"")
 """The mark of who has taken in nothing."""
 
 
+class Serve(NamedTuple):
+    """The trees for which a channel holds; one that is there for none is closed."""
+
+    channel: int
+    trees: frozenset[str]
+    scope: int = 0
+    """What is wanted on the channel, is wanted within the unit of that depth only."""
+
+
 class Update(NamedTuple):
     """All changes that a broker sends to a neighbour at once."""
 
     states: tuple[LinkState, ...] = ()
     advertise: tuple[tuple[AdvertisementKey, Promise], ...] = ()
     unadvertise: tuple[AdvertisementKey, ...] = ()
-    serve: tuple[tuple[int, frozenset[str]], ...] = ()
-    """The trees for which a channel holds; one that is there for none is closed."""
+    serve: tuple[Serve, ...] = ()
     changes: tuple[tuple[int, Change], ...] = ()
     """The patterns that the sender begins and ceases to want, by channel."""
     depth: int = 0
@@ -194,6 +210,8 @@ class Document:
     content: Source
     depth: int = 0
     """How deep the unit lies whose tree it is."""
+    scope: int = 0
+    """How deep the unit lies that it does not leave."""
 
 
 Message: TypeAlias = (

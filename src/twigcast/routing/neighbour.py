@@ -74,6 +74,23 @@ class Received:
         return news
 
 
+class _ReceivedFromLeaf(Received):
+    """What another overlay as a whole wants: of every tree that leads to its leaf."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sources = _NONE
+
+    def serving(self, tree: str) -> frozenset[int]:
+        return self._sources
+
+    def note_serving(self, channel: Incoming, trees: frozenset[str]) -> frozenset[str]:
+        source = {channel.source}
+        self._sources = self._sources | source if trees else self._sources - source
+        channel.trees = trees
+        return trees
+
+
 class Memory(NamedTuple):
     """What is left of a link that is down."""
 
@@ -268,11 +285,9 @@ class Leaf(Neighbour):
         source: int,
     ) -> None:
         super().__init__(name, to_answer, gathered, new_channel)
-        self.incoming[LEAF_CHANNEL] = Incoming(source)
-        self._source = frozenset((source,))
-
-    def serving(self, tree: str) -> frozenset[int]:
-        return self._source
+        self.received = _ReceivedFromLeaf()
+        channel = self.incoming[LEAF_CHANNEL] = Incoming(source)
+        self.received.note_serving(channel, frozenset((name,)))
 
     def rename(self, name: str) -> None:
         """Go on under another name."""

@@ -47,6 +47,7 @@ from twigcast.routing.network_file import NetworkPlan
 from twigcast.routing.overlay import Link, Overlay
 from twigcast.routing.promises import Promise, require_promise
 from twigcast.routing.router import Router
+from twigcast.routing.scopes import depth_of_scope
 from twigcast.routing.strategy import Strategy
 
 
@@ -129,6 +130,10 @@ class NetworkClient:
     broker: str
     subscriptions: dict[str, Pattern] = field(default_factory=dict)
     advertisements: dict[str, Promise] = field(default_factory=dict)
+    scopes: dict[str, int] = field(default_factory=dict)
+    """The scopes of subscriptions that have one."""
+    advertised_within: dict[str, int] = field(default_factory=dict)
+    """The scopes of advertisements that have one."""
     deliveries: list[Delivery] = field(default_factory=list)
 
 
@@ -189,10 +194,11 @@ class Network:
         for client in plan.clients:
             network.attach(client.name, client.broker)
             for key, promise in client.advertisements.items():
-                network.advertise(client.name, key, promise)
+                scope = client.advertised_within.get(key, "")
+                network.advertise(client.name, key, promise, scope=scope)
         for client in plan.clients:
             if client.subscriptions:
-                network.subscribe_all(client.name, client.subscriptions)
+                network.subscribe_all(client.name, client.subscriptions, scope=client.scope)
         network.settle()
         return network
 
@@ -243,21 +249,32 @@ class Network:
         subscription_id: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        *,
+        scope: str = "",
         **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Subscribe under an id of the client's own; bindings are those of ``twigcast.parse``."""
-        pattern = as_pattern(subscription, namespaces, **bindings)
-        self.subscribe_all(client, {subscription_id: pattern})
+        """Subscribe under an id of the client's own; bindings are those of ``twigcast.parse``.
 
-    def subscribe_all(self, client: str, subscriptions: Mapping[str, str | Pattern]) -> None:
+        ``scope``, here and below, is a unit that the broker of the client is in, or ``cluster``,
+        ``super-cluster`` and so on, to count from the innermost one.
+        """
+        pattern = as_pattern(subscription, namespaces, **bindings)
+        self.subscribe_all(client, {subscription_id: pattern}, scope=scope)
+
+    def subscribe_all(
+        self, client: str, subscriptions: Mapping[str, str | Pattern], *, scope: str = ""
+    ) -> None:
         """Subscribe to many patterns with one message."""
+        depth = self._scope(client, scope)
         wanted = self.client(client).subscriptions
         for key in subscriptions:
             if key in wanted:
                 raise NetworkError(f"{client!r} has a subscription {key!r} already")
         added = {key: as_pattern(each) for key, each in subscriptions.items()}
         wanted.update(added)
-        self._say(client, Subscribe(added))
+        if depth:
+            self.client(client).scopes.update(dict.fromkeys(added, depth))
+        self._say(client, Subscribe(added, depth))
 
     def unsubscribe(self, client: str, *ids: str) -> None:
         """End subscriptions of a client, by their ids."""
@@ -268,30 +285,37 @@ class Network:
                 raise NetworkError(f"{client!r} has no subscription {key!r}{only}")
         for key in ids:
             del wanted[key]
+            self.client(client).scopes.pop(key, None)
         self._say(client, Unsubscribe(ids))
 
-    def advertise(self, client: str, advertisement_id: str, promise: Promise) -> None:
+    def advertise(
+        self, client: str, advertisement_id: str, promise: Promise, *, scope: str = ""
+    ) -> None:
         """Promise documents under an id of the client's own."""
+        depth = self._scope(client, scope)
         promised = self.client(client).advertisements
         if advertisement_id in promised:
             raise NetworkError(f"{client!r} has an advertisement {advertisement_id!r} already")
         require_promise(promise)
         promised[advertisement_id] = promise
-        self._say(client, Advertise(advertisement_id, promise))
+        if depth:
+            self.client(client).advertised_within[advertisement_id] = depth
+        self._say(client, Advertise(advertisement_id, promise, depth))
 
     def unadvertise(self, client: str, advertisement_id: str) -> None:
         """End an advertisement of a client."""
         if self.client(client).advertisements.pop(advertisement_id, None) is None:
             raise NetworkError(f"{client!r} has no advertisement {advertisement_id!r}")
+        self.client(client).advertised_within.pop(advertisement_id, None)
         self._say(client, Unadvertise(advertisement_id))
 
-    def publish(self, client: str, content: Source) -> None:
+    def publish(self, client: str, content: Source, *, scope: str = "") -> None:
         """Let a client publish a document."""
         if self.client(client).broker not in self._routers:
             raise NetworkError(f"the broker of {client!r} is down; restart it first")
         if not isinstance(content, Source):
             raise TypeError(f"a document is bytes or str, not {type(content).__name__}")
-        self._say(client, Publish(content))
+        self._say(client, Publish(content, self._scope(client, scope)))
 
     def client(self, name: str) -> NetworkClient:
         """The client of that name; NetworkError if there is none."""
@@ -299,6 +323,9 @@ class Network:
         if client is None:
             raise NetworkError(f"there is no client {name!r}")
         return client
+
+    def _scope(self, client: str, scope: str) -> int:
+        return depth_of_scope(self.client(client).broker, scope)
 
     def _say(self, client: str, message: Message) -> None:
         broker = self.client(client).broker
@@ -352,9 +379,13 @@ class Network:
     def _attach_again(self, client: NetworkClient) -> None:
         self._say(client.name, LinkUp(LinkKind.CLIENT))
         for key, promise in client.advertisements.items():
-            self._say(client.name, Advertise(key, promise))
-        if client.subscriptions:
-            self._say(client.name, Subscribe(dict(client.subscriptions)))
+            within = client.advertised_within.get(key, 0)
+            self._say(client.name, Advertise(key, promise, within))
+        by_scope: dict[int, dict[str, Pattern]] = {}
+        for key, pattern in client.subscriptions.items():
+            by_scope.setdefault(client.scopes.get(key, 0), {})[key] = pattern
+        for scope, subscriptions in by_scope.items():
+            self._say(client.name, Subscribe(subscriptions, scope))
 
     def _links_of(self, broker: str) -> list[Link]:
         return [Link.between(broker, other) for other in self.overlay.neighbours(broker)]

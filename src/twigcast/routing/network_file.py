@@ -23,6 +23,7 @@ from typing import Annotated
 from twigcast.errors import (
     AdvertisementError,
     ConfigError,
+    NetworkError,
     OverlayError,
     SchemaError,
     SubscriptionFileError,
@@ -37,6 +38,7 @@ from twigcast.language import (
 )
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
 from twigcast.routing.promises import ANYTHING, Promise
+from twigcast.routing.scopes import depth_of_scope
 from twigcast.routing.strategy import Strategy
 from twigcast.schema import Advertisement, Schema
 from twigcast.tables import Text, at, entry_name, read_file, show
@@ -53,6 +55,10 @@ class ClientPlan:
     broker: str
     subscriptions: Mapping[str, Pattern] = field(default_factory=dict)
     advertisements: Mapping[str, Promise] = field(default_factory=dict)
+    scope: str = ""
+    """The unit that its subscriptions are kept within."""
+    advertised_within: Mapping[str, str] = field(default_factory=dict)
+    """The units that advertisements are kept within, by the ids of these."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,7 @@ class _PromiseEntry:
     root: str = ""
     path: str = ""
     anything: bool = False
+    scope: str = ""
 
     def __post_init__(self) -> None:
         kinds = [kind for kind in ("dtd", "xsd", "path", "anything") if getattr(self, kind)]
@@ -134,6 +141,7 @@ class _ClientEntry:
     variables: Annotated[dict[str, object] | None, "variables = { limit = 5 }"] = None
     relative_to: Annotated[str | None, 'relative_to = "document"'] = None
     version: Annotated[str | None, 'version = "2.0"'] = None
+    scope: str = ""
     advertises: Annotated[
         tuple[_PromiseEntry, ...], 'advertises = [{ id = "feed", anything = true }]'
     ] = ()
@@ -247,13 +255,20 @@ def _clients(file: _NetworkFile, overlay: Overlay) -> tuple[ClientPlan, ...]:
             if entry.name in overlay:  # a router knows both by their names alone
                 raise ConfigError("a broker has that name; give the client another")
             _require_broker("broker", entry.broker, overlay)
+            _require_scope(entry.broker, entry.scope)
             promises: dict[str, Promise] = {}
+            within: dict[str, str] = {}
             for count, each in enumerate(entry.advertises, start=1):
                 with at(entry_name("advertises", count, each.id)):
                     if each.id in promises:
                         raise ConfigError("another advertisement has that id; choose another")
                     promises[each.id] = _promise(each, schemas)
-            clients[entry.name] = ClientPlan(entry.name, entry.broker, entry.patterns(), promises)
+                    _require_scope(entry.broker, each.scope)
+                    if each.scope:
+                        within[each.id] = each.scope
+            clients[entry.name] = ClientPlan(
+                entry.name, entry.broker, entry.patterns(), promises, entry.scope, within
+            )
     return tuple(clients.values())
 
 
@@ -262,6 +277,13 @@ def _require_broker(key: str, name: str, brokers: Collection[str]) -> None:
         near = get_close_matches(name, brokers, 1)
         hint = f"did you mean {near[0]!r}?" if near else "add it to brokers"
         raise ConfigError(f"there is no broker {name!r}; {hint}", where=key)
+
+
+def _require_scope(broker: str, scope: str) -> None:
+    try:
+        depth_of_scope(broker, scope)
+    except NetworkError as error:
+        raise ConfigError(str(error), where="scope") from None
 
 
 def _promise(entry: _PromiseEntry, schemas: dict[Path, dict[str | None, Schema]]) -> Promise:

@@ -19,8 +19,9 @@ from typing import Final, NamedTuple
 
 from twigcast.routing.channels import Course
 from twigcast.routing.clients import Client
+from twigcast.routing.interests import Interests
 from twigcast.routing.link_states import LinkStates
-from twigcast.routing.messages import OUTER, AdvertisementKey, is_outer
+from twigcast.routing.messages import OUTER, is_outer
 from twigcast.routing.neighbour import Advertised, Neighbour
 from twigcast.routing.promises import ANYTHING, Promise
 from twigcast.routing.strategy import Towards
@@ -71,12 +72,17 @@ class Planner:
         link_states: LinkStates,
         clients: Mapping[str, Client],
         neighbours: Mapping[str, Neighbour],
+        interests: Interests,
+        depth: int,
     ) -> None:
         self._name = name
         self._towards = towards
         self._link_states = link_states
         self._clients = clients
         self._neighbours = neighbours
+        self._interests = interests
+        self._depth = depth
+        self._scopes = interests.client_scopes  # as of the last plan
         self._plans: dict[str, _TreePlan] = {}
         self._inputs: dict[str, dict[str, frozenset[int]]] = {}  # by neighbour and tree
 
@@ -96,6 +102,9 @@ class Planner:
         """What is to be sent, now that these trees have changed; None stands for all."""
         trees = self._all_trees() if stale is None else sorted(stale)
         touched: dict[str, None] = {}
+        if self._scopes != self._interests.client_scopes:
+            self._scopes = self._interests.client_scopes
+            touched.update(dict.fromkeys(self._inputs))
         sent: list[tuple[str, str, Advertised]] = []
         for tree in trees:
             before, now = self._plans.pop(tree, _NO_PLAN), self._plan_tree(tree)
@@ -168,9 +177,9 @@ class Planner:
         """The advertisements of an origin that hold: those that came by its tree."""
         if origin == self._name:
             return {
-                AdvertisementKey(origin, client.name, key): promise
+                key: promise
                 for client in self._clients.values()
-                for key, promise in client.advertised.items()
+                for key, promise in client.advertisements(origin).items()
             }
         neighbour = None if parent is None else self._neighbours.get(parent)
         return {} if neighbour is None else neighbour.advertised_from(origin)
@@ -180,13 +189,28 @@ class Planner:
         return frozenset[int]().union(*(each.serving(tree) for each in neighbours if each))
 
     def _courses(self, neighbour: str) -> list[Course]:
-        """The channels there should be to a neighbour: one for all trees with the same inputs."""
-        groups: dict[frozenset[int], list[str]] = {}
+        """The channels there should be to a neighbour: one for all trees with the same inputs.
+
+        Each scope has its own.
+        """
+        groups: dict[tuple[int, frozenset[int]], list[str]] = {}
         for tree, inputs in self._inputs.get(neighbour, {}).items():
-            groups.setdefault(inputs, []).append(tree)
+            for key in self._by_scope(tree, inputs):
+                groups.setdefault(key, []).append(tree)
         return [
-            Course(frozenset(trees), inputs, self._promises(trees))
-            for inputs, trees in groups.items()
+            Course(frozenset(trees), inputs, self._promises(trees), scope)
+            for (scope, inputs), trees in groups.items()
+        ]
+
+    def _by_scope(self, tree: str, inputs: frozenset[int]) -> list[tuple[int, frozenset[int]]]:
+        """The inputs of a tree, by scope; what is wanted within a unit draws nothing into it."""
+        if not self._interests.has_scopes:
+            return [(0, inputs)]
+        scopes = self._scopes.union(map(self._interests.scope, inputs))
+        return [
+            (scope, frozenset(each for each in inputs if self._interests.scope(each) == scope))
+            for scope in sorted(scopes)
+            if not (scope and scope >= self._depth and is_outer(tree))
         ]
 
     def _promises(self, trees: Collection[str]) -> frozenset[Promise]:

@@ -38,7 +38,7 @@ from twigcast.errors import DocumentError, NetworkError
 from twigcast.language import Pattern
 from twigcast.matching import ReaderName
 from twigcast.routing.aggregates import Counters
-from twigcast.routing.clients import Client
+from twigcast.routing.clients import Client, Wants
 from twigcast.routing.document_router import DocumentRouter, Routed
 from twigcast.routing.entries import (
     AdvertisementEntry,
@@ -70,6 +70,7 @@ from twigcast.routing.messages import (
 from twigcast.routing.neighbour import Leaf, Neighbour
 from twigcast.routing.planning import Planner
 from twigcast.routing.promises import is_promise
+from twigcast.routing.scopes import require_scope
 from twigcast.routing.spreading import Spreading
 from twigcast.routing.strategy import Strategy
 from twigcast.routing.trees import Graph
@@ -108,12 +109,18 @@ class Router:
         self._link_states = LinkStates(name, incarnation)
         self._interests = Interests(DEFAULT_LIMITS if limits is None else limits, reader)
         self._clients: dict[str, Client] = {}
-        self._client_of: dict[int, Client] = {}  # by source
+        self._wants_of: dict[int, Wants] = {}  # of clients, by source
         self._neighbours: dict[str, Neighbour] = {}
         self._to_answer: dict[str, None] = {}  # neighbours to send something to at once
         self._gathered: dict[str, None] = {}  # neighbours for whom something is gathered
         self._planner = Planner(
-            name, self.strategy.towards, self._link_states, self._clients, self._neighbours
+            name,
+            self.strategy.towards,
+            self._link_states,
+            self._clients,
+            self._neighbours,
+            self._interests,
+            depth,
         )
         self._spreading = Spreading(
             self.strategy,
@@ -128,7 +135,7 @@ class Router:
             self._planner,
             self._interests,
             self._clients,
-            self._client_of,
+            self._wants_of,
             self._neighbours,
             depth,
             has_clients,
@@ -266,6 +273,12 @@ class Router:
                 f"{self.depth}: let both be gateways of the units below"
             )
             return False
+        if isinstance(message, Document) and message.scope > self.depth:
+            self._refuse(
+                f"{link!r} sends a document out of a unit of depth {message.scope}, which it is "
+                "kept within: drop it there"
+            )
+            return False
         if type(message) in allowed:
             return True
         names = ", ".join(each.__name__ for each in allowed)
@@ -277,9 +290,9 @@ class Router:
             whose = "the broker itself" if link == self.name else "a link that is up"
             self._refuse(f"{link!r} is the name of {whose}")
         elif message.kind is LinkKind.CLIENT:
-            client = Client(link, self._interests.open(is_client=True))
+            client = Client(link, self._open_client)
             self._clients[link] = client
-            self._client_of[client.source] = client
+            self._wants_of |= {each.source: each for each in client.wants}
         elif message.kind is LinkKind.LEAF:
             source = self._interests.open(is_client=False)
             new_channel = self._spreading.new_channel
@@ -298,12 +311,13 @@ class Router:
     def _on_link_down(self, message: LinkDown, link: str) -> None:
         client = self._clients.get(link)
         if client is not None:
-            for pattern in list(self._interests.patterns(client.source)):
-                self._spreading.unwant_all(client.source, pattern)
+            for wants in client.wants:
+                for pattern in list(self._interests.patterns(wants.source)):
+                    self._spreading.unwant_all(wants.source, pattern)
+                self._interests.close(wants.source)
+                del self._wants_of[wants.source]
             self._spreading.plan_anew((self.name,))
-            self._interests.close(client.source)
             del self._clients[link]
-            del self._client_of[client.source]
             return
         neighbour = self._neighbours.pop(link)
         self._set_link(link, None)
@@ -333,23 +347,45 @@ class Router:
 
     def _on_subscribe(self, message: Subscribe, link: str) -> None:
         client = self._clients[link]
+        if not self._is_scope(message.scope):
+            return
         for key, pattern in message.subscriptions.items():
             if not _is_subscription(key, pattern):
                 self._refuse(f"a subscription is a Pattern under a str, not {key!r}: {pattern!r}")
-            elif key in client.subscriptions:
+            elif client.wants_with(key) is not None:
                 self._refuse(f"{link!r} has a subscription {key!r} already; cancel that first")
             else:
-                client.subscriptions.add(key, pattern)
-                self._spreading.want(client.source, pattern)
+                wants = client.within(message.scope)
+                self._wants_of[wants.source] = wants
+                wants.subscriptions.add(key, pattern)
+                self._spreading.want(wants.source, pattern)
+        if message.scope:
+            self._spreading.plan_anew((self.name,))
+
+    def _open_client(self, scope: int) -> int:
+        return self._interests.open(is_client=True, scope=scope)
+
+    def _is_scope(self, scope: int) -> bool:
+        try:
+            require_scope(self.name, scope, self.depth)
+        except NetworkError as error:
+            self._refuse(str(error))
+            return False
+        return True
 
     def _on_unsubscribe(self, message: Unsubscribe, link: str) -> None:
         client = self._clients[link]
         for key in message.ids:
-            if key in client.subscriptions:
-                pattern, _ = client.subscriptions.remove(key)
-                self._spreading.unwant(client.source, pattern)
-            else:
+            wants = client.wants_with(key)
+            if wants is None:
                 self._refuse(f"{link!r} has no subscription {key!r}")
+                continue
+            pattern, _ = wants.subscriptions.remove(key)
+            self._spreading.unwant(wants.source, pattern)
+            if client.drop_empty(wants):
+                self._interests.close(wants.source)
+                del self._wants_of[wants.source]
+                self._spreading.plan_anew((self.name,))
 
     def _on_advertise(self, message: Advertise, link: str) -> None:
         client = self._clients[link]
@@ -361,11 +397,13 @@ class Router:
                 f"a Schema, an Advertisement or ANYTHING is promised, not {message.promise!r}"
             )
             return
-        client.advertised[message.id] = message.promise
+        if not self._is_scope(message.scope):
+            return
+        client.advertise(message.id, message.promise, message.scope)
         self._spreading.plan_anew((self.name,))
 
     def _on_unadvertise(self, message: Unadvertise, link: str) -> None:
-        if self._clients[link].advertised.pop(message.id, None) is None:
+        if not self._clients[link].unadvertise(message.id):
             self._refuse(f"{link!r} has no advertisement {message.id!r}")
             return
         self._spreading.plan_anew((self.name,))
@@ -374,7 +412,7 @@ class Router:
         routed = None
         try:
             if isinstance(message, Publish):
-                routed = self.documents.publish(message.content, link)
+                routed = self.documents.publish(message.content, link, scope=message.scope)
             else:
                 routed = self.documents.route(message, link)
         except NetworkError as error:
@@ -449,6 +487,10 @@ class Router:
     def patterns_by_source(self) -> dict[int, Mapping[Pattern, int]]:
         """What each source wants: the clients, and the channels of neighbours."""
         return patterns_by_source(self._clients, self._neighbours, self._interests)
+
+    def scope_of(self, source: int) -> int:
+        """The depth of the unit within which a source wants something; 0 for anywhere."""
+        return self._interests.scope(source)
 
     def hops(self) -> dict[str, dict[str, tuple[int, ...]]]:
         """By tree and next neighbour, the sources that say what is wanted there."""

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from twigcast.language import Pattern
 from twigcast.routing.channels import Channel, Course, continued
 from twigcast.routing.journal import Journal
-from twigcast.routing.messages import Mark, Update
+from twigcast.routing.messages import Mark, Serve, Update
 
 NewChannel: TypeAlias = Callable[[int, Callable[[], None]], Channel]
 """Makes a channel with a number that calls when it has something to send."""
@@ -67,8 +67,12 @@ class Sent:
         """
         served = self._served
         serving = {number: channel.course.trees for number, channel in self.channels.items()}
-        serve = [each for each in serving.items() if each[1] != served.get(each[0])]
-        closed = [(number, _NO_TREES) for number in served if number not in serving]
+        serve = [
+            Serve(number, trees, self.channels[number].course.scope)
+            for number, trees in serving.items()
+            if trees != served.get(number)
+        ]
+        closed = [Serve(number, _NO_TREES) for number in served if number not in serving]
         changes = [
             (number, channel.take_change(most))
             for number, channel in self.channels.items()

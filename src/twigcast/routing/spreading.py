@@ -140,13 +140,15 @@ class Spreading:
             wrong.append(f"{neighbour.name!r} goes on from {goes_on}, where it is not")
         if update.serve or update.changes:
             self._forget_former(neighbour)
-        for number, trees in update.serve:
+        for number, trees, scope in update.serve:
             channel = neighbour.incoming.get(number)
             if channel is None:
-                source = self._interests.open(is_client=False)
+                source = self._interests.open(is_client=False, scope=scope)
                 channel = neighbour.incoming[number] = Incoming(source)
             self.plan_anew(neighbour.received.note_serving(channel, trees))
-        closed = [number for number, _ in update.serve if not neighbour.incoming[number].trees]
+            if not neighbour.is_broker:  # it concerns all trees
+                self.plan_all_anew()
+        closed = [each.channel for each in update.serve if not neighbour.incoming[each[0]].trees]
         for number, change in update.changes:
             channel = neighbour.incoming.get(number)
             if channel is None:

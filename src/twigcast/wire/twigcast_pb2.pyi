@@ -33,7 +33,7 @@ class Publish(_message.Message):
     def __init__(self, request: _Optional[int] = ..., publications: _Optional[_Iterable[_Union[Publication, _Mapping]]] = ...) -> None: ...
 
 class Publication(_message.Message):
-    __slots__ = ("content", "id", "again", "headers", "expires", "to")
+    __slots__ = ("content", "id", "again", "headers", "expires", "to", "scope")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -45,10 +45,11 @@ class Publication(_message.Message):
     headers: _containers.ScalarMap[str, str]
     expires: int
     to: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., again: _Optional[bool] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ...) -> None: ...
+    scope: str
+    def __init__(self, content: _Optional[bytes] = ..., id: _Optional[str] = ..., again: _Optional[bool] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ..., scope: _Optional[str] = ...) -> None: ...
 
 class Subscribe(_message.Message):
-    __slots__ = ("request", "subscription", "expressions", "durable", "window", "since_sequence", "since_time", "confirmed", "options")
+    __slots__ = ("request", "subscription", "expressions", "durable", "window", "since_sequence", "since_time", "confirmed", "options", "scope")
     class ExpressionsEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -63,7 +64,8 @@ class Subscribe(_message.Message):
     since_time: int
     confirmed: bool
     options: DurableOptions
-    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[int] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ..., confirmed: _Optional[bool] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ...) -> None: ...
+    scope: str
+    def __init__(self, request: _Optional[int] = ..., subscription: _Optional[int] = ..., expressions: _Optional[_Mapping[str, Expression]] = ..., durable: _Optional[str] = ..., window: _Optional[int] = ..., since_sequence: _Optional[int] = ..., since_time: _Optional[int] = ..., confirmed: _Optional[bool] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ..., scope: _Optional[str] = ...) -> None: ...
 
 class DurableOptions(_message.Message):
     __slots__ = ("shared", "ordered_by", "deliveries")
@@ -100,14 +102,15 @@ class Unsubscribe(_message.Message):
     def __init__(self, request: _Optional[int] = ..., subscription: _Optional[int] = ..., forget: _Optional[bool] = ..., durable: _Optional[str] = ...) -> None: ...
 
 class Advertise(_message.Message):
-    __slots__ = ("request", "advertisement", "anything", "dtd", "path", "schema")
+    __slots__ = ("request", "advertisement", "anything", "dtd", "path", "schema", "scope")
     request: int
     advertisement: str
     anything: bool
     dtd: Dtd
     path: str
     schema: str
-    def __init__(self, request: _Optional[int] = ..., advertisement: _Optional[str] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ..., schema: _Optional[str] = ...) -> None: ...
+    scope: str
+    def __init__(self, request: _Optional[int] = ..., advertisement: _Optional[str] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ..., schema: _Optional[str] = ..., scope: _Optional[str] = ...) -> None: ...
 
 class Dtd(_message.Message):
     __slots__ = ("text", "root")
@@ -395,11 +398,12 @@ class Neighbour(_message.Message):
     def __init__(self, broker: _Optional[str] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class AdvertisementKey(_message.Message):
-    __slots__ = ("origin", "client", "id")
+    __slots__ = ("origin", "client", "id", "scope")
     origin: str
     client: str
     id: str
-    def __init__(self, origin: _Optional[str] = ..., client: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+    scope: int
+    def __init__(self, origin: _Optional[str] = ..., client: _Optional[str] = ..., id: _Optional[str] = ..., scope: _Optional[int] = ...) -> None: ...
 
 class AdvertisementOf(_message.Message):
     __slots__ = ("key", "anything", "dtd", "path", "schema")
@@ -411,10 +415,11 @@ class AdvertisementOf(_message.Message):
     def __init__(self, key: _Optional[_Union[AdvertisementKey, _Mapping]] = ..., anything: _Optional[bool] = ..., dtd: _Optional[_Union[Dtd, _Mapping]] = ..., path: _Optional[str] = ..., schema: _Optional[str] = ...) -> None: ...
 
 class Serve(_message.Message):
-    __slots__ = ("channel", "trees")
+    __slots__ = ("channel", "trees", "scope")
     channel: int
     trees: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, channel: _Optional[int] = ..., trees: _Optional[_Iterable[str]] = ...) -> None: ...
+    scope: int
+    def __init__(self, channel: _Optional[int] = ..., trees: _Optional[_Iterable[str]] = ..., scope: _Optional[int] = ...) -> None: ...
 
 class ChannelChange(_message.Message):
     __slots__ = ("channel", "forward", "withdraw")
@@ -431,7 +436,7 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth", "to")
+    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth", "to", "scope")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -448,7 +453,8 @@ class RoutedDocument(_message.Message):
     custody: DocumentId
     depth: int
     to: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ...) -> None: ...
+    scope: int
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ..., scope: _Optional[int] = ...) -> None: ...
 
 class Destination(_message.Message):
     __slots__ = ("home", "settled")

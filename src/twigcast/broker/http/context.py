@@ -39,6 +39,15 @@ _VARIABLE: Final = "variable."
 """How parameters begin that bind a variable."""
 _CHOICES: Final = ("relative-to", "version")
 
+Scope: TypeAlias = Annotated[
+    str,
+    Query(
+        description="A unit that the broker is in, or `cluster`, `super-cluster` or "
+        "`super-super-cluster`, to count from the innermost one. A document does not leave it; a "
+        "subscription gets what is published in it. Empty for none."
+    ),
+]
+
 
 class Api:
     """What all endpoints share."""

@@ -22,6 +22,7 @@ from twigcast.broker.http.bodies import body_of, read_model, unless_gone
 from twigcast.broker.http.context import (
     KnownCaller,
     RequestBindings,
+    Scope,
     binding_parameters,
     only,
     refuse_body,
@@ -107,14 +108,19 @@ Options: TypeAlias = Annotated[AskedOptions, Depends(options_of)]
 @router.put(
     "/v1/subscriptions/{name:path}",
     dependencies=[
-        only("xpath", *OPTIONS, repeated="xpath", binding=True),
+        only("xpath", "scope", *OPTIONS, repeated="xpath", binding=True),
         Depends(refuse_body),
     ],
     responses=answers("It is kept.", 400, 401, 403, 404, 429, 503, model=KeptSubscription),
     openapi_extra=binding_parameters(),
 )
 async def keep(
-    caller: KnownCaller, name: Name, bindings: RequestBindings, xpath: Xpaths, options: Options
+    caller: KnownCaller,
+    name: Name,
+    bindings: RequestBindings,
+    xpath: Xpaths,
+    options: Options,
+    scope: Scope = "",
 ) -> JSONResponse:
     """Make a durable subscription, or give it other expressions, without reading from it."""
     caller.require(Permission.SUBSCRIBE)
@@ -122,6 +128,8 @@ async def keep(
     broker = caller.broker
     broker.keeper.require(caller.principal, name)
     patterns = await broker.parse_expressions({each: Expression(each, bindings) for each in xpath})
+    if scope:
+        options = options._replace(scope=broker.depth_of_scope(scope))
     durable = await broker.keeper.put(name, caller.principal, patterns, options)
     unreached = await broker.keeper.confirm()
     return JSONResponse({**_state(durable), "unreached": list(unreached)})

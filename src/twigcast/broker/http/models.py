@@ -49,6 +49,12 @@ class PublishedDocument(_Exact):
         description="Durable subscriptions that it is addressed to, as `north/oslo/b3:inbox`; if "
         "there are any, nobody else gets it.",
     )
+    scope: str = Field(
+        default="",
+        description="The unit that it does not leave: one that the broker is in, or `cluster`, "
+        "`super-cluster` or `super-super-cluster`, to count from the innermost one; empty for "
+        "none.",
+    )
 
 
 class PublishedBatch(_Exact):

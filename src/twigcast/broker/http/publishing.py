@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from twigcast.broker.access import Permission
 from twigcast.broker.batches import Publication
 from twigcast.broker.http.bodies import parse_model, read_body
-from twigcast.broker.http.context import KnownCaller, only
+from twigcast.broker.http.context import KnownCaller, Scope, only
 from twigcast.broker.http.documents import cloud_event_id, own_headers, read_headers, trace_of
 from twigcast.broker.http.errors import NOT_STORED, answers, problem_response
 from twigcast.broker.http.models import Publications, PublishedBatch, PublishedDocument
@@ -40,7 +40,7 @@ _BODY: Final = {
 
 @router.post(
     "/v1/publish",
-    dependencies=[only("id", "expires", "to")],
+    dependencies=[only("id", "expires", "scope", "to")],
     responses=answers(
         "They are safe at this broker. Of many, some may have been refused.",
         *(400, 401, 403, 404, 408, 409, 413, 429, 503, NOT_STORED),
@@ -66,6 +66,7 @@ async def publish(
             "as in `2h`. For one document; JSON has its own."
         ),
     ] = "",
+    scope: Scope = "",
     to: Annotated[
         list[str] | None,
         Query(
@@ -93,16 +94,17 @@ async def publish(
             raise RefusedError(
                 "the body looks like gzip: say so by the header Content-Encoding: gzip", "malformed"
             )
-        publication = _publication(content, id or event, headers, until, to or ())
+        publication = _publication(content, id or event, headers, until, scope, to or ())
         ids, problems = await caller.api.publishers.publish(request, caller, [publication])
         for problem in problems:
             status = NOT_STORED if problem.code == "unavailable" else None
             return problem_response(problem.code, problem.reason, status)
         return JSONResponse({"ids": ids, "problems": []})
-    said = [name for name, value in (("id", id), ("expires", expires), ("to", to)) if value]
+    given = {"id": id, "expires": expires, "scope": scope, "to": to}
+    said = [name for name, value in given.items() if value]
     if said := said + own_headers(request.headers):
         raise RefusedError(
-            "in JSON each document has its own id, expires, to and headers: leave out "
+            "in JSON each document has its own id, expires, scope, to and headers: leave out "
             f"{', '.join(said)} of the request",
             "invalid",
         )
@@ -133,7 +135,8 @@ def _read(document: str | PublishedDocument, trace: Mapping[str, str]) -> Public
         content = document.content.encode("utf-8", "surrogatepass")
     has_trace = "traceparent" in document.headers
     headers = document.headers if has_trace else {**trace, **document.headers}
-    return _publication(content, document.id, headers, _until(document.expires), document.to)
+    until = _until(document.expires)
+    return _publication(content, document.id, headers, until, document.scope, document.to)
 
 
 def _until(expires: str | None) -> int:
@@ -141,8 +144,13 @@ def _until(expires: str | None) -> int:
 
 
 def _publication(
-    content: bytes, identity: str, headers: Mapping[str, str], expires: int, to: Sequence[str]
+    content: bytes,
+    identity: str,
+    headers: Mapping[str, str],
+    expires: int,
+    scope: str,
+    to: Sequence[str],
 ) -> Publication:
     # Whoever gives an id may be repeating a request whose answer got lost.
     said = tuple(headers.items())
-    return Publication(content, identity, bool(identity), said, expires, tuple(to))
+    return Publication(content, identity, bool(identity), said, expires, scope, tuple(to))

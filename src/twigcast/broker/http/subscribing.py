@@ -24,6 +24,7 @@ from twigcast.broker.http.bodies import StreamedResponse
 from twigcast.broker.http.context import (
     KnownCaller,
     RequestBindings,
+    Scope,
     binding_parameters,
     only,
 )
@@ -58,7 +59,7 @@ _EVENTS: Final = {
     "/v1/subscribe",
     dependencies=[
         only(
-            *("xpath", "durable", "since", "ack", *OPTIONS),
+            *("xpath", "durable", "since", "ack", "scope", *OPTIONS),
             repeated="xpath",
             binding=True,
         )
@@ -110,6 +111,7 @@ async def subscribe(
             "they connect again."
         ),
     ] = "",
+    scope: Scope = "",
     mark: Mark = "",
 ) -> Response:
     """Subscribe. A durable subscription needs the header `Twigcast-Request: 1`, or a token."""
@@ -141,6 +143,7 @@ async def subscribe(
             since_sequence=sequence,
             since_time=moment,
             options=options,
+            scope=scope,
         )
         unreached = await caller.broker.keeper.confirm() if durable and xpath else ()
         session.begin(subscription)

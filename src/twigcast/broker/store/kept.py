@@ -23,14 +23,14 @@ Row: TypeAlias = tuple[Any, ...]
 
 TABLES: Final[Mapping[str, str]] = {
     "durables": "number int4, name text, owner text, is_shared bool, key text, most_attempts int4,"
-    " last int8, acknowledged int8, missed int8, missed_reported int8",
+    " scope int4, last int8, acknowledged int8, missed int8, missed_reported int8",
     "expressions": "durable int4, key text, xpath text",
     "gaps": "durable int4, after int8, upto int8",
     "beyond": "durable int4, sequence int8",
     "revived": "durable int4, sequence int8",
     "attempts": "durable int4, sequence int8, count int8",
     "documents": "number int8, id text, published int8, stored int8, headers text, expires int8,"
-    " publication text, publisher text, size int4",
+    " publication text, publisher text, scope int4, size int4",
     "contents": "document int8, content bytea",
     "destinations": "document int8, broker text, durable text",
     "released": "document int8, at int8",

@@ -24,6 +24,8 @@ class StoredDocument(NamedTuple):
     headers: Headers = ()
     expires: int = 0
     """From when on nobody wants it any more; 0 for never."""
+    scope: int = 0
+    """How deep the unit lies that it does not leave; 0 for the whole network."""
     to: tuple[Destination, ...] = ()
     """Of a letter: whom it was addressed to."""
 

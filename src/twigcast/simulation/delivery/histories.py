@@ -13,8 +13,9 @@ addressed to it, unless a disk that was replaced took it along, or it has expire
 there, if it is wanted and not addressed; nothing may be there twice, unless it was published
 several times without an id.
 
-Brokers may stand in units.  Then a broker of another unit has been told of a subscription if all
-gateways have; and what is owed to a gateway may be lost with its disk, which knew who wants it.
+Brokers may stand in units, and documents and subscriptions be kept within one.  Then a broker of
+another unit has been told of a subscription if all gateways in between have; and what is owed to a
+gateway may be lost with its disk, which knew who wants it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from twigcast.delivery import (
     PutDurable,
 )
 from twigcast.errors import RefusedError
-from twigcast.hierarchy import unit_of
+from twigcast.hierarchy import depth_of, unit_of
 from twigcast.language import parse
 from twigcast.simulation.delivery.consumers import Consumers
 from twigcast.simulation.delivery.drawn_worlds import Drawn, draw_flat
@@ -78,6 +79,7 @@ class History:
         self._random = random = Random(seed)
         self._steps = steps
         brokers, links, gateways, self._homes = draw(random)
+        self._has_scopes = bool(gateways) and random.random() < 0.7
         self._tickets = 0
         self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
         self._papers: dict[str, Paper] = {}
@@ -152,6 +154,7 @@ class History:
         publication = name if self._random.random() < 0.8 else ""
         to = self._destinations() if self._random.random() < _ADDRESSED else ()
         paper = Paper(name, self._random.choice(list(_CONTENTS)), publication, to=to)
+        paper.scope = 0 if to else self._scope()
         self._papers[paper.name] = paper
         self._try(paper)
 
@@ -172,6 +175,7 @@ class History:
         broker = self._running()
         if broker is None:
             return
+        scope = min(paper.scope, depth_of(unit_of(broker.name)))
         if paper.to:
             named = {each.durable for each in paper.to}
             knows = {
@@ -183,8 +187,11 @@ class History:
             knows = {
                 each.name
                 for each in self._subscriptions.values()
-                if paper.kind in _WANTED[each.xpath] and self._knows(each, broker)
+                if paper.kind in _WANTED[each.xpath] and each.may_get(broker.name, scope)
+                if self._knows(each, broker)
             }
+        paper.origins.add((broker.name, scope))
+        self.counts["published within a unit"] += scope > 0
         paper.units.add(unit_of(broker.name))
         paper.must = knows if paper.must is None else paper.must & knows
         paper.attempts += 1
@@ -192,8 +199,10 @@ class History:
         content = (_CONTENTS[paper.kind] % paper.name).encode()
         writes = len(broker.writes)
         try:
-            published = Published(ticket, PUBLISHER, content, paper.publication, PUBLISHER)
-            self._world.happen(broker, published._replace(to=paper.to))
+            published = Published(
+                ticket, PUBLISHER, content, paper.publication, PUBLISHER, scope=scope, to=paper.to
+            )
+            self._world.happen(broker, published)
         except RefusedError as error:
             del self._waiting[broker.name, ticket]
             self.counts[f"refused: {error.code}"] += 1
@@ -219,10 +228,15 @@ class History:
         if home is not None and len(self._subscriptions) < 6:
             name = f"d{len(self._subscriptions)}"
             subscription = Subscription(name, home.name, self._random.choice(list(_WANTED)))
-            subscription.options = self._random.choice(_OPTIONS)
+            scope = min(self._scope(), depth_of(unit_of(home.name)))
+            subscription.options = self._random.choice(_OPTIONS)._replace(scope=scope)
+            self.counts["subscribed within a unit"] += scope > 0
             subscription.wanted |= _WANTED[subscription.xpath]
             self._subscriptions[name] = subscription
             self._put(subscription)
+
+    def _scope(self) -> int:
+        return self._random.choice((0, 0, 1, 1, 2)) if self._has_scopes else 0
 
     def _confirm(self) -> None:
         """Ask again for what was not confirmed, because its home crashed."""
@@ -507,11 +521,16 @@ class History:
                     raise HistoryError(f"{name} is in {subscription.name} {times} times")
                 if paper.to and subscription.name not in {each.durable for each in paper.to}:
                     raise HistoryError(f"{name} is in {subscription.name}, and not addressed to it")
+                if not paper.to and not any(subscription.may_get(*each) for each in paper.origins):
+                    raise HistoryError(f"{name} of {paper.origins} is in {subscription.name}")
                 if not paper.to and paper.kind not in subscription.wanted:
                     raise HistoryError(f"{name} is in {subscription.name}, which does not want it")
             for paper in self._papers.values():
                 must = paper.is_acknowledged and subscription.name in (paper.must or ())
                 self.counts["must"] += must
+                self.counts["must, within a unit"] += must and bool(
+                    paper.scope or subscription.scope
+                )
                 self.counts["must, addressed"] += must and bool(paper.to)
                 is_far = unit_of(subscription.home) not in paper.units
                 self.counts["must, from another unit"] += must and is_far and not paper.to

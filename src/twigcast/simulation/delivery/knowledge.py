@@ -8,7 +8,7 @@ like, and so on to the home.  Documents may go by any gateway of a unit, so all 
 from __future__ import annotations
 
 from twigcast.covering import covers
-from twigcast.delivery import Version, broker_of, group_of
+from twigcast.delivery import Version, broker_of, group_of, read_want, scope_of
 from twigcast.hierarchy import depth_of, leaf_of, unit_at, unit_of, units_around, units_of
 from twigcast.language import Pattern, parse
 from twigcast.routing import OUTER, Overlay, is_outer
@@ -31,13 +31,19 @@ def version_known(broker: SimulatedBroker, home: str) -> Version | None:
 def knowing_beyond(world: World, subscription: Subscription) -> set[str]:
     """The brokers of other units that know of a subscription; none if a gateway does not."""
     brokers = world.brokers.values()
-    gateways = [each for each in brokers if each.name in world.overlay.gateways]
+    gateways = [
+        each
+        for each in brokers
+        if each.name in world.overlay.gateways and subscription.may_get(each.name, 0)
+    ]
     if not all(_keeps(world, each, subscription) for each in gateways):
         return set()
     return {
         each.name
         for each in brokers
-        if not subscription.is_in_unit_of(each.name) and _keeps(world, each, subscription)
+        if not subscription.is_in_unit_of(each.name)
+        and subscription.may_get(each.name, 0)
+        and _keeps(world, each, subscription)
     }
 
 
@@ -45,8 +51,9 @@ def _keeps(world: World, broker: SimulatedBroker, subscription: Subscription) ->
     """Whether a broker keeps what leads to a subscription, by whichever gateway."""
     overlay, pattern = world.overlay, parse(subscription.xpath)
     return all(
-        _is_kept(world, home, broker, pattern)
+        _is_kept(world, home, broker, pattern, subscription.scope)
         for unit in units_of(broker.name, overlay.gateways.get(broker.name))
+        if depth_of(unit) >= subscription.scope
         for home in _homes_towards(subscription.home, unit, overlay)
         if broker_of(home) != broker.name
     )
@@ -65,7 +72,9 @@ def _homes_towards(home: str, unit: str, overlay: Overlay) -> list[str]:
     ]
 
 
-def _is_kept(world: World, home: str, broker: SimulatedBroker, pattern: Pattern) -> bool:
+def _is_kept(
+    world: World, home: str, broker: SimulatedBroker, pattern: Pattern, scope: int
+) -> bool:
     """Whether a broker keeps the latest of what a home wants, and that covers a pattern."""
     if broker.disk is None:
         return False
@@ -73,7 +82,9 @@ def _is_kept(world: World, home: str, broker: SimulatedBroker, pattern: Pattern)
     machine = world.brokers[broker_of(home)].machine
     if kept is None or machine is None or machine.announcing.versions[home] != kept.version:
         return False
-    return any(covers(parse(each), pattern) for each in kept.patterns)
+    return any(
+        scope_of(each) <= scope and covers(read_want(each), pattern) for each in kept.patterns
+    )
 
 
 def leads_to(home: str, other: str) -> bool:

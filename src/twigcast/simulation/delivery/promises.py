@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from twigcast.delivery import Destination, DurableOptions, Version
 from twigcast.hierarchy import unit_of
+from twigcast.routing import shared_depth
 
 
 @dataclass(eq=False)
@@ -24,6 +25,10 @@ class Paper:
     """Where it was published last, and in which life of that broker."""
     units: set[str] = field(default_factory=set)
     """Those where it was published."""
+    scope: int = 0
+    """How deep the unit lies that it does not leave, at a broker that is in such a unit."""
+    origins: set[tuple[str, int]] = field(default_factory=set)
+    """The brokers where it was published, and its scope there."""
     to: tuple[Destination, ...] = ()
     """The subscriptions that it is addressed to, and others that there never were."""
 
@@ -50,6 +55,15 @@ class Subscription:
     """The brokers that know of it."""
     forgot: set[str] = field(default_factory=set)
     """The brokers that lost what they knew while it was being confirmed."""
+
+    @property
+    def scope(self) -> int:
+        """How deep the unit lies in which what it gets is published."""
+        return self.options.scope
+
+    def may_get(self, origin: str, scope: int) -> bool:
+        """Whether no scope is in the way of a document that is published at a broker."""
+        return shared_depth(origin, self.home) >= max(scope, self.scope)
 
     def is_in_unit_of(self, broker: str) -> bool:
         """Whether its home is in the same unit as a broker."""

@@ -82,9 +82,10 @@ WITH done AS (DELETE FROM letters WHERE number = ANY(%s) RETURNING document), {R
 SELECT 1
 """
 _PUT_DURABLE: Final = """
-INSERT INTO durables (name, owner, is_shared, key, most_attempts) VALUES (%s, %s, %s, %s, %s)
+INSERT INTO durables (name, owner, is_shared, key, most_attempts, scope)
+VALUES (%s, %s, %s, %s, %s, %s)
 ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, is_shared = excluded.is_shared,
-    key = excluded.key, most_attempts = excluded.most_attempts
+    key = excluded.key, most_attempts = excluded.most_attempts, scope = excluded.scope
 """
 _FORGET_EXPRESSIONS: Final = """
 DELETE FROM expressions USING durables

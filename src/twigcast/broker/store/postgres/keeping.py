@@ -20,7 +20,8 @@ from twigcast.routing import DocumentId
 
 _DOCUMENTS: Final = (
     "INSERT INTO documents SELECT * FROM unnest(%s::int8[], %b::text[], %s::int8[], %s::int8[],"
-    " %b::text[], %s::int8[], %b::text[], %b::text[], %s::int4[], %b::bytea[], %s::int4[])"
+    " %b::text[], %s::int8[], %b::text[], %b::text[], %s::int4[], %b::bytea[], %s::int4[],"
+    " %s::int4[])"
 )
 _CONTENTS: Final = "INSERT INTO contents SELECT * FROM unnest(%s::int8[], %b::bytea[])"
 _PUBLICATIONS: Final = (
@@ -181,7 +182,7 @@ class Keeping:
         headers = json.dumps(parcel.headers) if parcel.headers else ""
         size = len(parcel.content)
         said = (parcel.expires, parcel.publication, parcel.publisher)
-        row = (document.number, id_, parcel.published, stored, headers, *said, size)
+        row = (document.number, id_, parcel.published, stored, headers, *said, size, parcel.scope)
         self._rows.documents.append(row)
         self._rows.new.append(document)
         self._rows.contents.append(parcel.content)
@@ -251,11 +252,14 @@ class Keeping:
 
 
 def _insert_documents(connection: Connection, rows: _Rows) -> None:
-    numbers, ids, published, stored, headers, expires, *said, sizes = _columns(rows.documents)
+    numbers, ids, published, stored, headers, expires, *said, sizes, scopes = _columns(
+        rows.documents
+    )
     known = [int_array(numbers), ids, int_array(published), int_array(stored), headers]
     entries = [bytes(document.entries) for document in rows.new]
     needed = int_array(document.added for document in rows.new)
     columns = [*known, int_array(expires), *said, int_array(sizes), entries, needed]
+    columns.append(int_array(scopes))
     connection.execute(_DOCUMENTS, columns)
     connection.execute(_CONTENTS, [int_array(numbers), rows.contents])
     publishers = [*rows.documents_of]

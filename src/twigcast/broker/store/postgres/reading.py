@@ -33,7 +33,7 @@ _LARGEST: Final = 2**63 - 1
 
 _DOCUMENT: Final = (
     "documents.id, contents.content, documents.published, documents.stored, documents.headers,"
-    " documents.expires"
+    " documents.expires, documents.scope"
 )
 _COLUMNS: Final = len(StoredDocument._fields) - 1  # whom it is addressed to only letters have
 
@@ -77,7 +77,7 @@ _NEWEST: Final = _FITTING.format(
 _OWED: Final = f"""
 SELECT row.id, CASE WHEN rank = 1 OR total <= %(max_bytes)s THEN contents.content END,
     documents.published, documents.publication, documents.headers, documents.expires,
-    documents.publisher, {_destinations_of("documents.number")}
+    documents.publisher, documents.scope, {_destinations_of("documents.number")}
 FROM (
     SELECT *, sum(size) OVER along AS total, row_number() OVER along AS rank
     FROM (
@@ -169,11 +169,12 @@ class PostgresReader(Reader):
         texts = [str(each) for each in ids]
         rows = self._rows(_OWED, {"ids": texts, "home": home, "max_bytes": max_bytes})
         fitting: list[Parcel] = []
-        for id_, content, published, publication, headers, expires, publisher, *to in rows:
+        for id_, content, published, publication, headers, *others in rows:
             if content is None:  # nor does anything after it fit
                 break
-            said = (published, publication, _headers(headers), expires, publisher)
-            fitting.append(Parcel(parse_id(id_), content, *said, _destinations(*to)))
+            expires, publisher, scope, brokers, durables = others
+            said = (published, publication, _headers(headers), expires, publisher, scope)
+            fitting.append(Parcel(parse_id(id_), content, *said, _destinations(brokers, durables)))
         owed = {row[0] for row in rows}
         gone = (each for each, text in zip(ids, texts, strict=True) if text not in owed)
         return OwedDocuments(fitting, tuple(gone))
@@ -265,8 +266,8 @@ def _destinations(brokers: Iterable[str], durables: Iterable[str]) -> tuple[Dest
 
 
 def _document(row: Sequence[Any]) -> StoredDocument:
-    id_, content, published, stored, headers, expires = row[:_COLUMNS]
-    return StoredDocument(id_, content, published, stored, _headers(headers), expires)
+    id_, content, published, stored, headers, *others = row[:_COLUMNS]
+    return StoredDocument(id_, content, published, stored, _headers(headers), *others)
 
 
 def _letter(row: Sequence[Any]) -> Letter:

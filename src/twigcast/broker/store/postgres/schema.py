@@ -169,6 +169,8 @@ CREATE TABLE destinations (
     durable text COLLATE "C" NOT NULL,
     PRIMARY KEY (document, broker, durable)
 );
+ALTER TABLE documents ADD scope integer NOT NULL DEFAULT 0;
+ALTER TABLE durables ADD scope integer NOT NULL DEFAULT 0;
 """
 
 MIGRATIONS: Final = (_LAYOUT_1, _LAYOUT_2)

@@ -18,7 +18,7 @@ from twigcast.delivery import (
 from twigcast.routing import DocumentId
 
 _DURABLES: Final = """
-SELECT number, name, owner, is_shared, key, most_attempts,
+SELECT number, name, owner, is_shared, key, most_attempts, scope,
     coalesce((SELECT min(sequence) FROM queue WHERE durable = number), last + 1),
     last, acknowledged, missed, missed_reported, gap_after, gap_last
 FROM durables WHERE name IS NOT NULL ORDER BY name COLLATE "C"
@@ -57,16 +57,16 @@ def _durables(connection: Connection) -> tuple[Durable, ...]:
             row[1],
             row[2],
             dict(expressions[row[0]]),
-            DurableOptions(*row[3:6]),
-            first=row[6],
-            last=row[7],
-            acknowledged=row[8],
+            DurableOptions(*row[3:7]),
+            first=row[7],
+            last=row[8],
+            acknowledged=row[9],
             beyond=frozenset(each for (each,) in beyond[row[0]]),
             revived=frozenset(each for (each,) in revived[row[0]]),
             attempts=dict(attempts[row[0]]),
-            missed=row[9],
-            missed_reported=row[10],
-            gap=(row[11], row[12]),
+            missed=row[10],
+            missed_reported=row[11],
+            gap=(row[12], row[13]),
         )
         for row in _rows(connection, _DURABLES)
     )

@@ -42,8 +42,8 @@ ASIDE: Final = "store.moving"
 
 # CROSS JOIN lets SQLite walk on the left and look up on the right, never the other way round.
 _READ: Final = {
-    "durables": "SELECT number, name, owner, is_shared, key, most_attempts, last, acknowledged,"
-    " missed, missed_reported FROM durables JOIN places ON durable = number",
+    "durables": "SELECT number, name, owner, is_shared, key, most_attempts, scope, last,"
+    " acknowledged, missed, missed_reported FROM durables JOIN places ON durable = number",
     "gaps": "SELECT durable, after, upto FROM gaps JOIN places USING (durable)"
     " WHERE upto > acknowledged OR upto ="
     " (SELECT max(upto) FROM gaps AS others WHERE others.durable = gaps.durable)",
@@ -67,8 +67,8 @@ _READ: Final = {
 
 _WRITE: Final = {
     "durables": "INSERT INTO durables"
-    " (number, name, owner, is_shared, key, most_attempts, missed_reported)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+    " (number, name, owner, is_shared, key, most_attempts, scope, missed_reported)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     "debts": "INSERT INTO debtors VALUES (?, ?, 0)",
     "released": "INSERT INTO released SELECT ?1, ?2, publisher FROM documents WHERE number = ?1",
     "owed": "INSERT INTO owed (debtor, document) VALUES (?, ?)",
@@ -200,8 +200,8 @@ class SqliteTarget(_SqliteKept, Target):
             match table:
                 case "durables":
                     kept = [*rows]
-                    self._insert(table, [(*row[:6], row[9]) for row in kept])
-                    places = [(row[0], *row[6:9]) for row in kept]
+                    self._insert(table, [(*row[:7], row[10]) for row in kept])
+                    places = [(row[0], *row[7:10]) for row in kept]
                     self._connection.executemany("INSERT INTO places VALUES (?, ?, ?, ?)", places)
                 case "documents":
                     self._insert(table, self._counting(rows))
@@ -222,7 +222,7 @@ class SqliteTarget(_SqliteKept, Target):
 
     def _counting(self, documents: Iterable[Row]) -> Iterator[Row]:
         for row in documents:
-            number, *_, publisher, size = row
+            number, *_, publisher, _, size = row
             self._documents += 1
             self._bytes += size
             self._position = max(self._position, number)

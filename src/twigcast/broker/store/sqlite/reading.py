@@ -30,7 +30,7 @@ from twigcast.routing import DocumentId
 
 _DOCUMENT: Final = (
     "documents.id, contents.content, documents.published, documents.stored, documents.headers,"
-    " documents.expires"
+    " documents.expires, documents.scope"
 )
 _CONTENTS: Final = "JOIN contents ON contents.document = documents.number"
 _LETTER: Final = (
@@ -124,7 +124,7 @@ class SqliteReader(Reader):
                 # Bytes that do not fit are not read.
                 row = connection.execute(
                     "SELECT size, CASE WHEN size <= ? THEN content END, published, publication,"
-                    " headers, expires, publisher FROM documents"
+                    " headers, expires, publisher, scope FROM documents"
                     f" {_CONTENTS} WHERE id = ? AND EXISTS (SELECT 1 FROM owed"
                     " WHERE owed.document = documents.number"
                     " AND owed.debtor = (SELECT number FROM debtors WHERE home = ?))",
@@ -135,9 +135,10 @@ class SqliteReader(Reader):
                 elif row[0] > room:
                     room = -1  # nor does anything after it
                 else:
-                    size, content, published, publication, headers, expires, publisher = row
+                    size, content, published, publication, headers, *others = row
                     room = (room if documents else max_bytes) - size
-                    said = (publication, _headers(headers), expires, publisher)
+                    expires, publisher, scope = others
+                    said = (publication, _headers(headers), expires, publisher, scope)
                     to = _destinations(connection, id_)
                     documents.append(Parcel(id_, content, published, *said, to))
         return OwedDocuments(documents, tuple(gone))
@@ -257,8 +258,8 @@ def _destinations(connection: sqlite3.Connection, id_: object) -> tuple[Destinat
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:
-    id_, content, published, stored, headers, expires = row
-    return StoredDocument(id_, content, published, stored, _headers(headers), expires)
+    id_, content, published, stored, headers, *others = row
+    return StoredDocument(id_, content, published, stored, _headers(headers), *others)
 
 
 def _headers(text: str) -> Headers:

@@ -95,13 +95,13 @@ def _durables(connection: sqlite3.Connection, books: Books) -> tuple[Durable, ..
     for durable, sequence, count in connection.execute("SELECT * FROM attempts"):
         attempts[durable][sequence] = count
     rows = connection.execute(
-        "SELECT number, owner, is_shared, key, most_attempts, missed_reported, name FROM durables"
-        " ORDER BY name"
+        "SELECT number, owner, is_shared, key, most_attempts, scope, missed_reported, name"
+        " FROM durables ORDER BY name"
     )
     known = rows.fetchall()
     firsts = first_of_each(connection, [number for number, *_ in known])
     durables = []
-    for number, owner, is_shared, key, most_attempts, missed_reported, name in known:
+    for number, owner, is_shared, key, most_attempts, scope, missed_reported, name in known:
         queue = books.queue(name)
         assert queue is not None
         durables.append(
@@ -109,7 +109,7 @@ def _durables(connection: sqlite3.Connection, books: Books) -> tuple[Durable, ..
                 name,
                 owner,
                 expressions[number],
-                DurableOptions(bool(is_shared), key, most_attempts),
+                DurableOptions(bool(is_shared), key, most_attempts, scope),
                 firsts.get(number, queue.last + 1),
                 queue.last,
                 queue.acknowledged,

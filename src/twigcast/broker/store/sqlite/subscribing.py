@@ -14,13 +14,14 @@ _OF_DURABLES: Final = ("places", "beyond", "revived", "attempts", "gaps", "expre
 
 def put_durable(transaction: Transaction, write: writes.PutDurable) -> None:
     """Begin a durable subscription, or change whose it is, what it wants and how."""
-    is_shared, key, most_attempts = write.options
+    is_shared, key, most_attempts, scope = write.options
     transaction.execute(
-        "INSERT INTO durables (name, owner, is_shared, key, most_attempts) VALUES (?, ?, ?, ?, ?)"
+        "INSERT INTO durables (name, owner, is_shared, key, most_attempts, scope)"
+        " VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner,"
         " is_shared = excluded.is_shared, key = excluded.key,"
-        " most_attempts = excluded.most_attempts",
-        *(write.name, write.owner, is_shared, key, most_attempts),
+        " most_attempts = excluded.most_attempts, scope = excluded.scope",
+        *(write.name, write.owner, is_shared, key, most_attempts, scope),
     )
     (number,) = transaction.row("SELECT number FROM durables WHERE name = ?", write.name)
     transaction.execute("INSERT OR IGNORE INTO places VALUES (?, 0, 0, 0)", number)

@@ -73,6 +73,7 @@ CREATE TABLE documents (
     headers TEXT NOT NULL,
     expires INTEGER NOT NULL,
     publisher TEXT NOT NULL,
+    scope INTEGER NOT NULL,
     size INTEGER NOT NULL
 );
 CREATE INDEX documents_by_stored ON documents (stored);
@@ -113,6 +114,7 @@ CREATE TABLE durables (
     is_shared INTEGER NOT NULL,
     key TEXT NOT NULL,
     most_attempts INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
     missed_reported INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE places (

@@ -120,10 +120,11 @@ class Transaction:
         position = self.books.position + 1
         size = len(parcel.content)
         added = self.execute(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO NOTHING",
             *(position, str(parcel.id), parcel.published, stored, parcel.publication),
             *(json.dumps(parcel.headers) if parcel.headers else "", parcel.expires),
-            *(parcel.publisher, size),
+            *(parcel.publisher, parcel.scope, size),
         )
         if not added.rowcount:
             return 0
