@@ -67,8 +67,9 @@ class JudgedSimulation(Simulation):
         super().crash(broker)
         self._witness.lives[broker] += 1
 
-    def publish(self, client: str, content: Source) -> None:
+    def publish(self, client: str, content: Source, *, scope: str = "") -> None:
         """Publish a document at any time; nobody may get it twice, or without wanting it."""
+        assert not scope, "the oracle is that of a flat network"
         text = content if isinstance(content, str) else bytes(content).decode()
         self._publish(Draft(client, text))
 

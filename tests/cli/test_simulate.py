@@ -416,14 +416,14 @@ def test_documents_that_cannot_be_published_are_named(
 class Forgetful(Simulation):
     """Loses the content of every document, and has another one arrive."""
 
-    def publish(self, client: str, content: Source) -> None:
+    def publish(self, client: str, content: Source, *, scope: str = "") -> None:
         super().publish(client, b"<ProteinDatabase/>")
 
 
 class Stuttering(Simulation):
     """Says everything twice."""
 
-    def publish(self, client: str, content: Source) -> None:
+    def publish(self, client: str, content: Source, *, scope: str = "") -> None:
         super().publish(client, content)
         super().publish(client, content)
 

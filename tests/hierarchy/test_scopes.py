@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from planted import Mistake, instead_of, original
 
 from lab.histories.drawn import draw_history
 from lab.histories.running import run_history
-from twigcast.hierarchy import Network
+from twigcast.errors import OverlayError
+from twigcast.hierarchy import Network, read_network
 from twigcast.hierarchy.passage import Passage
 from twigcast.routing import (
     ANYTHING,
@@ -20,7 +22,9 @@ from twigcast.routing import (
     Overlay,
     Refused,
 )
+from twigcast.routing import Network as FlatNetwork
 from twigcast.routing.planning import Planner
+from twigcast.simulation import Scenario
 
 PAPER = "<p>text</p>"
 
@@ -40,7 +44,7 @@ def at(broker: str) -> str:
     return f"at {broker}"
 
 
-def receivers(made: Network) -> set[str]:
+def receivers(made: FlatNetwork) -> set[str]:
     """The brokers whose clients have got something since this was last asked."""
     made.settle()
     assert not made.refusals
@@ -232,3 +236,56 @@ def test_what_is_made_wrong_is_noticed(monkeypatch: pytest.MonkeyPatch, mistake:
         run_history(draw_history(3, number, in_units=True), number).wrong for number in range(200)
     )
     assert any(wrong)
+
+
+FILE = """
+brokers = ["n/a", "n/b", "s/a"]
+gateways = {{ "n/a" = "n", "s/a" = "s" }}
+links = [{{ between = ["n/a", "n/b"] }}, {{ between = ["n/a", "s/a"] }}]
+
+[[clients]]
+name = "feed"
+broker = "n/b"
+advertises = [{{ id = "all", path = "/p", scope = "{scope}" }}]
+
+[[clients]]
+name = "near"
+broker = "n/a"
+scope = "cluster"
+subscriptions = {{ s = "//p" }}
+
+[[clients]]
+name = "far"
+broker = "s/a"
+subscriptions = {{ s = "//p" }}
+advertises = [{{ id = "all", path = "/p" }}]
+"""
+
+
+def test_a_network_file_has_scopes(tmp_path: Path) -> None:
+    path = tmp_path / "network.toml"
+    path.write_text(FILE.format(scope="n"))
+    made = Network.planned(read_network(path))
+    assert made.client("near").scopes == {"s": 1}
+    assert [each.key.scope for each in made.routers["n/a"].advertisements()] == [1, 0]
+    made.publish("far", "<p/>")
+    assert receivers(made) == {"s/a"}
+    made.publish("feed", "<p/>", scope="n")
+    assert receivers(made) == {"n/a"}
+    path.write_text(FILE.format(scope="s"))
+    with pytest.raises(OverlayError, match=r"scope.* choose a scope among: cluster, n$"):
+        read_network(path)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_scenario_has_the_scopes_of_its_file(tmp_path: Path, strategy: str) -> None:
+    path = tmp_path / "network.toml"
+    path.write_text(FILE.format(scope="cluster"))
+    for number in range(5):
+        (tmp_path / f"{number}.xml").write_text(f"<p>{number}</p>")
+    files = tuple(str(each) for each in sorted(tmp_path.glob("*.xml")))
+    result = Scenario(files=files, network=str(path), strategy=(strategy,)).run()
+    [run] = result.runs
+    assert result.is_right, run.wrong
+    assert run.expected > 0
+    assert run.unreachable == 0

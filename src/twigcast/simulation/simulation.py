@@ -160,30 +160,41 @@ class Simulation:
         subscription_id: str,
         subscription: str | Pattern,
         namespaces: Mapping[str, str] | None = None,
+        *,
+        scope: str = "",
         **bindings: Unpack[BindingKeywords],
     ) -> None:
-        """Subscribe under an id of the client's own; bindings are those of ``twigcast.parse``."""
-        self.network.subscribe(client, subscription_id, subscription, namespaces, **bindings)
+        """Subscribe under an id of the client's own; bindings are those of ``twigcast.parse``.
 
-    def subscribe_all(self, client: str, subscriptions: Mapping[str, Pattern]) -> None:
+        ``scope``, here and below, is that of :class:`~twigcast.routing.Network`.
+        """
+        self.network.subscribe(
+            client, subscription_id, subscription, namespaces, scope=scope, **bindings
+        )
+
+    def subscribe_all(
+        self, client: str, subscriptions: Mapping[str, Pattern], *, scope: str = ""
+    ) -> None:
         """Subscribe to many patterns with one message."""
-        self.network.subscribe_all(client, subscriptions)
+        self.network.subscribe_all(client, subscriptions, scope=scope)
 
     def unsubscribe(self, client: str, *ids: str) -> None:
         """End subscriptions of a client, by their ids."""
         self.network.unsubscribe(client, *ids)
 
-    def advertise(self, client: str, advertisement_id: str, promise: Promise) -> None:
+    def advertise(
+        self, client: str, advertisement_id: str, promise: Promise, *, scope: str = ""
+    ) -> None:
         """Promise documents under an id of the client's own."""
-        self.network.advertise(client, advertisement_id, promise)
+        self.network.advertise(client, advertisement_id, promise, scope=scope)
 
     def unadvertise(self, client: str, advertisement_id: str) -> None:
         """End an advertisement of a client."""
         self.network.unadvertise(client, advertisement_id)
 
-    def publish(self, client: str, content: Source) -> None:
+    def publish(self, client: str, content: Source, *, scope: str = "") -> None:
         """Let a client publish a document."""
-        self.network.publish(client, content)
+        self.network.publish(client, content, scope=scope)
 
     # --- faults -----------------------------------------------------------------------------------
 

@@ -21,10 +21,16 @@ from time import process_time
 from typing import Final, Protocol
 
 from twigcast.errors import NetworkError
+from twigcast.hierarchy import unit_at
 from twigcast.routing import ClientPlan, DocumentId, Link, Strategy
 from twigcast.simulation.conditions import FixedTime, MeasuredTime
 from twigcast.simulation.faults import Crash, Fault, random_faults
-from twigcast.simulation.scenario.workload import Expected, SimulatedDocument, SimulatedWorkload
+from twigcast.simulation.scenario.workload import (
+    Expected,
+    SimulatedDocument,
+    SimulatedWorkload,
+    publishing_scope,
+)
 from twigcast.simulation.simulation import Simulation
 from twigcast.simulation.summary import Summary
 
@@ -176,7 +182,8 @@ class _Run:
         for client in self._clients.values():
             simulation.attach(client.name, client.broker)
             for key, promise in client.advertisements.items():
-                simulation.advertise(client.name, key, promise)
+                scope = client.advertised_within.get(key, "")
+                simulation.advertise(client.name, key, promise, scope=scope)
         simulation.run()
         for number, client in enumerate(subscribers):
             self._report("subscribers", number, len(subscribers))
@@ -185,10 +192,10 @@ class _Run:
 
     def _subscribe(self, client: ClientPlan) -> None:
         if not self._setting.one_by_one:
-            self.simulation.subscribe_all(client.name, client.subscriptions)
+            self.simulation.subscribe_all(client.name, client.subscriptions, scope=client.scope)
             return
         for key, pattern in client.subscriptions.items():
-            self.simulation.subscribe(client.name, key, pattern)
+            self.simulation.subscribe(client.name, key, pattern, scope=client.scope)
             self.simulation.run()  # or brokers would gather them
 
     def publish(self) -> None:
@@ -221,9 +228,11 @@ class _Run:
         A broker numbers what it takes in; what it does not take in, because it crashes before, is
         what was published last in that life of the broker.
         """
-        broker = self._clients[document.producer].broker
+        producer = self._clients[document.producer]
+        broker = producer.broker
+        scope = unit_at(broker, publishing_scope(producer))
         try:
-            self.simulation.publish(document.producer, document.content)
+            self.simulation.publish(document.producer, document.content, scope=scope)
         except NetworkError:  # the broker is down
             if not self._setting.faults:
                 raise

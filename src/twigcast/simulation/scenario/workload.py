@@ -7,13 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from twigcast.hierarchy import reachable, units_of
 from twigcast.language import Pattern
 from twigcast.matching import Matcher
-from twigcast.routing import ClientPlan, NetworkPlan, Overlay
+from twigcast.routing import (
+    ClientPlan,
+    NetworkPlan,
+    Overlay,
+    depth_of_scope,
+    shared_depth,
+)
+
+
+def publishing_scope(producer: ClientPlan) -> int:
+    """How deep the unit lies that the documents of a producer do not leave.
+
+    It is the innermost one that an advertisement is kept within, so that whoever should get a
+    document hears of every promise that it may keep.
+    """
+    units = producer.advertised_within.values()
+    return max((depth_of_scope(producer.broker, each) for each in units), default=0)
 
 
 class SimulatedDocument(NamedTuple):
@@ -97,7 +113,7 @@ class SimulatedWorkload:
         """Who is to get what, by one matcher for all subscriptions and without a router.
 
         Where the overlay is in several parts, nothing gets from one to the other; nor does anything
-        get through a unit from outside to outside.
+        get through a unit from outside to outside, nor out of a unit that it is kept within.
         """
         matcher = Matcher()
         holders: dict[str, list[tuple[str, str]]] = {}
@@ -111,9 +127,22 @@ class SimulatedWorkload:
         units = {broker: units_of(broker, overlay.gateways.get(broker)) for broker in overlay}
         links = {broker: overlay.neighbours(broker) for broker in overlay}
         broker_of = {client.name: client.broker for client in self.plan.clients}
-        reached_from = {
-            client.name: reachable(client.broker, links, units) for client in self.producers
+        clients = {client.name: client for client in self.plan.clients}
+        within = {
+            client.name: depth_of_scope(client.broker, client.scope) for client in self.subscribers
         }
+
+        @cache
+        def reached_from(producer: str, scope: int) -> frozenset[str]:
+            return reachable(clients[producer].broker, links, units, scope)
+
+        def reaches(producer: str, subscriber: str) -> bool:
+            publisher, scope = clients[producer], within[subscriber]
+            broker = broker_of[subscriber]
+            return shared_depth(publisher.broker, broker) >= scope and broker in reached_from(
+                producer, max(scope, publishing_scope(publisher))
+            )
+
         matches = matcher.match_batch([document.content for document in self.documents])
         within_reach = []
         unreachable = 0
@@ -122,10 +151,10 @@ class SimulatedWorkload:
             for text in texts:
                 for client_name, key in holders[text]:
                     wanted.setdefault(client_name, set()).add(key)
-            brokers = reached_from[document.producer]
-            reached = {
-                name: frozenset(keys) for name, keys in wanted.items() if broker_of[name] in brokers
-            }
-            within_reach.append(reached)
-            unreachable += len(wanted) - len(reached)
+            producer = document.producer
+            within_reach.append(
+                {name: frozenset(keys) for name, keys in wanted.items() if reaches(producer, name)}
+            )
+            brokers = reached_from(producer, 0)
+            unreachable += sum(broker_of[name] not in brokers for name in wanted)
         return Expected(within_reach, unreachable)
