@@ -39,9 +39,10 @@ def routed(
     tree: str = "",
     depth: int = 0,
     to: str = "",
+    publication: str = "",
 ) -> Routed:
     destinations = (Destination(to, "inbox"),) if to else ()
-    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, to=destinations)
+    parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, publication, to=destinations)
     custody = DocumentId(custodian, 1, 2) if custodian else None
     return Routed(parcel, tree, tuple(Debt(home, 1) for home in homes), custody, depth)
 
@@ -55,6 +56,8 @@ def addressed(content: Routed | Receipt | HomeAsk | HomeKnown, depth: int = 0) -
     [
         routed("south/d", "north/@a", custodian="south/c"),
         routed("a", "b", "north/@a"),
+        routed("a", publication="\ta:1:1"),
+        routed("a", publication="ann\n1"),
         HomeVersions({"south/@c": NEWER, "north/@a": NEWER, "a": NEWER}),
         HomeState("south/@c", NEWER, 0, ("/a",)),
         addressed(routed("south/d", "north/@a", custodian="south/c")),
@@ -93,6 +96,10 @@ def test_what_gateways_say(said: LinkMessage) -> None:
         (addressed(routed("south/c", "north/b")), "names 'north/b', which is no home"),
         (addressed(routed("south/c", "north/@a", to="a")), "to 'a:inbox' that is owed to nobody"),
         (Addressed("^a", "south/c", HomeKnown("a", 1)), "names '^a', which is no broker"),
+        (
+            routed("south/d", publication="\tnorth/b:1:7"),
+            "sends south/d:1:1 as the publication of another document",
+        ),
         (Update((LinkState("^a", 1, 1, ()),)), "says that '^a' is in the whole network"),
     ],
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from cutting_proxy import CuttingProxy
-from live_brokers import PATIENCE, overlay_of, until
+from live_brokers import PATIENCE, QUICK, overlay_of, until
 from many_expressions import AT_ONCE, LIMITS, Publisher, expressions
 
 from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StoreConfig, start_server
@@ -29,7 +31,8 @@ class Return(NamedTuple):
 
 def wanted(running: RunningBroker) -> set[Pattern]:
     """What a broker knows that its neighbours want."""
-    return {entry.pattern for entry in running.broker.router.subscriptions()}
+    levels = running.broker.router.levels
+    return {entry.pattern for level in levels for entry in level.subscriptions()}
 
 
 def sent(running: RunningBroker) -> set[Pattern]:
@@ -43,14 +46,25 @@ def sent(running: RunningBroker) -> set[Pattern]:
 
 
 def is_at_rest(one: RunningBroker, other: RunningBroker) -> bool:
-    """Whether one broker has nothing to send, and the other one has taken in what was sent."""
-    if one.broker.router.is_behind or one.broker.router.has_news or other.broker.router.is_behind:
+    """Whether both brokers have taken in what the other one has sent, and nothing is left."""
+    routers = one.broker.router, other.broker.router
+    if any(router.is_behind or router.has_news for router in routers):
         return False
-    sender, receiver = one.broker.router.neighbours, other.broker.router.neighbours
-    if not ("b" in sender and sender["b"].is_ready and "a" in receiver):
-        return False
-    journal = sender["b"].sent._journal
-    return journal is not None and receiver["a"].received.mark == journal.mark
+    there = {level.depth: level for level in routers[1].levels}
+    pairs = 0
+    for ours in routers[0].levels:
+        theirs = there.get(ours.depth)
+        if theirs is None or theirs.name not in ours.neighbours:
+            continue
+        if ours.name not in theirs.neighbours:
+            return False
+        ends = ours.neighbours[theirs.name], theirs.neighbours[ours.name]
+        for sender, receiver in (ends, ends[::-1]):
+            journal = sender.sent._journal
+            if not sender.is_ready or journal is None or journal.mark != receiver.received.mark:
+                return False
+            pairs += 1
+    return pairs > 0
 
 
 async def come_back(count: int, changed: int, *, restarts: bool = False) -> Return:
@@ -115,6 +129,54 @@ def test_little_crosses_a_link_that_comes_back(changed: int) -> None:
 def test_everything_crosses_a_link_to_a_broker_that_has_restarted() -> None:
     came = asyncio.run(come_back(500, 5, restarts=True))
     assert came.bytes > came.first_bytes / 2
+
+
+async def flap(one: RunningBroker, other: RunningBroker) -> int:
+    """Let the link between two brokers go and come back; how many bytes cross it then."""
+    ours, theirs = one.broker.router, other.broker.router
+    links = one.broker.links.up
+    former = links[theirs.name]
+    former.close("for a moment")
+    await until(lambda: any(level.remembered() for level in ours.levels))
+    await until(lambda: links.get(theirs.name) not in (None, former))
+    await until(lambda: is_at_rest(one, other))
+    assert not any(level.remembered() for level in ours.levels)
+    return links[theirs.name].bytes_sent + links[theirs.name].bytes_received
+
+
+def test_gateways_go_on_in_each_unit_around_them(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with AsyncExitStack() as stack:
+
+            async def start(name: str, unit: str, gateway: str, *calls: str) -> RunningBroker:
+                config = BrokerConfig(
+                    name=name,
+                    unit=unit,
+                    gateway=gateway,
+                    listen="127.0.0.1:0",
+                    heartbeat=QUICK,
+                    links=tuple(map(LinkConfig, calls)),
+                    store=StoreConfig(tmp_path / name, sync="normal"),
+                )
+                running = await start_server(config)
+                stack.push_async_callback(running.close)
+                return running
+
+            north = await start("a", "north", "north")
+            south = await start("c", "south", "south", north.address)
+            inner = await start("b", "north", "", north.address)
+            client = await stack.enter_async_context(connect(inner.address))
+            await client.subscribe(expressions(500)).ready()
+            await until(lambda: len(wanted(south)) == 500)
+            first_bytes = inner.broker.links.up["north/a"].bytes_sent
+            assert await flap(north, inner) < first_bytes / 5
+            await until(lambda: len(wanted(south)) == 500 and is_at_rest(north, south))
+            assert await flap(north, south) < first_bytes / 5
+            await client.subscribe({"more": "/more"}).ready()
+            assert await flap(south, north) < first_bytes / 5
+            await until(lambda: len(wanted(south)) == 501)
+
+    asyncio.run(scenario())
 
 
 def test_a_link_that_stays_down_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ PATIENCE = 60.0
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
     overlay = parse_topology("hierarchy:2x2,gateways=2")
     folder = tmp_path_factory.mktemp("units")
-    with LocalNetwork(overlay, folder) as running:
+    with LocalNetwork(overlay, folder, most_patterns=1000) as running:
         yield running
 
 
@@ -43,6 +43,10 @@ def test_each_broker_has_files_of_its_own(network: LocalNetwork) -> None:
         for number in (1, 2)
         for kind in ("log", "store")
     ]
+
+
+def test_gateways_have_the_budget(network: LocalNetwork) -> None:
+    assert "--most-patterns=1000" in network.command("c1/b2")
 
 
 def test_brokers_see_what_is_in_their_units(network: LocalNetwork) -> None:

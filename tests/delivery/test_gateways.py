@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pytest
 from delivery_net import THREE_LEVELS, TWO_GATEWAYS, TWO_UNITS, Net
@@ -14,6 +14,7 @@ from twigcast.delivery import (
     Came,
     Debt,
     HomeForgotten,
+    Limits,
     Parcel,
     Receipt,
     Routed,
@@ -23,7 +24,7 @@ from twigcast.delivery import (
 )
 from twigcast.delivery.levels import Levels
 from twigcast.hierarchy import make_router
-from twigcast.routing import DocumentId
+from twigcast.routing import DocumentId, Overlay
 
 # --- names ----------------------------------------------------------------------------------------
 
@@ -292,6 +293,136 @@ def test_the_debts_of_a_group_are_settled_together() -> None:
     assert owing.debt("t/@a", ids[2]) == Debt("t/@a", 2)
     owing.confirm("s/@a", [ids[1]])
     assert owing.debt("s/@b", ids[2]) == Debt("s/@b", 2)
+
+
+def test_a_document_that_moves_while_the_store_is_slow_moves_once() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("s/c")
+    net.world.cut(("n/b", "s/a"))
+    net.world.cut(("n/b", "s/b"))
+    net.publish("n/b")
+    net.settle(3.0)
+    net.world.mend(("n/b", "s/b"))
+    net.world.crash(net["s/a"])
+    while net.world.step():
+        pass
+    possible, write = net.world._possible, net.world._write
+
+    def but_writes() -> Iterator[Callable[[], object]]:
+        return (each for each in possible() if getattr(each, "func", None) != write)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(net.world, "_possible", but_writes)
+        net.settle(15.0)
+    net.world.cut(("n/b", "s/b"))
+    net.settle()
+    net.world.mend(("n/b", "s/b"))
+    net.settle(9.0)
+    assert net.queue("s/c") == ["<a/>"]
+
+
+def test_what_moved_on_still_comes_to_the_gateway_s_own_subscription() -> None:
+    links = [("n/o", "n/b"), *TWO_GATEWAYS[0][1:]]
+    net = Net((links, TWO_GATEWAYS[1]))
+    net.world.limits = Limits(queue_documents=1)
+    net.world.crash(net["n/b"])
+    net.world.start(net["n/b"])
+    net.settle(3.0)
+    net.subscribe("n/b", "own")
+    net.publish("n/b", "<a>0</a>")  # there is no room for another one
+    net.subscribe("s/c")
+    net.world.cut(("n/b", "s/a"))
+    net.world.cut(("n/b", "s/b"))
+    net.publish("n/o", "<a>1</a>")
+    net.settle(3.0)
+    net.world.mend(("n/b", "s/b"))
+    net.settle(9.0)
+    assert net.queue("s/c") == ["<a>1</a>"]
+    gateway = net["n/b"]
+    assert gateway.disk is not None
+    net.world.happen(gateway, Acknowledged(0, "own", 1))
+    net.settle()
+    net.world.happen(gateway, gateway.disk.expire(9))
+    net.settle(40.0)
+    net.settle(40.0)
+    assert net.queue("n/b", "own") == ["<a>1</a>"]
+
+
+def test_a_gateway_calls_a_document_anew_each_time_it_takes_it_over() -> None:
+    links = [("n/y/a", "n/x/b"), ("n/x/b", "n/x/a"), ("n/x/b", "s/a")]
+    net = Net((links, {"n/y/a": "n/y", "n/x/b": "n", "s/a": "s"}))
+    net.subscribe("n/x/a", "inside")
+    net.subscribe("s/a", "outside")
+    net.world.cut(("n/x/b", "s/a"))  # so that it goes on to owe the document there
+    net.settle(3.0)
+    say, is_losing = net.world._say, True
+
+    def losing(sender: str, receiver: str, message: object) -> None:
+        """Lose what is for the inside of n/x."""
+        is_for_inside = isinstance(message, Routed) or (
+            isinstance(message, Addressed)
+            and isinstance(message.content, Routed)
+            and any(home == "n/x/@b" for home, _ in message.content.debts)
+        )
+        if not (is_losing and sender == "n/y/a" and is_for_inside):
+            say(sender, receiver, message)
+
+    net.world._say = losing  # type: ignore[method-assign]
+    net.publish("n/y/a", "<a>1</a>")
+    net.settle(2.4)
+    assert net.owed()["n/x/b"] == {"s/@a": 1}
+    is_losing = False
+    net.publish("n/y/a", "<a>2</a>")
+    net.settle(1.0)
+    for _ in range(4):
+        net.settle(40.0)
+    assert sorted(net.queue("n/x/a", "inside")) == ["<a>1</a>", "<a>2</a>"]
+
+
+BESIDE = [("n/a", "n/b"), ("n/b", "t")], {"n/b": "n"}
+
+
+def test_a_document_from_beside_a_unit_is_one_though_its_gateway_calls_it_anew() -> None:
+    net = Net(BESIDE)
+    net.subscribe("n/a")
+    net.publish("t")
+    home = net["n/a"]
+    assert home.disk is not None
+    while not home.disk.documents:
+        if not net.world.step():
+            net.world.tick(0.05)
+    net.world.crash(net["n/b"])  # before it has the receipt
+    net.world.happen(home, Acknowledged(0, "d", 1))
+    net.settle()
+    net.world.happen(home, home.disk.expire(9))
+    net.world.start(net["n/b"])
+    net.settle(6.0)
+    assert net.queue("n/a") == []
+    assert net.owed() == {}
+
+
+def test_what_is_owed_to_a_broker_that_is_a_gateway_no_more_goes_by_another() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("n/a")
+    net.world.cut(("s/a", "s/c"))
+    net.world.cut(("s/b", "s/c"))
+    net.publish("s/c", "<a>1</a>")
+    net.settle(1.0)
+    assert net.owed() == {"s/c": {"^s/@a": 1}}
+    links = [link for link in TWO_GATEWAYS[0] if link != ("n/b", "s/a")]
+    net.world.cut(("n/b", "s/a"))
+    net.world.crash(net["s/a"])
+    net.world.overlay = Overlay(net.world.brokers, links, {"n/b": "n", "s/b": "s"})
+    net.world.start(net["s/a"])
+    net.world.mend(("s/a", "s/c"))
+    net.world.mend(("s/b", "s/c"))
+    net.settle(9.0)
+    net.publish("s/c", "<a>2</a>")
+    net.settle(9.0)
+    assert sorted(net.queue("n/a")) == ["<a>1</a>", "<a>2</a>"]
+    machine = net["s/c"].machine
+    assert machine is not None
+    assert machine.announcing.patterns["^s/@a"] == 0
 
 
 # --- what others say ------------------------------------------------------------------------------

@@ -439,6 +439,42 @@ def test_lost_entries_are_taken_back_in_slices() -> None:
     assert forwarded(router) == MANY
 
 
+@pytest.mark.parametrize("steps", range(12))
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_portions_may_be_lost_and_their_patterns_withdrawn_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, steps: int, is_lost: bool
+) -> None:
+    whole = Router.flush
+    monkeypatch.setattr(Router, "flush", lambda router: whole(router, 7))
+    transport = LossyTransport()
+    network, _ = network_of("covering", [("a", "b")], transport=transport)
+    transport.held = ("a", "b") if is_lost else None
+    change(network, "a", 5, "soon")
+    network.settle()
+    network.unsubscribe("at a", *map(str, range(5)))
+    network.subscribe_all("at a", {f"k{number}": f"/a/k{number}" for number in range(20)})
+    for _ in range(steps):
+        network.step()
+    network.cut("a", "b")
+    transport.held = None
+    network.heal("a", "b")
+    network.settle()
+    assert_right(network)
+
+
+def test_a_large_difference_is_sent_in_portions() -> None:
+    router = linked(10)
+    more = {f"more{number}": twigcast.parse(f"/more{number}") for number in range(40)}
+    router.handle(Unsubscribe(tuple(map(str, range(10)))), "client")
+    router.handle(Subscribe(more), "client")
+    portions: list[tuple[int, int]] = []
+    while router.has_news:
+        [(_, update)] = router.flush(15)
+        assert isinstance(update, Update)
+        portions += [(len(each.forward), len(each.withdraw)) for _, each in update.changes]
+    assert portions == [(15, 0), (15, 0), (10, 5), (0, 5)]
+
+
 # --- units ----------------------------------------------------------------------------------------
 
 

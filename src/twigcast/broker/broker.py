@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -86,6 +87,8 @@ _PARSED_HERE: Final = 10
 _ASK_BATCH: Final = 200
 _REMEMBERED: Final = 600.0
 """For how long, in seconds, a broker remembers what it had sent on a link that is down."""
+_PATTERNS: Final = 500
+"""How many patterns of a channel are sent before others have their turn."""
 _STEPS: Final = 20
 """How many patterns the router looks at before the time is looked at."""
 
@@ -449,14 +452,15 @@ class Broker:
     def _flush_soon(self) -> None:
         """Send what the router has gathered in a moment, if there is anything."""
         if self._flushing is None and self.router.has_news:
-            self._flushing = asyncio.get_running_loop().call_later(GATHERING, self._flush)
+            loop = asyncio.get_running_loop()
+            self._flushing = loop.call_later(GATHERING, self._flush, _PATTERNS)
 
-    def _flush(self) -> None:
-        """Send neighbours what the router has gathered."""
+    def _flush(self, most: int = sys.maxsize) -> None:
+        """Send neighbours what the router has gathered, so many patterns of each channel."""
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
-        self._dispatch(self.router.flush())
+        self._dispatch(self.router.flush(most))
         self._flush_soon()
 
     async def _catch_up(self) -> None:

@@ -156,7 +156,7 @@ def decode_update(said: messages.Update) -> Update:
             )
             for change in said.changes
         ),
-        depth=said.depth,
+        said.depth,
         known=_decode_mark(said.known) if said.HasField("known") else None,
         goes_on=_decode_mark(said.goes_on) if said.HasField("goes_on") else None,
     )

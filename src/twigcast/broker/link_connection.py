@@ -185,8 +185,11 @@ class LinkConnection:
         while True:
             if not self._control and not len(self.documents):
                 self._ready.clear()
+                # `wait_for` would lose a cancellation that comes together with something to send,
+                # and the link would never end.
                 try:
-                    await asyncio.wait_for(self._ready.wait(), self._heartbeat)
+                    async with asyncio.timeout(self._heartbeat):
+                        await self._ready.wait()
                 except TimeoutError:
                     self.say((_HEARTBEAT,))
             items: list[bytes] = []

@@ -44,7 +44,8 @@ class LocalNetwork:
     in ``NAME.store`` there, so that a network of the same folder goes on with them.  Of a broker in
     a unit, ``+`` stands for the ``/`` of its name, since no name has a ``+``.  With
     ``base_port`` the brokers listen at that port and those that follow, in the order of the
-    overlay, and HTTP ports come after them all; otherwise the system chooses.  The
+    overlay, and HTTP ports come after them all; otherwise the system chooses.  Gateways send
+    outside, and hear from there, ``most_patterns`` at most; 0 is no limit.  The
     ``extra_arguments`` are those of ``twigcast broker``, for every broker; so
     ``("--config", path)`` gives what has no flag.
     """
@@ -57,6 +58,7 @@ class LocalNetwork:
         store: bool = True,
         http: bool = False,
         strategy: str = "covering",
+        most_patterns: int = 0,
         base_port: int = 0,
         extra_arguments: Sequence[str] = (),
     ) -> None:
@@ -79,6 +81,7 @@ class LocalNetwork:
         self._has_store = store
         self._has_http = http
         self._strategy = strategy
+        self._most_patterns = most_patterns
         self._base_port = base_port
         self._extra = tuple(extra_arguments)
         self._waves = _waves(overlay)
@@ -234,6 +237,7 @@ class LocalNetwork:
             arguments.append(f"--unit={unit}")
         if name in self.overlay.gateways:
             arguments.append(f"--gateway={self.overlay.gateways[name]}")
+            arguments.append(f"--most-patterns={self._most_patterns}")
         if self._has_http:
             http = former.http_address if former else self._new_address(len(self.overlay) + index)
             arguments.append(f"--http={http}")

@@ -18,6 +18,7 @@ from twigcast.delivery import (
     LinkMessage,
     Receipt,
     Routed,
+    is_published_as_another,
     stands_for,
 )
 from twigcast.hierarchy import Speaker
@@ -59,6 +60,8 @@ def _to_debts(message: Routed, speaker: Speaker) -> Iterator[str]:
     for each in message.parcel.to:
         if not any(stands_for(home, each.broker) for home, _ in message.debts):
             yield f"sends a document to {str(each)!r} that is owed to nobody who leads there"
+    if is_published_as_another(message.parcel):
+        yield f"sends {message.parcel.id} as the publication of another document"
     if message.custody is not None:
         yield speaker.objection_to_brokers((message.custody.origin,), message.depth)
 

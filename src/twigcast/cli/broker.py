@@ -59,6 +59,14 @@ def broker(
             "--store.",
         ),
     ] = None,
+    most_patterns: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="How many patterns a gateway sends outside, and hears from there, at most; 0 is "
+            "no limit.",
+        ),
+    ] = None,
     links: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,6 +139,7 @@ def broker(
                 "name": name,
                 "unit": unit,
                 "gateway": gateway,
+                "most_patterns": most_patterns,
                 "listen": listen,
                 "http": http,
                 "strategy": strategy,

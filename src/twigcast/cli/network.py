@@ -46,6 +46,14 @@ def up(
     strategy: Annotated[
         str, typer.Option(help="How subscriptions spread: covering, flooding, and so on.")
     ] = "covering",
+    most_patterns: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="How many patterns a unit of brokers sends outside, and hears from there, at "
+            "most; 0 is no limit.",
+        ),
+    ] = 0,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -74,6 +82,8 @@ def up(
 ) -> None:
     """Start an overlay of brokers, each a process on this machine, and end it with Ctrl-C.
 
+    Of a network file it takes the brokers, the links and the gateways.
+
     Latencies of the topology are not imitated; twigcast simulate does that.
     """
     try:
@@ -83,7 +93,14 @@ def up(
     with requiring("broker"):
         from twigcast.broker import LocalNetwork
     with ended_by_signals(), _folder(store) as folder:
-        running = LocalNetwork(overlay, folder, http=http, strategy=strategy, base_port=base_port)
+        running = LocalNetwork(
+            overlay,
+            folder,
+            http=http,
+            strategy=strategy,
+            most_patterns=most_patterns,
+            base_port=base_port,
+        )
         try:
             with showing_work() as show:
                 show(f"starting {len(overlay):,} brokers")

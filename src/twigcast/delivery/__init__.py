@@ -83,7 +83,7 @@ from twigcast.delivery.homes import HomeState
 from twigcast.delivery.levels import broker_of, group_of, stands_for
 from twigcast.delivery.machine import Delivery
 from twigcast.delivery.publications import digest_of
-from twigcast.delivery.publishing import OTHER_CONTENT
+from twigcast.delivery.publishing import OTHER_CONTENT, is_published_as_another
 from twigcast.delivery.room import FullError, Limits
 from twigcast.delivery.writes import (
     NOTHING,
@@ -204,6 +204,7 @@ __all__ = [
     "digest_of",
     "group_of",
     "is_of",
+    "is_published_as_another",
     "stands_for",
     "writes",
 ]

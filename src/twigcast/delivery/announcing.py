@@ -26,7 +26,7 @@ from twigcast.delivery.events import (
     Store,
 )
 from twigcast.delivery.homes import Homes, HomeState
-from twigcast.delivery.levels import Level, Levels
+from twigcast.delivery.levels import Level, Levels, broker_of
 from twigcast.delivery.writes import PutHome, SetHomeVersion, StoreState, Version
 from twigcast.language import Pattern
 
@@ -199,8 +199,13 @@ class Announcing:
     def _leap(self, level: Level, theirs: Mapping[str, Version]) -> list[Instruction]:
         homes = self._homes[level.depth]
         instructions: list[Instruction] = []
+        for home in theirs:
+            if broker_of(home) == level.router.name and home not in level.own:
+                homes.adopt(home)  # it was a gateway's
+                level.documents.drop_home(home)
         for home in homes.leap(theirs):
-            self._asking[home].begin_anew()
+            if home in self._asking:
+                self._asking[home].begin_anew()
             instructions += [*self.begin(), *self._send(level, homes.state(home))]
         return instructions
 
@@ -219,7 +224,7 @@ class Announcing:
         level = self._levels.at(state.depth)
         if level is None or self._levels.of(state.home) is not level:
             return []
-        if state.home in level.own:
+        if broker_of(state.home) == level.router.name:
             return self._leap(level, {state.home: state.version})
         news = self._homes[level.depth].accept(state, read)
         if news.ask:

@@ -36,9 +36,9 @@ from twigcast.delivery.events import (
     Store,
     Wake,
 )
-from twigcast.delivery.levels import Level, Levels, reduced
+from twigcast.delivery.levels import Level, Levels, broker_of, reduced
 from twigcast.delivery.publications import RecentPublications
-from twigcast.delivery.publishing import OTHER_CONTENT, Publishing, Taken
+from twigcast.delivery.publishing import NO_HOME, OTHER_CONTENT, Publishing, Taken, published
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import FullError, Room
 from twigcast.delivery.writes import Entry, KeepDocument, Kept, NoteReceived, Parcel
@@ -139,7 +139,7 @@ class Arriving:
         parcel = said.parcel
         if not owed:
             is_ours = any(home in level.own for home, _ in said.debts)
-            return [Repeat(str(parcel.id)), *instructions] if is_ours else []
+            return [Repeat(str(parcel.id)), *instructions] if is_ours else instructions
         if parcel.is_outdated(moment.time):
             instructions.append(Outdated(parcel.id))
         return instructions + self._store(parcel, level, owed, [], (), moment)
@@ -150,7 +150,11 @@ class Arriving:
         instructions: list[Instruction] = []
         custody = said.custody or said.parcel.id
         for home, settled in said.debts if self._has_store or said.parcel.to else ():
-            if home in level.own:
+            if home not in level.own:
+                if broker_of(home) == self._broker:
+                    taken = Taken(home, custody, custody, settled)
+                    instructions += self._refuse(taken, NO_HOME)
+            else:
                 line = line_of(home, custody, is_standing=home != level.home)
                 taken = Taken(home, custody, line, settled)
                 if self._receipts.begin(line, settled):
@@ -174,6 +178,8 @@ class Arriving:
         """
         if parcel.publisher:
             parcel = parcel._replace(publisher="")
+        if self._levels.are_several:
+            parcel = published(parcel)
         instructions: list[Instruction] = []
         for taken in owed:
             try:
@@ -315,9 +321,12 @@ class Arriving:
         instructions: list[Instruction] = []
         for taken in owed:
             self._receipts.failed(taken.line)
-            due, more = self._due_about(taken)
-            due.refused[taken.custody] = reason
-            instructions += more
+            instructions += self._refuse(taken, reason)
+        return instructions
+
+    def _refuse(self, taken: Taken, reason: str) -> list[Instruction]:
+        due, instructions = self._due_about(taken)
+        due.refused[taken.custody] = reason
         return instructions
 
     def _due_about(self, taken: Taken) -> tuple[_Due, list[Instruction]]:

@@ -27,7 +27,6 @@ each document and home.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -54,6 +53,8 @@ class _Account:
     """What is owed to one home; everything owed is either ready to be sent, or flying."""
 
     def __init__(self) -> None:
+        self.ids: dict[DocumentId, DocumentId] = {}
+        """What the custodian calls each document."""
         self.lives: dict[int, dict[int, DocumentId]] = {}
         """By incarnation and number of the custodian, in order."""
         self.ready: dict[DocumentId, None] = {}
@@ -63,21 +64,22 @@ class _Account:
         """Those of the flying that were sent by themselves, and not along the tree."""
         self.patience = FIRST_PATIENCE
 
-    def add(self, document: DocumentId, custody: DocumentId) -> bool:
+    def add(self, document: DocumentId, custody: DocumentId) -> None:
+        if document in self.ids:
+            return
+        self.ids[document] = custody
         numbers = self.lives.setdefault(custody.incarnation, {})
-        if custody.number in numbers:
-            return False
         is_last = not numbers or custody.number > next(reversed(numbers))
         numbers[custody.number] = document
         if not is_last:
             self.lives[custody.incarnation] = dict(sorted(numbers.items()))
         self.ready[document] = None
-        return True
 
-    def remove(self, document: DocumentId, custody: DocumentId) -> bool:
-        numbers = self.lives.get(custody.incarnation)
-        if numbers is None or custody.number not in numbers:
+    def remove(self, document: DocumentId) -> bool:
+        custody = self.ids.pop(document, None)
+        if custody is None:
             return False
+        numbers = self.lives[custody.incarnation]
         del numbers[custody.number]
         if not numbers:
             del self.lives[custody.incarnation]
@@ -111,65 +113,34 @@ class Custody:
         self._new_id = new_id
         self._accounts: dict[str, _Account] = {}
         self._groups: dict[str, list[_Account]] = {}
-        self._ids: dict[DocumentId, DocumentId] = {}
-        """What we call the documents of others."""
-        self._owing: Counter[DocumentId] = Counter()
-        """To how many homes documents of others are owed."""
         for home, documents in (owed or {}).items():
             for each in documents:
-                self.owe(home, each)
+                self.owe(home, each, self.call(each))
 
-    def called(self, document: DocumentId) -> DocumentId:
-        """What this broker calls a document that it answers for.
+    def call(self, document: DocumentId) -> DocumentId:
+        """What this broker is to call a document that it will owe.
 
-        What it calls later it calls by a higher number; so documents are called in the order in
-        which they are owed.
+        Of what was published elsewhere, that is another number each time: a higher one than all
+        that homes have heard of, for a home that has heard of it takes a lower one for settled.
+        So documents must be owed in the order of these calls.
         """
-        if document.origin == self._broker:
-            return document
-        if document not in self._ids:
-            self._ids[document] = self._new_id()
-        return self._ids[document]
+        return document if document.origin == self._broker else self._new_id()
 
-    def begin(self, document: DocumentId) -> None:
-        """Note that a document of another broker's is being stored, to be owed when it is safe.
-
-        It is called now what it will be called then.
-        """
-        self.called(document)
-        self._owing[document] += 1
-
-    def done(self, document: DocumentId) -> None:
-        """Note that such a document is stored, and owed, or that it could not be stored."""
-        self._owing[document] -= 1
-        self._let_go(document)
-
-    def owe(self, home: str, document: DocumentId) -> None:
-        """Take over a document that is safe here, for a home."""
+    def owe(self, home: str, document: DocumentId, custody: DocumentId | None = None) -> None:
+        """Owe a document that is safe here to a home, unless it is owed to it already."""
         account = self._accounts.get(home)
         if account is None:
             account = self._accounts[home] = _Account()
             self._groups.setdefault(group_of(home), []).append(account)
-        if account.add(document, self.called(document)) and document in self._ids:
-            self._owing[document] += 1
+        account.add(document, document if custody is None else custody)
 
-    def _remove(self, account: _Account, document: DocumentId) -> bool:
-        custody = self._ids.get(document, document)
-        if not account.remove(document, custody):
-            return False
-        if document in self._ids:
-            self.done(document)
-        return True
-
-    def _let_go(self, document: DocumentId) -> None:
-        """Forget what a document is called here if it is owed to nobody."""
-        if not self._owing[document]:
-            del self._owing[document]
-            self._ids.pop(document, None)
+    def called(self, home: str, document: DocumentId) -> DocumentId:
+        """What this broker calls a document that is owed to a home."""
+        return self._accounts[home].ids.get(document, document)
 
     def debt(self, home: str, document: DocumentId) -> Debt:
         """What is said to a home with a document that is owed to it."""
-        _, life, number = self.called(document)
+        _, life, number = self.called(home, document)
         group = self._groups[group_of(home)]
         firsts = (next(iter(each.lives[life])) for each in group if life in each.lives)
         return Debt(home, min(firsts, default=number))
@@ -192,7 +163,7 @@ class Custody:
         account = self._accounts.get(home)
         if account is None:
             return ()
-        settled = tuple(each for each in documents if self._remove(account, each))
+        settled = tuple(each for each in documents if account.remove(each))
         if settled:
             account.patience = FIRST_PATIENCE
         return settled
@@ -233,14 +204,12 @@ class Custody:
     def is_owed(self, home: str, document: DocumentId) -> bool:
         """Whether a home has not confirmed a document."""
         account = self._accounts.get(home)
-        return account is not None and (document in account.ready or document in account.flying)
+        return account is not None and document in account.ids
 
     def forget(self, home: str) -> None:
         """Owe nothing to a home any more."""
         account = self._accounts.pop(home, None)
         if account is not None:
-            for document in (*account.ready, *account.flying):
-                self._remove(account, document)
             self._groups[group_of(home)].remove(account)
 
     @property

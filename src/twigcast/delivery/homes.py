@@ -88,6 +88,12 @@ class Homes:
 
     # --- our own ----------------------------------------------------------------------------------
 
+    def adopt(self, home: str) -> None:
+        """Speak for a home that this broker was in an earlier life: it wants nothing any more."""
+        if home not in self._own:
+            self._known.pop(home, None)
+            self._own[home] = _Own(self.latest)
+
     def change_own(
         self,
         home: str,

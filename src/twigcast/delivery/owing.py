@@ -26,7 +26,7 @@ from twigcast.delivery.events import (
     Store,
 )
 from twigcast.delivery.levels import Levels, group_of
-from twigcast.delivery.publishing import Publishing
+from twigcast.delivery.publishing import NO_HOME, Publishing
 from twigcast.delivery.writes import Confirm, KeepDocument, Parcel, SetAsideOwed
 from twigcast.routing import DocumentId, View
 
@@ -59,6 +59,10 @@ class Owing:
         self._views = self._views_now()
         self._lost: dict[str, float] = {}
         """Since when homes cannot be reached."""
+        self._left: set[str] = set()
+        """The homes that their brokers are no more, as far as is known."""
+        self._moving: set[tuple[str, DocumentId]] = set()
+        """What is being kept for another home, by the home that it was owed to."""
 
     def _views_now(self) -> list[View]:
         return [level.documents.view for level in self._levels]
@@ -74,7 +78,10 @@ class Owing:
             instructions += self._publishing.confirmed(home, settled)
         for custody, reason in receipt.refused:
             document = self._custody.document(home, custody)
-            if document is not None and self._custody.confirm(home, (document,)):
+            if document is not None and reason == NO_HOME and self._others(home):
+                self._left.add(home)
+                self._custody.unsent(home, (document,))
+            elif document is not None and self._custody.confirm(home, (document,)):
                 instructions.append(Drop(document, f"not for {home}: {reason}"))
                 if self._has_store:
                     aside = SetAsideOwed(home, document, reason, moment.time)
@@ -87,7 +94,7 @@ class Owing:
         """Send what was loaded, or let another home of the group have it."""
         self._custody.confirm(event.home, event.gone)  # retention has taken them
         self._custody.unsent(event.home, event.unread)
-        if self._levels.can_reach(event.home):
+        if self._is_there(event.home):
             return self._send_again(event.home, event.parcels, moment)
         return self._move(event.home, event.parcels, moment)
 
@@ -107,12 +114,13 @@ class Owing:
             if views != self._views:
                 # There may be a route where there was none, and what was in transit is lost.
                 self._custody.hurry(home)
+                self._left.discard(home)
             instructions += self._send_due(home, moment)
         self._views = views
         return instructions + self._publishing.look_at_unconfirmed(moment.now)
 
     def _send_due(self, home: str, moment: Moment) -> list[Instruction]:
-        if self._levels.can_reach(home):
+        if self._is_there(home):
             self._lost.pop(home, None)
         elif (
             not self._has_store
@@ -127,6 +135,9 @@ class Owing:
             return [Load(home, tuple(documents))]
         return self._send_again(home, self._publishing.parcels(documents), moment)
 
+    def _is_there(self, home: str) -> bool:
+        return self._levels.can_reach(home) and home not in self._left
+
     # --- another home of the group ----------------------------------------------------------------
 
     def _others(self, home: str) -> list[str]:
@@ -135,7 +146,7 @@ class Owing:
         if level is None or group_of(home) == home:
             return []
         others = level.group(group_of(home))
-        return [each for each in others if each != home and self._levels.can_reach(each)]
+        return [each for each in others if each != home and self._is_there(each)]
 
     def _move(self, home: str, parcels: Iterable[Parcel], moment: Moment) -> list[Instruction]:
         """Keep documents for others of the group, as far as these want them."""
@@ -143,7 +154,7 @@ class Owing:
         others = self._others(home)
         level = self._levels.of(home)
         for parcel in parcels:
-            if not self._custody.is_owed(home, parcel.id):
+            if not self._custody.is_owed(home, parcel.id) or (home, parcel.id) in self._moving:
                 continue
             wanting: list[str] = []
             if parcel.to:
@@ -154,6 +165,9 @@ class Owing:
                 self._custody.unsent(home, (parcel.id,))
                 continue
             moving = Moving(home, level.nearest(wanting), parcel.id)
+            self._moving.add((home, parcel.id))
+            # It is kept, and its publication is known here if it was wanted here.
+            parcel = parcel._replace(publication="")
             keep = KeepDocument(parcel, moment.time, homes=(moving.other,))
             instructions.append(Store(self._wait(moving), keep))
         return instructions
@@ -161,15 +175,18 @@ class Owing:
     def moved(self, moving: Moving, moment: Moment) -> list[Instruction]:
         """Owe a document to another home, now that it is kept for that."""
         home, other, document = moving
+        self._moving.discard((home, document))
         if not self._custody.is_owed(home, document):  # a receipt came after all
-            return [Store(0, Confirm(other, (document,), moment.time))]
-        self._custody.owe(other, document)
+            is_owed = self._custody.is_owed(other, document)
+            return [] if is_owed else [Store(0, Confirm(other, (document,), moment.time))]
+        self._custody.owe(other, document, self._custody.called(home, document))
         self._custody.confirm(home, (document,))
         confirm = Store(0, Confirm(home, (document,), moment.time))
         return [confirm, *self._send_due(other, moment)]
 
     def not_moved(self, moving: Moving) -> None:
         """Go on to owe a document to a home."""
+        self._moving.discard((moving.home, moving.document))
         self._custody.unsent(moving.home, (moving.document,))
 
     def _send_again(

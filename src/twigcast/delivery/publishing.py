@@ -47,7 +47,10 @@ from twigcast.routing import NOBODY, Copy, DocumentId, Recipients
 
 UNCONFIRMED: Final = 30.0
 """How long, in seconds, a broker without a store waits for homes to confirm a document."""
+NO_HOME: Final = "this broker stands there for nobody any more"
 UNROUTED: Final = "nobody wants it"
+_UNNAMED: Final = "\t"
+"""Begins a publication that no publisher has named; the document's id follows."""
 
 
 class Taken(NamedTuple):
@@ -79,6 +82,8 @@ class Held:
     """Without a store: when it is given up."""
     taken: Taken | None = None
     """For a document that this broker takes over: from whom."""
+    custody: DocumentId | None = None
+    """What this broker calls it then."""
 
     @property
     def is_settled(self) -> bool:
@@ -147,18 +152,18 @@ class Publishing:
             raise RefusedError(EXPIRED, "invalid")
         route = self._address if event.to else self._match
         identity, copies, recipients, entries, homes, is_wanted = route(event)
-        # Gateways of a unit may each bring a document there.
-        is_in_unit = self._levels.innermost.depth > 0
         parcel = Parcel(
             identity,
             event.content,
             moment.time,
-            event.publication or (str(identity) if is_in_unit else ""),
+            event.publication,
             event.headers,
             event.expires,
             event.publisher,
             event.to,
         )
+        if self._levels.innermost.depth or self._levels.are_several:
+            parcel = published(parcel)
         held = Held([event.ticket], event.link, parcel, copies, recipients)
         if self._has_store:
             aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
@@ -235,7 +240,7 @@ class Publishing:
         parcel = keep.parcel
         self._room.reserve(parcel, keep.entries, self._queues)
         held = Held([], _passing(parcel), parcel, copies, NOBODY, keep, taken=taken)
-        self._custody.begin(parcel.id)
+        held.custody = self._custody.call(parcel.id)
         return self._enter(held, moment)
 
     def pass_on(self, parcel: Parcel, copies: list[Copy], moment: Moment) -> list[Instruction]:
@@ -254,9 +259,7 @@ class Publishing:
         self._room.written(held.parcel, held.keep.entries, is_kept=kept.is_added)
         if held.is_ours:
             for home in held.keep.homes:
-                self._custody.owe(home, held.parcel.id)
-        if held.taken is not None:
-            self._custody.done(held.parcel.id)
+                self._custody.owe(home, held.parcel.id, held.custody)
         return self._release_in_turn(held, moment)
 
     def failed(self, held: Held, reason: str, moment: Moment) -> list[Instruction]:
@@ -265,8 +268,6 @@ class Publishing:
         if held.keep is None:
             return self._answer(held)
         self._room.written(held.parcel, held.keep.entries, is_kept=False)
-        if held.taken is not None:
-            self._custody.done(held.parcel.id)
         return self._release_in_turn(held, moment)
 
     def _release_in_turn(self, held: Held, moment: Moment) -> list[Instruction]:
@@ -316,17 +317,19 @@ class Publishing:
             instructions.append(Offer(held.parcel, held.recipients))
         document = held.parcel.id
         # Retention may have been quicker.
-        owed = [each for each in homes if self._custody.is_owed(each, document)]
+        called = held.custody or document
+        owed = [
+            each
+            for each in homes
+            if self._custody.is_owed(each, document)
+            and self._custody.called(each, document) == called
+        ]
         if held.parcel.to:
             for home in owed:
                 if self._levels.can_reach(home):
                     self._custody.sent(home, document, moment.now)
                     instructions += self.send_to(home, held.parcel)
             return instructions
-        if owed and document.origin != self._broker:
-            custody = self._custody.called(document)
-        else:
-            custody = None
         for copy in held.copies:
             level = self._levels.at(copy.document.depth)
             assert level is not None, "a document leaves where this broker takes part"
@@ -335,6 +338,7 @@ class Publishing:
                 if level.documents.leads(copy.document.tree, broker_of(home)):
                     self._custody.sent(home, document, moment.now)
             debts = tuple(self._custody.debt(home, document) for home in here)
+            custody = held.custody if here else None
             said = Routed(held.parcel, copy.document.tree, debts, custody, level.depth)
             instructions.append(Send(tuple(copy.neighbours), said))
         return instructions
@@ -345,7 +349,7 @@ class Publishing:
         if hop is None or level is None:
             return []
         debts = (self._custody.debt(home, parcel.id),)
-        custody = self._custody.called(parcel.id)
+        custody = self._custody.called(home, parcel.id)
         called = None if custody == parcel.id else custody
         said = Routed(reduced(parcel, home), "", debts, called, level.depth)
         addressed = Addressed(broker_of(home), self._broker, said, depth=level.depth)
@@ -433,6 +437,17 @@ class _Concerned(NamedTuple):
 def _fingerprint(event: Published) -> int:
     """What tells one publication from another in this process."""
     return hash((event.content, event.to)) if event.to else hash(event.content)
+
+
+def published(parcel: Parcel) -> Parcel:
+    """A document that may come to a unit by several gateways, and is one by its publication."""
+    return parcel if parcel.publication else parcel._replace(publication=f"{_UNNAMED}{parcel.id}")
+
+
+def is_published_as_another(parcel: Parcel) -> bool:
+    """Whether a document takes the publication of another one, which no broker gives it."""
+    publication = parcel.publication
+    return publication.startswith(_UNNAMED) and publication != f"{_UNNAMED}{parcel.id}"
 
 
 def _passing(parcel: Parcel) -> str:

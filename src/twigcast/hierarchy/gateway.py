@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -114,8 +115,8 @@ class Gateway(Router):
     def has_news(self) -> bool:
         return super().has_news or self.above.has_news
 
-    def flush(self) -> list[Send]:
-        return self._exchange(super().flush(), self.above.flush())
+    def flush(self, most: int = sys.maxsize) -> list[Send]:
+        return self._exchange(super().flush(most), self.above.flush(most))
 
     def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
         if depth == self.depth:

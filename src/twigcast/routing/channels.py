@@ -19,7 +19,8 @@ Only what may match a document that is promised for one of its trees goes into a
 aggregate.
 
 A channel *gathers* changes until its broker *flushes*.  What is undone in between is never sent,
-nor is what is covered or merged by then.
+nor is what is covered or merged by then.  Of a very large change, a flush sends a portion, and the
+next ones the rest, in the same order.
 
 Invariant: the patterns sent on a channel are those that its aggregate forwards, once changes are
 taken.  In a change, what covers a pattern stands before the withdrawal of that pattern.  Without
@@ -74,6 +75,7 @@ class Channel:
         self._lagging: deque[Pattern] = deque()  # what may not yet be as the course asks
         self._former: list[Pattern] = []  # what was sent by an aggregate that was given up
         self._balance: dict[Pattern, int] = {}  # what is to be sent: how often more, or less
+        self._waiting: deque[tuple[Pattern, bool]] = deque()  # to be sent before that, as it is
 
     @property
     def sent(self) -> tuple[Pattern, ...]:
@@ -126,6 +128,10 @@ class Channel:
 
     def take_back(self, pattern: Pattern, sign: int) -> None:
         """Note that what was sent of a pattern got lost; ``sign`` is -1 for a withdrawal."""
+        if self._waiting:  # what came after it must not be sent before it
+            waiting, self._waiting = self._waiting, deque()
+            for each, is_wanted in waiting:
+                self._balance[each] = self._balance.get(each, 0) + (1 if is_wanted else -1)
         self._balance[pattern] = self._balance.get(pattern, 0) + sign
 
     def _begin_anew(self) -> None:
@@ -168,13 +174,16 @@ class Channel:
     @property
     def has_news(self) -> bool:
         """Whether there may be something to send."""
-        return bool(self._balance)
+        return bool(self._balance or self._waiting)
 
-    def take_change(self) -> Change:
+    def take_change(self, most: int) -> Change:
         """The difference to what was sent when this was last called, merged as far as allowed.
 
-        A channel that merges gives nothing while it lags behind.
+        Of a large one, only so many patterns; the next calls give the others.  A channel that
+        merges gives nothing while it lags behind.
         """
+        if self._waiting:
+            return self._take_waiting(most)
         if self._strategy.merging is not None:
             if self.is_behind:
                 return Change()
@@ -185,7 +194,18 @@ class Channel:
         for pattern, times in balance.items():
             forward += [pattern] * times  # of a negative number, none
             withdraw += [pattern] * -times
-        return Change(tuple(forward), tuple(withdraw))
+        if len(forward) + len(withdraw) <= most:
+            return Change(tuple(forward), tuple(withdraw))
+        self._waiting += [(pattern, True) for pattern in forward]
+        self._waiting += [(pattern, False) for pattern in withdraw]
+        return self._take_waiting(most)
+
+    def _take_waiting(self, most: int) -> Change:
+        taken = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        return Change(
+            tuple(pattern for pattern, is_wanted in taken if is_wanted),
+            tuple(pattern for pattern, is_wanted in taken if not is_wanted),
+        )
 
 
 def continued(

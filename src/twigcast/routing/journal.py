@@ -40,11 +40,12 @@ costs nothing more than before: without a memory nobody waits for an answer.
 
 *Cost.*  A digest for each entry at both ends, about 1 µs.  After a link has come back: a step for
 each entry that was lost, and what channels cost for each pattern that has changed meanwhile.
-Memory: the journal has at most as many entries as patterns are sent, and some more; who comes back
-with an earlier mark is sent everything anew.  A memory is as large as the link's tables were.  What
-was sent is forgotten when half of it has changed, for to begin anew costs less then; all of it when
-there are too many other links to remember, or when whoever drives the router says that time is up
-(:meth:`~twigcast.routing.Router.forget`): a live broker does after ten minutes.
+Memory: the journal has at most as many entries as patterns are sent, and some more, of 75 bytes
+each; who comes back with an earlier mark is sent everything anew.  A memory is as large as the
+link's tables were.  What was sent is forgotten when half of it has changed, for to begin anew costs
+less then; all of it when there are too many other links to remember, or when whoever drives the
+router says that time is up (:meth:`~twigcast.routing.Router.forget`): a live broker does after ten
+minutes.
 
 Rejected: digests of the sets that were sent, in buckets.  They need a journal of nothing, but find
 out less: a bucket differs, and all of it is sent or named anew.  Since links lose only what was
@@ -66,12 +67,11 @@ SPARE: Final = 1024
 
 
 class Entry(NamedTuple):
-    """One thing that was sent on a channel; ``digest`` is that of the journal up to here."""
+    """One thing that was sent on a channel."""
 
-    digest: bytes
     channel: int
     sign: int
-    """1 for a pattern that is wanted from here on, -1 for one that is withdrawn, 0 for trees."""
+    """1 for a pattern that is wanted from here on, or trees; -1 for one that is withdrawn."""
     item: Pattern | frozenset[str] | None
     """The pattern, or else the trees that the channel served before; None if there was none."""
 
@@ -81,7 +81,10 @@ class Journal:
 
     def __init__(self) -> None:
         self._base = START
-        self._entries: deque[Entry] = deque()
+        # By entry; apart, so that the collector of garbage need not look at each of them.
+        self._digests: deque[bytes] = deque()
+        self._channels: deque[int] = deque()  # times the sign
+        self._items: deque[Pattern | frozenset[str] | None] = deque()
         self._sizes: dict[int, int] = {}  # by channel
         self._surplus = 0
         self.size = 0
@@ -90,16 +93,16 @@ class Journal:
     @property
     def mark(self) -> Mark:
         """That of a neighbour which has taken in everything."""
-        if not self._entries:
+        if not self._digests:
             return self._base
-        return Mark(self._base.entries + len(self._entries), self._entries[-1].digest)
+        return Mark(self._base.entries + len(self._digests), self._digests[-1])
 
     def note(self, update: Update, served: dict[int, frozenset[str]]) -> None:
         """Note what is sent; the channels have served these trees before."""
         digest = self.mark.digest
         for channel, trees in update.serve:
             digest = _digest(digest, _serving(channel, trees))
-            self._entries.append(Entry(digest, channel, 0, served.get(channel)))
+            self._append(digest, channel, served.get(channel))
             if not trees:
                 self.size -= self._sizes.pop(channel, 0)
         for channel, change in update.changes:
@@ -109,21 +112,28 @@ class Journal:
             for sign, patterns in ((1, change.forward), (-1, change.withdraw)):
                 for pattern in patterns:
                     digest = _digest(digest, _wanting(channel, sign, pattern))
-                    self._entries.append(Entry(digest, channel, sign, pattern))
-        while len(self._entries) > self.size + SPARE:
-            oldest = self._entries.popleft()
-            self._base = Mark(self._base.entries + 1, oldest.digest)
+                    self._append(digest, channel * sign, pattern)
+        surplus = len(self._digests) - self.size - SPARE
+        for _ in range(surplus):
+            self._channels.popleft()
+            self._items.popleft()
+            self._base = Mark(self._base.entries + 1, self._digests.popleft())
+
+    def _append(self, digest: bytes, channel: int, item: Pattern | frozenset[str] | None) -> None:
+        self._digests.append(digest)
+        self._channels.append(channel)
+        self._items.append(item)
 
     # --- taking back ------------------------------------------------------------------------------
 
     def rewind(self, mark: Mark) -> bool:
         """Let what comes behind a mark be taken back; False where the mark is not known."""
         kept = mark.entries - self._base.entries
-        if not 0 <= kept <= len(self._entries):
+        if not 0 <= kept <= len(self._digests):
             return False
-        if mark.digest != (self._entries[kept - 1].digest if kept else self._base.digest):
+        if mark.digest != (self._digests[kept - 1] if kept else self._base.digest):
             return False
-        self._surplus = len(self._entries) - kept
+        self._surplus = len(self._digests) - kept
         return True
 
     @property
@@ -134,8 +144,10 @@ class Journal:
     def take_back(self) -> Entry:
         """The last entry, which counts no more."""
         self._surplus -= 1
-        entry = self._entries.pop()
-        if entry.sign and entry.channel in self._sizes:
+        self._digests.pop()
+        signed, item = self._channels.pop(), self._items.pop()
+        entry = Entry(abs(signed), 1 if signed > 0 else -1, item)
+        if isinstance(item, Pattern) and entry.channel in self._sizes:
             self._sizes[entry.channel] -= entry.sign
             self.size -= entry.sign
         return entry

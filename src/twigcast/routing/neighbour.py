@@ -249,9 +249,9 @@ class Neighbour:
         self._known = self._goes_on = None
         return update
 
-    def take_gathered(self) -> Update:
-        """What channels serve and want, as far as that is not what this last gave."""
-        return self.sent.take() if self.is_ready else Update()
+    def take_gathered(self, most: int) -> Update:
+        """What channels serve and want, up to so many patterns of each, since this was called."""
+        return self.sent.take(most) if self.is_ready else Update()
 
 
 class Leaf(Neighbour):

@@ -24,7 +24,7 @@ know, but not what holds at rest.
 
 A change of links may concern very many patterns.  Whoever must not be kept waiting calls
 :meth:`Router.begin` instead of :meth:`Router.handle`, and :meth:`Router.go_on` until nothing is
-left; :meth:`Router.flush` may come at any time in between.
+left; :meth:`Router.flush` may come at any time in between, and give so many patterns at once.
 """
 
 from __future__ import annotations
@@ -187,9 +187,12 @@ class Router:
         """Whether :meth:`flush` may have something to send."""
         return bool(self._gathered)
 
-    def flush(self) -> list[Send]:
-        """What to send of all that channels have gathered: at most one update to a neighbour."""
-        return self._updates(self._gathered, Neighbour.take_gathered)
+    def flush(self, most: int = sys.maxsize) -> list[Send]:
+        """What to send of all that channels have gathered: at most one update to a neighbour.
+
+        It has up to ``most`` patterns of each channel; :attr:`has_news` if there are more.
+        """
+        return self._updates(self._gathered, lambda neighbour: neighbour.take_gathered(most))
 
     def _take(self, message: Message, from_link: str) -> None:
         if isinstance(message, LinkUp):
@@ -453,12 +456,7 @@ class Router:
 
     def remembered(self) -> dict[str, frozenset[Pattern]]:
         """What neighbours wanted whose links are down, and may go on from."""
-        return {
-            name: frozenset().union(
-                *(self._interests.patterns(each.source) for each in received.channels.values())
-            )
-            for name, (received, _) in self._spreading.remembered.items()
-        }
+        return self._spreading.remembered()
 
     @property
     def clients(self) -> Mapping[str, Client]:

@@ -60,14 +60,17 @@ class Sent:
         else:
             self._changed += 1
 
-    def take(self) -> Update:
-        """What channels serve and want, as far as that is not what this last gave."""
+    def take(self, most: int) -> Update:
+        """What channels serve and want, as far as that is not what this last gave.
+
+        It has up to so many patterns of each channel; :meth:`on_news` is called if more are left.
+        """
         served = self._served
         serving = {number: channel.course.trees for number, channel in self.channels.items()}
         serve = [each for each in serving.items() if each[1] != served.get(each[0])]
         closed = [(number, _NO_TREES) for number in served if number not in serving]
         changes = [
-            (number, channel.take_change())
+            (number, channel.take_change(most))
             for number, channel in self.channels.items()
             if channel.has_news
         ]
@@ -110,7 +113,7 @@ class Sent:
     def catch_up(self, most: int) -> int:
         """Take back up to so many things that were lost; how many are left of ``most``."""
         while self._journal is not None and self._journal.is_rewinding and most > 0:
-            _, number, sign, item = self._journal.take_back()
+            number, sign, item = self._journal.take_back()
             if isinstance(item, Pattern):
                 if number in self.channels:
                     self.channels[number].take_back(item, sign)

@@ -176,10 +176,15 @@ class Spreading:
 
     # --- links that come and go -------------------------------------------------------------------
 
-    @property
-    def remembered(self) -> Mapping[str, Memory]:
-        """What is left of links that are down, by neighbour."""
-        return self._memories
+    def remembered(self) -> dict[str, frozenset[Pattern]]:
+        """What neighbours wanted whose links are down."""
+        patterns = self._interests.patterns
+        return {
+            name: frozenset().union(
+                *(patterns(channel.source) for channel in memory.received.channels.values())
+            )
+            for name, memory in self._memories.items()
+        }
 
     def remember(self, neighbour: Neighbour) -> None:
         """Keep what a link has carried that is down, and is none of the router's any more."""
