@@ -11,6 +11,7 @@
       │                        └── attempts
       └────────── freed                   nobody needs it; when that was noted, and whose it is
     publications                     the first document of each publication, even if it has gone
+    bits                             the members of units, and the bit of each
     homes ──── home_patterns         what other brokers' durable subscriptions want
     received ──── received_numbers   which documents of other brokers are here already
     accounts                         documents and bytes, by publisher
@@ -168,6 +169,9 @@ CREATE TABLE destinations (
     broker text COLLATE "C" NOT NULL,
     durable text COLLATE "C" NOT NULL,
     PRIMARY KEY (document, broker, durable)
+);
+CREATE TABLE bits (
+    unit text NOT NULL, member text NOT NULL, bit integer NOT NULL, PRIMARY KEY (unit, member)
 );
 """
 
