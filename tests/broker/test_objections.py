@@ -24,7 +24,7 @@ from twigcast.delivery import (
 )
 from twigcast.hierarchy import Speaker, shared_units, units_of
 from twigcast.routing import DocumentId, LinkState, Towards, Update
-from twigcast.simulation.delivery import History
+from twigcast.simulation.delivery import History, draw_units
 from twigcast.simulation.delivery.world import World
 
 SPEAKER = Speaker("south/c", ("south", ""), ("",), Towards.EVERYONE)
@@ -38,8 +38,8 @@ def routed(
     custodian: str = "",
     tree: str = "",
     depth: int = 0,
-    to: str = "",
     publication: str = "",
+    to: str = "",
 ) -> Routed:
     destinations = (Destination(to, "inbox"),) if to else ()
     parcel = Parcel(DocumentId(origin, 1, 1), b"<a/>", 0, publication, to=destinations)
@@ -123,5 +123,5 @@ def test_nobody_objects_to_what_brokers_say(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(World, "_say", listen)
     for seed in range(settings().max_examples // 2):
-        History(seed, has_units=True).run()
+        History(seed, draw=draw_units).run()
     assert min(heard[each.__name__] for each in (Update, Routed, Addressed, HomeState)) > 100

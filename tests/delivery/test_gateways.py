@@ -14,10 +14,12 @@ from twigcast.delivery import (
     Came,
     Debt,
     HomeForgotten,
+    HomeVersions,
     Limits,
     Parcel,
     Receipt,
     Routed,
+    Version,
     broker_of,
     custody,
     group_of,
@@ -179,6 +181,21 @@ def test_a_gateway_that_forgets_a_home_lets_others_forget_it() -> None:
     assert net["n/a"].machine.announcing.patterns["^n/@b"] == 0
 
 
+def test_a_gateway_that_was_restarted_changes_what_it_wants_and_keeps_the_rest() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/a", "first", "//a")
+    net.world.crash(net["s/a"])
+    while net.world.step():
+        pass
+    net["s/a"].clock = 10**13  # so that its incarnation is a higher one
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    net.subscribe("s/a", "second", "//b")
+    disk = net["n/a"].disk
+    assert disk is not None
+    assert disk.homes["^n/@b"].patterns == ("//a", "//b")
+
+
 def test_a_gateway_that_lost_its_disk_learns_all_anew() -> None:
     net = Net(TWO_UNITS)
     net.subscribe("s/b")
@@ -190,6 +207,23 @@ def test_a_gateway_that_lost_its_disk_learns_all_anew() -> None:
     net.publish("n/a")
     net.settle(3.0)
     assert net.queue("s/b") == ["<a/>"]
+
+
+def test_what_a_neighbour_claims_of_our_homes_outside_counts_for_nothing_inside() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    gateway = net["n/b"]
+    for epoch in (2**59, 2**60):
+        net.world.happen(gateway, Came("s/a", HomeVersions({"n/@b": Version(epoch, 1)})))
+    net.settle()
+    net.world.stop(gateway)
+    net.world.start(gateway)
+    net.settle(3.0)
+    machine = gateway.machine
+    assert machine is not None
+    assert machine.announcing.versions["^n/@b"].epoch < 2**59
+    assert machine.announcing.versions["n/@b"].epoch < 2**60
+    assert net.ask_known("s/b") == ()
 
 
 # --- several gateways -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twigcast.covering import Change
+from twigcast.covering import Change, covers
 from twigcast.delivery.homes import Homes, HomeState
 from twigcast.delivery.writes import Home, Version
 from twigcast.errors import SubscriptionError
@@ -23,7 +23,7 @@ def rome(version: int, *forward: str, base: int = 0, epoch: int = 1) -> HomeStat
 
 
 def paris() -> Homes:
-    return Homes(["paris"], NEW, 7)
+    return Homes({"paris": None}, NEW, 7)
 
 
 def changed(
@@ -56,8 +56,8 @@ def test_a_change_that_nets_to_nothing_is_not_sent() -> None:
 
 
 def test_a_first_life_has_an_epoch_of_its_own_and_a_later_one_goes_on() -> None:
-    assert Homes(["paris"], NEW, 7).own_version("paris") == Version(7, 0)
-    assert Homes(["paris"], Version(3, 99), 7).own_version("paris") == Version(3, 99)
+    assert Homes({"paris": None}, NEW, 7).own_version("paris") == Version(7, 0)
+    assert Homes({"paris": None}, Version(3, 99), 7).own_version("paris") == Version(3, 99)
 
 
 def test_no_version_of_a_life_comes_up_to_its_bound() -> None:
@@ -66,11 +66,11 @@ def test_no_version_of_a_life_comes_up_to_its_bound() -> None:
     for number in range(100):
         changed(homes, {str(number): parse(f"/a{number}")})
     assert homes.own_version("paris") < bound
-    assert Homes(["paris"], bound, 8).own_version("paris") > homes.own_version("paris")
+    assert Homes({"paris": None}, bound, 8).own_version("paris") > homes.own_version("paris")
 
 
 def test_what_was_wanted_in_an_earlier_life_goes_on_without_a_new_version() -> None:
-    homes = Homes(["paris"], Version(3, 9), 7)
+    homes = Homes({"paris": None}, Version(3, 9), 7)
     homes.change_own("paris", {"1": A}, is_news=False)
     assert homes.state("paris") == HomeState("paris", Version(3, 9), 0, ("/a",))
 
@@ -91,7 +91,7 @@ def test_a_home_that_others_know_more_of_goes_on_in_a_higher_epoch(theirs: Versi
 
 
 def test_two_lives_that_lost_their_stores_come_to_different_epochs() -> None:
-    lives = [Homes(["paris"], NEW, salt) for salt in (7, 8)]
+    lives = [Homes({"paris": None}, NEW, salt) for salt in (7, 8)]
     assert all(each.leap({"paris": Version(99, 1)}) for each in lives)
     assert lives[0].own_version("paris") != lives[1].own_version("paris")
 
@@ -208,7 +208,7 @@ _STEPS = st.lists(
 def test_all_brokers_end_up_knowing_the_same(steps: Sequence[tuple[str, int, str]]) -> None:
     """Three brokers in a ring whose links are cut and joined; all joined in the end."""
     names = ["x", "y", "z"]
-    brokers = {name: Homes([name], NEW, 1) for name in names}
+    brokers = {name: Homes({name: None}, NEW, 1) for name in names}
     wanted: dict[str, dict[str, str]] = {name: {} for name in names}
     links = [("x", "y"), ("y", "z"), ("z", "x")]
     up: set[tuple[str, str]] = set()
@@ -261,3 +261,12 @@ def test_all_brokers_end_up_knowing_the_same(steps: Sequence[tuple[str, int, str
             if name != other:
                 assert brokers[name].versions()[other] == versions[other]
                 assert brokers[name].patterns.get(other, 0) == brokers[other].own_count(other)
+
+
+def test_a_home_says_as_much_as_its_budget_allows() -> None:
+    homes = Homes({"paris": 2}, NEW, 7)
+    for number in range(5):
+        changed(homes, {f"{number}": parse(f"/a/b[c > {number * 10}]/d{number}")})
+    state = homes.state("paris")
+    assert len(state.forward) == homes.own_count("paris") <= 2
+    assert any(covers(parse(each), parse("/a/b[c > 40]/d4")) for each in state.forward)

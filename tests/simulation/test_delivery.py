@@ -19,9 +19,17 @@ from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.homes import Homes
 from twigcast.delivery.levels import Level
 from twigcast.delivery.publishing import Publishing
-from twigcast.simulation.delivery import History, HistoryError, ModelStore
+from twigcast.simulation.delivery import (
+    CalmHistory,
+    History,
+    HistoryError,
+    ModelStore,
+    draw_flat,
+    draw_units,
+)
 
 _QUICK = 150
+_CALM = 30
 _PARTS, _PART = 50, 1_000
 _ENOUGH = 300
 """Within how many histories a fault must show."""
@@ -31,7 +39,7 @@ def run(seeds: range, *, has_units: bool = False) -> Counter[str]:
     counts: Counter[str] = Counter()
     for seed in seeds:
         try:
-            counts += History(seed, has_units=has_units).run()
+            counts += History(seed, draw=draw_units if has_units else draw_flat).run()
         except Exception as error:
             error.add_note(f"in the history with the seed {seed}")
             raise
@@ -55,6 +63,28 @@ def test_every_promise_is_kept_in_units() -> None:
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_every_promise_is_kept_in_many_histories(part: int, has_units: bool) -> None:
     run(range(part * _PART, (part + 1) * _PART), has_units=has_units)
+
+
+def run_calm(seeds: range) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        try:
+            counts += CalmHistory(seed).run()
+        except Exception as error:
+            error.add_note(f"in the calm history with the seed {seed}")
+            raise
+    return counts
+
+
+def test_what_was_confirmed_in_calm_comes_once_whatever_fails() -> None:
+    counts = run_calm(range(_CALM))
+    assert min(counts["must, from another unit"], counts["restarts"], counts["expired"]) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_what_was_confirmed_in_calm_comes_once_in_many_histories(part: int) -> None:
+    run_calm(range(part * _PART // 5, (part + 1) * _PART // 5))
 
 
 def test_a_history_is_the_same_again() -> None:
@@ -210,5 +240,5 @@ def test_homes_of_one_broker_that_share_a_line_are_found(monkeypatch: pytest.Mon
 
 
 def test_a_gateway_that_has_no_ids_of_its_own_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Custody, "called", lambda _, document: document)
+    monkeypatch.setattr(Custody, "call", lambda _, document: document)
     expect_failure("for ever|is not in", has_units=True)

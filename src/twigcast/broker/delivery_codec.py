@@ -41,6 +41,7 @@ from twigcast.wire import messages
 
 _MOST_HOPS: Final = 64
 _MOST_PARTS: Final = 10_000
+_MOST_UNREACHED: Final = 100_000
 
 
 def encode_message(message: LinkMessage) -> list[bytes]:
@@ -163,6 +164,8 @@ def _decode_content(said: messages.Addressed, origin: str) -> Addressee:
         return HomeAsk(decode_home(ask.home), _decode_version(ask.epoch, ask.version), ask.round)
     if kind == "home_known":
         known = said.home_known
+        if len(known.unreached) > _MOST_UNREACHED:
+            raise LinkProtocolError(f"more than {_MOST_UNREACHED:,} brokers are not reached")
         return HomeKnown(
             decode_home(known.home), known.round, tuple(map(decode_name, known.unreached))
         )

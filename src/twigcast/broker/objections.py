@@ -57,11 +57,11 @@ def _objections(message: LinkMessage | Update, speaker: Speaker) -> Iterator[str
 
 def _to_debts(message: Routed, speaker: Speaker) -> Iterator[str]:
     yield speaker.objection_to_homes((home for home, _ in message.debts), message.depth)
+    if is_published_as_another(message.parcel):
+        yield f"sends {message.parcel.id} as the publication of another document"
     for each in message.parcel.to:
         if not any(stands_for(home, each.broker) for home, _ in message.debts):
             yield f"sends a document to {str(each)!r} that is owed to nobody who leads there"
-    if is_published_as_another(message.parcel):
-        yield f"sends {message.parcel.id} as the publication of another document"
     if message.custody is not None:
         yield speaker.objection_to_brokers((message.custody.origin,), message.depth)
 

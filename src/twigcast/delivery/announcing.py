@@ -40,15 +40,19 @@ class Announcing:
     def __init__(self, levels: Levels, state: StoreState, *, has_store: bool) -> None:
         self._levels = levels
         self._has_store = has_store
-        self._homes = {
-            level.depth: Homes(level.own, state.home_version, state.incarnation, level.depth)
-            for level in levels
-        }
+        self._homes: dict[int, Homes] = {}
+        for level in levels:
+            most = level.router.strategy.most_patterns
+            own = {home: None if home == level.home else most for home in level.own}
+            # What is said beyond our unit begins anew: nothing from there counts inside it.  Not
+            # with version 0, which changes are based on that are complete.
+            version = state.home_version if level.home else Version(state.incarnation, 1)
+            self._homes[level.depth] = Homes(own, version, state.incarnation, level.depth)
         self._asking: dict[str, Asking] = {}
         for level in levels:
-            version = self._homes[level.depth].own_version
+            version_of = self._homes[level.depth].own_version
             self._asking |= {
-                home: Asking(level, home, partial(version, home)) for home in level.own
+                home: Asking(level, home, partial(version_of, home)) for home in level.own
             }
         self._relays: dict[str, tuple[HomeAsk, Together]] = {}
         """By home, what it has asked last, and the rounds beyond."""
@@ -69,7 +73,7 @@ class Announcing:
 
     def begin(self) -> list[Instruction]:
         """Keep a bound above all versions of this life, before any of them is sent."""
-        return self._keep(max(homes.bound for homes in self._homes.values()))
+        return self._keep(self._inside.bound)
 
     def end(self) -> list[Instruction]:
         """Keep where this life ends, so that nothing has to be sent anew after it."""
@@ -82,7 +86,11 @@ class Announcing:
         # What a gateway's homes want is derived anew, from what is safe.
         if self._levels.are_several and not is_safe:
             return []
-        return self._keep(max(homes.latest for homes in self._homes.values()))
+        return self._keep(self._inside.latest)
+
+    @property
+    def _inside(self) -> Homes:
+        return self._homes[self._levels.innermost.depth]
 
     def _keep(self, version: Version) -> list[Instruction]:
         return [Store(0, SetHomeVersion(version))] if self._has_store else []

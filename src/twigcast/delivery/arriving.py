@@ -156,7 +156,7 @@ class Arriving:
                     instructions += self._refuse(taken, NO_HOME)
             else:
                 line = line_of(home, custody, is_standing=home != level.home)
-                taken = Taken(home, custody, line, settled)
+                taken = Taken(home, custody, line, min(settled, custody.number))
                 if self._receipts.begin(line, settled):
                     owed.append(taken)
                 elif self._receipts.has(line):

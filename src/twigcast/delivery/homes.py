@@ -22,9 +22,12 @@ from typing import Final
 
 from twigcast.covering import Change, CoveringTable
 from twigcast.delivery.writes import Home, Version
+from twigcast.hierarchy import Profile
 from twigcast.language import Pattern, read_normal_form
 
 _LEAP: Final = 2**16
+_HIGHEST_EPOCH: Final = 2**60 - 2 * _LEAP
+"""Whoever claims to know a higher epoch of a home than this is wrong: brokers count no further."""
 _VERSIONS: Final = 2**32
 
 
@@ -66,22 +69,26 @@ class _Known:
 
 
 class _Own:
-    __slots__ = ("table", "version")
+    __slots__ = ("profile", "table", "version")
 
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, most: int | None) -> None:
         self.version = version
         self.table = CoveringTable()
+        self.profile = Profile(most)
 
 
 class Homes:
     """The durable interests of all homes in an overlay, as one broker knows them.
 
-    ``own`` are the homes of this broker; ``salt`` is a number that no other life of it has.
+    ``own`` are the homes of this broker, with how many patterns at most each may say that it wants;
+    ``salt`` is a number that no other life of it has.
     """
 
-    def __init__(self, own: Iterable[str], version: Version, salt: int, depth: int = 0) -> None:
+    def __init__(
+        self, own: Mapping[str, int | None], version: Version, salt: int, depth: int = 0
+    ) -> None:
         first = version if version.epoch else Version(salt, 0)
-        self._own = {home: _Own(first) for home in own}
+        self._own = {home: _Own(first, most) for home, most in own.items()}
         self._salt = salt
         self._depth = depth
         self._known: dict[str, _Known] = {}
@@ -92,7 +99,7 @@ class Homes:
         """Speak for a home that this broker was in an earlier life: it wants nothing any more."""
         if home not in self._own:
             self._known.pop(home, None)
-            self._own[home] = _Own(self.latest)
+            self._own[home] = _Own(self.latest, None)
 
     def change_own(
         self,
@@ -110,19 +117,23 @@ class Homes:
         balance: Counter[Pattern] = Counter()
         changes = [own.table.remove(key) for key in remove]
         changes += [own.table.add(key, pattern) for key, pattern in add.items()]
-        for change in changes:
-            balance.update(change.forward)
-            balance.subtract(change.withdraw)
-        forward = tuple(pattern for pattern, count in balance.items() if count > 0)
-        withdraw = tuple(pattern for pattern, count in balance.items() if count < 0)
-        if not forward and not withdraw:
+        for each in changes:
+            balance.update(each.forward)
+            balance.subtract(each.withdraw)
+        change = own.profile.update(
+            Change(
+                tuple(pattern for pattern, count in balance.items() if count > 0),
+                tuple(pattern for pattern, count in balance.items() if count < 0),
+            )
+        )
+        if not change:
             return None
         base = own.version.version
         if is_news:
             own.version = own.version._replace(version=base + 1)
-        texts = tuple(map(str, forward)), tuple(map(str, withdraw))
+        texts = tuple(map(str, change.forward)), tuple(map(str, change.withdraw))
         state = HomeState(home, own.version, base, *texts, depth=self._depth)
-        return state, Change(forward, withdraw)
+        return state, change
 
     @property
     def latest(self) -> Version:
@@ -140,7 +151,7 @@ class Homes:
 
     def own_count(self, home: str) -> int:
         """How many patterns stand for all that a home of ours wants."""
-        return len(self._own[home].table.forwarded)
+        return len(self._own[home].profile.said)
 
     # --- others -----------------------------------------------------------------------------------
 
@@ -174,7 +185,7 @@ class Homes:
         leapt = []
         for home, own in self._own.items():
             known = theirs.get(home)
-            if known is not None and known > own.version:
+            if known is not None and own.version < known < Version(_HIGHEST_EPOCH, 0):
                 # By chance too, so that two lives that lost their stores do not come to the same
                 # epoch.
                 own.version = Version(known.epoch + 1 + self._salt % _LEAP, 1)
@@ -185,7 +196,7 @@ class Homes:
         """All that a home is known to want; ours are homes, too."""
         own = self._own.get(home)
         if own is not None:
-            texts = tuple(str(each) for each in own.table.forwarded)
+            texts = tuple(map(str, own.profile.said))
             return HomeState(home, own.version, 0, texts, depth=self._depth)
         known = self._known[home]
         return HomeState(home, known.version, 0, tuple(known.patterns), depth=self._depth)

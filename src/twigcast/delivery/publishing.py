@@ -434,11 +434,6 @@ class _Concerned(NamedTuple):
     is_wanted: bool
 
 
-def _fingerprint(event: Published) -> int:
-    """What tells one publication from another in this process."""
-    return hash((event.content, event.to)) if event.to else hash(event.content)
-
-
 def published(parcel: Parcel) -> Parcel:
     """A document that may come to a unit by several gateways, and is one by its publication."""
     return parcel if parcel.publication else parcel._replace(publication=f"{_UNNAMED}{parcel.id}")
@@ -448,6 +443,11 @@ def is_published_as_another(parcel: Parcel) -> bool:
     """Whether a document takes the publication of another one, which no broker gives it."""
     publication = parcel.publication
     return publication.startswith(_UNNAMED) and publication != f"{_UNNAMED}{parcel.id}"
+
+
+def _fingerprint(event: Published) -> int:
+    """What tells one publication from another in this process."""
+    return hash((event.content, event.to)) if event.to else hash(event.content)
 
 
 def _passing(parcel: Parcel) -> str:

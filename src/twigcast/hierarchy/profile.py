@@ -17,7 +17,7 @@ said, and happens once in a quarter of the budget at most.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from twigcast.covering import Change
@@ -41,6 +41,11 @@ class Profile:
     def is_cut(self) -> bool:
         """Whether more is said than is wanted."""
         return self._cuts is not None
+
+    @property
+    def said(self) -> Collection[Pattern]:
+        """The patterns that stand for all that is wanted."""
+        return self._said.keys()
 
     def update(self, change: Change) -> Change:
         """Note what begins and ceases to be wanted; what to tell because of it."""

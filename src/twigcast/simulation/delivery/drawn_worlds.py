@@ -7,6 +7,8 @@ from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
+from twigcast.hierarchy import depth_of, unit_at, unit_of
+
 
 class Drawn(NamedTuple):
     """A network before anything happens."""
@@ -57,6 +59,32 @@ def draw_units(random: Random) -> Drawn:
     homes = random.sample(names, random.choice((1, 2, 2)))
     brokers = {name: name in homes or name in gateways or random.random() < 0.7 for name in names}
     return Drawn(brokers, links, gateways, homes)
+
+
+def draw_beside(random: Random) -> Drawn:
+    """Units of several shapes, in units perhaps, with brokers beside them and several gateways."""
+    units = random.choice(
+        (["n", "s"], ["n"], ["n/x", "n/y", "s"], ["n/x", "n"], ["n/x/p", "n/x/q", "n/y", "s"])
+    )
+    members = {unit: [f"{unit}/{name}" for name in "abc"[: random.randint(1, 3)]] for unit in units}
+    beside = ["t", "v"][: random.choice((0, 1, 2)) if len(units) > 1 else 1]
+    names = [*beside, *(name for each in members.values() for name in each)]
+    around = {unit_at(unit, depth) for unit in units for depth in range(1, depth_of(unit) + 1)}
+    taking_part: dict[str, list[str]] = {"": beside} | {unit: [] for unit in around}
+    for unit, each in members.items():
+        taking_part[unit] += each
+    gateways: dict[str, str] = {}
+    links: list[tuple[str, str]] = []
+    for unit in sorted(around, key=depth_of, reverse=True):
+        links += _joined(random, taking_part[unit], links)
+        most = min(len(taking_part[unit]), random.choice((1, 2, 2, 3)))
+        acting = random.sample(taking_part[unit], most)
+        gateways |= dict.fromkeys(acting, unit)
+        taking_part[unit_of(unit)] += acting
+    links += _joined(random, taking_part[""], links)
+    homes = random.sample(names, min(len(names), random.choice((1, 2, 3))))
+    keeping = {*homes, *gateways, *(name for name in names if random.random() < 0.8)}
+    return Drawn({name: name in keeping for name in names}, links, gateways, homes)
 
 
 def _joined(

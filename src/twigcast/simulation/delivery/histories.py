@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Final
 
@@ -44,7 +44,7 @@ from twigcast.errors import RefusedError
 from twigcast.hierarchy import unit_of
 from twigcast.language import parse
 from twigcast.simulation.delivery.consumers import Consumers
-from twigcast.simulation.delivery.drawn_worlds import draw_flat, draw_units
+from twigcast.simulation.delivery.drawn_worlds import Drawn, draw_flat
 from twigcast.simulation.delivery.errors import HistoryError
 from twigcast.simulation.delivery.knowledge import knowing_beyond, leads_to, version_known
 from twigcast.simulation.delivery.promises import Paper, Subscription
@@ -72,11 +72,12 @@ _ROUNDS: Final = 100
 class History:
     """One history; ``run`` raises HistoryError where a promise is not kept."""
 
-    def __init__(self, seed: int, steps: int = 200, *, has_units: bool = False) -> None:
+    def __init__(
+        self, seed: int, steps: int = 200, *, draw: Callable[[Random], Drawn] = draw_flat
+    ) -> None:
         self._random = random = Random(seed)
         self._steps = steps
-        drawn = draw_units(random) if has_units else draw_flat(random)
-        brokers, links, gateways, self._homes = drawn
+        brokers, links, gateways, self._homes = draw(random)
         self._tickets = 0
         self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
         self._papers: dict[str, Paper] = {}
@@ -458,22 +459,27 @@ class History:
 
     # --- the end ----------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
-        """Mend everything, and carry out what waits."""
+    def _mend_all(self) -> None:
+        """Let nothing fail any more, and start all brokers."""
         world = self._world
         world.crashing = world.losing = world.failing = 0.0
         for pair in world.cut_links:
             world.mend(pair)
-        if world.limits != Limits():  # somebody makes room
-            world.limits = Limits()
-            for broker in world.brokers.values():
-                if broker.is_up:
-                    world.crash(broker)
         for broker in world.brokers.values():
             if not broker.is_up:
                 if broker.disk is None:
                     self._forget(broker)
                 world.start(broker)
+
+    def _settle(self) -> None:
+        """Mend everything, and carry out what waits."""
+        world = self._world
+        if world.limits != Limits():  # somebody makes room
+            world.limits = Limits()
+            for broker in world.brokers.values():
+                if broker.is_up:
+                    world.crash(broker)
+        self._mend_all()
         for _ in range(_ROUNDS):
             world.tick(40.0)
             while world.step():

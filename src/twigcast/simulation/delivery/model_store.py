@@ -195,7 +195,18 @@ class ModelStore:
 
     def expire(self, count: int) -> Expired:
         """Drop the oldest documents, wanted or not, as retention does."""
-        dropped = {id_: self.documents.pop(id_) for id_ in list(self.documents)[:count]}
+        return self._drop(list(self.documents)[:count])
+
+    def drop_unneeded(self) -> Expired:
+        """Drop what nobody needs any more."""
+        needed = {each.id for each in self.letters.values()}
+        needed |= {str(each) for owed in self.owed.values() for each in owed}
+        for queue in self.queues.values():
+            needed |= {queue.entries[each][0] for each in queue.waiting}
+        return self._drop([each for each in self.documents if each not in needed])
+
+    def _drop(self, ids: list[str]) -> Expired:
+        dropped = {id_: self.documents.pop(id_) for id_ in ids}
         owed: dict[str, tuple[DocumentId, ...]] = {}
         first, lost = {}, {}
         for home, documents in self.owed.items():

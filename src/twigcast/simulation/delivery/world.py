@@ -117,6 +117,8 @@ class World:
         """How likely a document is to be lost on a link, or to come twice."""
         self.failing = 0.0
         """How likely a disk is not to write something."""
+        self.slow: set[str] = set()
+        """The brokers whose disks write nothing for now."""
         for broker in self.brokers.values():
             broker.clock = random.randrange(10**12)
             self.start(broker)
@@ -251,7 +253,7 @@ class World:
             if link:
                 yield partial(self._arrive, *pair)
         for broker in self.brokers.values():
-            if broker.writes:
+            if broker.writes and broker.name not in self.slow:
                 yield partial(self._write, broker)
             if broker.loads:
                 yield partial(self._load, broker)
