@@ -296,6 +296,7 @@ def test_status_topology_links_and_metrics(tmp_path: Path) -> None:
                     "levels": [
                         {
                             "unit": "",
+                            "bits": {},
                             "topology": links_known,
                             "gateways": [],
                             "units": {},

@@ -154,6 +154,7 @@ publications: number key digest document stored
 publishers: name bytes
 homes: name epoch version
 home_patterns: home pattern
+bits: unit member bit
 lines: number origin incarnation settled
 received: line number
 """
@@ -179,6 +180,7 @@ owed: debt document
 letters: number document durable durable_name home sequence keys reason at
 homes: name epoch version
 home_patterns: home pattern
+bits: unit member bit
 received: origin incarnation settled
 received_numbers: origin incarnation number
 """

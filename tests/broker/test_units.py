@@ -33,6 +33,7 @@ from twigcast.broker.http.gauges import Gauges
 from twigcast.broker.http.models import Level
 from twigcast.client import connect
 from twigcast.hierarchy import parts_below
+from twigcast.routing import LinkKind, LinkState, LinkUp
 from twigcast.wire import messages
 
 
@@ -111,7 +112,16 @@ def test_the_status_of_a_gateway_has_a_level_for_each_unit(tmp_path: Path) -> No
             three = ["north/a", "north/b", "south/c"]
             await until(lambda: above.documents.view.brokers == three)
             await until(lambda: list(map(len, parts_below(above).values())) == [1, 1])
+            bits = {"north": {"north/a": 0, "north/b": 1}, "": {"north": 0, "south": 1}}
+            await until(lambda: status.bits(broker) == "0.0")
+            said = {level["unit"]: level["bits"] for level in status.levels(broker)}
+            assert said == bits
+            below = brokers.running["north/b"].broker
+            await until(lambda: status.bits(below) == "0.1")
             inside, outside = status.levels(broker)
+            for each in (inside, outside):
+                Level.model_validate(each)
+                del each["bits"]
             linked = {"north/a": {"north/b": 1.0}, "north/b": {"north/a": 1.0}}
             nothing = {"out": 0, "into": 0, "in_vain": 0, "turned_away": 0}
             assert inside == {
@@ -133,8 +143,6 @@ def test_the_status_of_a_gateway_has_a_level_for_each_unit(tmp_path: Path) -> No
                 "crossings": None,
             }
             assert status.topology(broker) == linked | crossing
-            for each in (inside, outside):
-                Level.model_validate(each)
 
     asyncio.run(scenario())
 
@@ -179,6 +187,23 @@ def test_a_broker_that_is_called_like_a_unit_is_refused(tmp_path: Path) -> None:
             await brokers.start("north")
             await brokers.start("north/b", "north", calls="north")
             assert "give the broker another name" in await brokers.problem("north/b")
+
+    asyncio.run(scenario())
+
+
+def test_a_thirty_third_member_is_refused_at_both_ends(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("north/a", "north")
+            level = brokers.running["north/a"].broker.router.levels[0]
+            names = [f"north/m{number}" for number in range(31)]
+            for each in names:
+                level.handle(LinkUp(LinkKind.BROKER, 1.0, (1,)), each)
+            links = (("north/a", 1.0),)
+            level.learn([LinkState(each, 1, 1, links) for each in names], 1)
+            await brokers.start("north/z", calls="north/a")
+            assert "'north/z' would be one more than the 32" in await brokers.problem("north/z")
+            assert "north/z" not in brokers.links("north/a")
 
     asyncio.run(scenario())
 

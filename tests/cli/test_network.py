@@ -328,7 +328,7 @@ def test_status_of_much_fits_a_terminal() -> None:
     status |= {"tables": {"patterns": 1_234_567, "sent": 1_234_567}, "homes": {}, "problems": {}}
     status |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
     status |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
-    status |= {"letters": 1_234, "gateway": None, "levels": []}
+    status |= {"letters": 1_234, "gateway": None, "bits": None, "levels": []}
     console = Console(width=80, file=io.StringIO())
     console.print(_shown([status]))
     assert isinstance(console.file, io.StringIO)

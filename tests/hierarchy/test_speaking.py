@@ -56,6 +56,7 @@ def state(broker: str, *leaves: str, links: tuple[str, ...] = ()) -> LinkState:
         (state("north/c", "^north/c", links=("north/oslo/b2",)), 1),
         (state("south/x/y/a", "south/@x/y/a"), 0),
         (state("a", links=("south/x/y/a",)), 0),
+        (state("north/c")._replace(book=(("north/c", 0), ("north/oslo", 1)), address=(5,)), 1),
     ],
 )
 def test_link_states_that_brokers_may_have(said: LinkState, depth: int) -> None:
@@ -72,6 +73,8 @@ def test_link_states_that_brokers_may_have(said: LinkState, depth: int) -> None:
         (state("^north/c"), 1, "'^north/c' is in the unit"),
         (state("north/@oslo/b1"), 0, "'north/@oslo/b1' is in the whole network"),
         (state("north/c", links=("north/oslo/@b1",)), 1, "'north/oslo/@b1' is in the unit"),
+        (state("north/c")._replace(book=(("south", 0),)), 1, "'south' is in the unit 'north'"),
+        (state("north/c")._replace(address=(1, 2)), 1, "(1, 2) is the address of the unit 'north'"),
         # The leaves of others.
         (state("north/c", "^north/oslo/b1"), 1, "'north/c' stands for '^north/oslo/b1'"),
         (state("north/c", "north/oslo/@b1"), 1, "'north/c' stands for 'north/oslo/@b1'"),

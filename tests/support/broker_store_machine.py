@@ -239,6 +239,13 @@ class StoreMachine(RuleBasedStateMachine):
     def set_home_version(self, epoch: int, version: int) -> None:
         self.do(writes.SetHomeVersion(Version(epoch, version)))
 
+    @rule(
+        unit=st.sampled_from(["", "north"]),
+        bits=st.dictionaries(st.sampled_from(["a", "north/b"]), st.integers(0, 31), min_size=1),
+    )
+    def put_book(self, unit: str, bits: dict[str, int]) -> None:
+        self.do(writes.PutBook(unit, bits))
+
     # ---- the whole ------------------------------------------------------------------------------
 
     @rule(seconds=st.sampled_from([1, 15, 30, 90]))

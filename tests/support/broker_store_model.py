@@ -75,6 +75,7 @@ class StoreModel:
         self.homes: dict[str, tuple[Version, set[str]]] = {}
         self.received: dict[tuple[str, int], tuple[int, set[int]]] = {}
         self.home_version = Version(0, 0)
+        self.books: dict[str, dict[str, int]] = {}
         self._documents = 0
         self._letters = 0
 
@@ -123,6 +124,8 @@ class StoreModel:
                 self.owed.pop(home, None)
             case writes.SetHomeVersion(version):
                 self.home_version = version
+            case writes.PutBook(unit, bits):
+                self.books[unit] = dict(bits)
         return None
 
     def _keep(self, write: KeepDocument) -> Kept:
@@ -334,6 +337,7 @@ class StoreModel:
             {key: Line(settled, frozenset(all_)) for key, (settled, all_) in self.received.items()},
             sum(document.size for document in self.documents.values()),
             self._publishers(),
+            dict(self.books),
         )
 
     def figures(self) -> StoreFigures:

@@ -46,10 +46,18 @@ from twigcast.broker.shared_queues import DocumentQueue, QueueSpace
 from twigcast.broker.store import Store, StoredDocument
 from twigcast.broker.subscriptions import DurableSubscription
 from twigcast.broker.wrong_tokens import Identification
-from twigcast.delivery import Came, HomeForgotten, HomeState, Limits, NeighbourUp
+from twigcast.delivery import (
+    Asked,
+    Came,
+    HomeForgotten,
+    HomeState,
+    Limits,
+    NeighbourUp,
+    PutBook,
+)
 from twigcast.documents import DocumentLimits
 from twigcast.errors import NetworkError, RefusedError, StoreError
-from twigcast.hierarchy import Gateway, make_router
+from twigcast.hierarchy import Addresses, Gateway, make_router
 from twigcast.language import (
     NO_BINDINGS,
     Bindings,
@@ -81,6 +89,9 @@ from twigcast.wire import messages
 _log = logging.getLogger(__name__)
 
 _LEARN_EACH: Final = 0.02
+_ADDRESS_EACH: Final = 0.5
+_ADDRESS_AFTER: Final = 2.0
+"""How long, in seconds, a broker hears of others before it gives bits."""
 _TRIM_EACH: Final = 30.0
 _DISK_EACH: Final = 0.005
 _ASKS: Final = 4
@@ -128,6 +139,7 @@ class Broker:
             limits=self.document_limits,
             reader=config.reader,
         )
+        self.addresses = Addresses(self.router, {} if store is None else store.state.books)
         self.links = Links(self)
         self.queues = QueueSpace(
             memory_bytes=config.limits.queues_memory, disk_bytes=config.limits.queues_disk
@@ -179,7 +191,11 @@ class Broker:
         """Begin to call neighbours, and start the periodic jobs."""
         self.links.start()
         jobs: list[tuple[float, Callable[[], Awaitable[object]]]]
-        jobs = [(TICK, self.flow.tick), (_TRIM_EACH, self.flow.trim)]
+        jobs = [
+            (TICK, self.flow.tick),
+            (_TRIM_EACH, self.flow.trim),
+            (_ADDRESS_EACH, self._look_at_addresses),
+        ]
         self._tasks = [asyncio.create_task(_periodically(*job)) for job in jobs]
         if self.store is None and self.config.links:
             self._tasks.append(asyncio.create_task(self._learn()))
@@ -198,6 +214,16 @@ class Broker:
                 "are published here now may be missed there"
             )
         self._informed.set()
+
+    async def _look_at_addresses(self) -> None:
+        """Give bits to members of units, once neighbours have said which there are."""
+        if time.time() - self.started < _ADDRESS_AFTER:
+            return
+        news = self.addresses.look()
+        self._send_routed(news.sends)
+        self._go_on()
+        for unit, book in news.books.items() if self.store is not None else ():
+            self.flow.happen(Asked(0, PutBook(unit, book)))
 
     async def informed(self) -> None:
         """Wait until it is known what durable subscriptions at other brokers want."""

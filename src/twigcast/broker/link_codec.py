@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError
 from twigcast.covering import Change
 from twigcast.delivery import read_want
 from twigcast.errors import AdvertisementError, SchemaError, SubscriptionError, TwigcastError
-from twigcast.hierarchy import MOST_LEVELS, parse_leaf
+from twigcast.hierarchy import MOST_LEVELS, MOST_MEMBERS, parse_leaf
 from twigcast.language import Pattern, read_normal_form
 from twigcast.routing import (
     ANYTHING,
@@ -95,12 +95,15 @@ def encode_update(update: Update) -> list[bytes]:
 
     for state in update.states:
         links = [messages.Neighbour(broker=name, cost=cost) for name, cost in state.links]
-        part(1 + len(links) + len(state.leaves)).states.add(
+        part(1 + len(links) + len(state.leaves) + len(state.book)).states.add(
             broker=state.broker,
             incarnation=state.incarnation,
             version=state.version,
             links=links,
             leaves=state.leaves,
+            members=[member for member, _ in state.book],
+            bits=[bit for _, bit in state.book],
+            address=state.address,
         )
     for key in update.unadvertise:
         part(1).unadvertise.append(_encode_key(key))
@@ -216,7 +219,13 @@ def _decode_state(state: messages.LinkState) -> LinkState:
     if any(not 0 < cost < float("inf") for _, cost in links):
         raise LinkProtocolError(f"the cost of a link of {state.broker!r} is not above 0")
     leaves = tuple(sorted(map(decode_origin, state.leaves)))
-    return LinkState(decode_name(state.broker), state.incarnation, state.version, links, leaves)
+    if len({*state.bits}) != len(state.members) or len(state.bits) != len(state.members):
+        raise LinkProtocolError(f"the members of {state.broker!r} have not one bit each")
+    if any(bit >= MOST_MEMBERS for bit in (*state.bits, *state.address)):
+        raise LinkProtocolError(f"a bit is from 0 to {MOST_MEMBERS - 1}")
+    book = tuple(sorted(zip(map(decode_name, state.members), state.bits, strict=True)))
+    said = (state.incarnation, state.version, links, leaves, book, tuple(state.address))
+    return LinkState(decode_name(state.broker), *said)
 
 
 def _encode_mark(mark: Mark) -> messages.Mark:

@@ -33,7 +33,14 @@ from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.link_connection import LinkConnection, Stream, SuspectedError
 from twigcast.broker.spill_queue import SpillQueue
 from twigcast.errors import ConfigError, OverlayError
-from twigcast.hierarchy import Speaker, shared_units, units_around, units_of
+from twigcast.hierarchy import (
+    Speaker,
+    require_room,
+    shared_units,
+    unit_at,
+    units_around,
+    units_of,
+)
 from twigcast.wire import PROTOCOL, channel_options, messages, method
 
 if TYPE_CHECKING:
@@ -280,6 +287,9 @@ class Links:
         try:
             shared = shared_units({ours: self._broker.config.gateway_of, name: gateway})
             units = units_of(name, gateway)
+            for level in self._broker.router.levels:
+                if unit_at(ours, level.depth) in shared:
+                    require_room(level, name)
         except OverlayError as error:
             raise LinkProtocolError(str(error)) from None
         return Speaker(name, units, shared, self._broker.router.strategy.towards)

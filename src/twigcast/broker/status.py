@@ -12,7 +12,7 @@ from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.errors import StoreError
-from twigcast.hierarchy import Gateway, gateways_out, parts_below, unit_at
+from twigcast.hierarchy import Addresses, Gateway, gateways_out, parts_below, unit_at
 from twigcast.routing import Router
 
 _COUNTED: Final = (
@@ -32,6 +32,7 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         unread = str(error)
     return {
         "broker": broker.name,
+        "bits": bits(broker),
         "gateway": broker.config.gateway_of,
         "version": twigcast.__version__,
         "uptime_seconds": round(time.time() - broker.started, 3),
@@ -145,12 +146,18 @@ def topology(broker: Broker) -> dict[str, dict[str, float]]:
 
 def levels(broker: Broker) -> list[dict[str, Any]]:
     """What is known of each unit in which the broker takes part, the innermost first."""
-    return [_level(each) for each in broker.router.levels]
+    return [_level(each, broker.addresses) for each in broker.router.levels]
 
 
-def _level(level: Router) -> dict[str, Any]:
+def bits(broker: Broker) -> str | None:
+    """The broker's address: its bits, the outermost unit first; None if it has none."""
+    return ".".join(map(str, broker.addresses.of(broker.name))) or None
+
+
+def _level(level: Router, addresses: Addresses) -> dict[str, Any]:
     return {
         "unit": unit_at(level.name, level.depth),
+        "bits": dict(addresses.book(level)),
         "topology": _links_of(level),
         "gateways": gateways_out(level),
         "units": {

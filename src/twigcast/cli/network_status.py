@@ -163,8 +163,9 @@ def _brokers(answered: Sequence[Status], gateways: Mapping[str, str]) -> Table:
     for name in in_order(known):
         neighbours = known[name]
         links = ", ".join(seen_from(name, each) for each in in_order(neighbours))
-        named = map(Text, (name, gateways.get(name, "")) if gateways else (name,))
         each = by_name.get(name)
+        shown = " ".join(filter(None, (name, (each or {}).get("bits"))))
+        named = map(Text, (shown, gateways.get(name, "")) if gateways else (shown,))
         if each is not None:
             is_cut_off = not neighbours and (len(known) > 1 or each["problems"])
             table.add_row(

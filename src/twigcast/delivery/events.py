@@ -17,6 +17,7 @@ from twigcast.delivery.writes import (
     DropLetters,
     Headers,
     Parcel,
+    PutBook,
     PutDurable,
     Replay,
     Result,
@@ -236,7 +237,7 @@ class Asked(NamedTuple):
     """Something else is to be written; answered."""
 
     ticket: int
-    write: Replay | DropLetters
+    write: Replay | DropLetters | PutBook
 
 
 class HomeForgotten(NamedTuple):

@@ -261,6 +261,13 @@ class DropHome(NamedTuple):
     home: str
 
 
+class PutBook(NamedTuple):
+    """Keep the bits of the members of a unit, instead of those that were kept of it."""
+
+    unit: str
+    bits: Mapping[str, int]
+
+
 class SetHomeVersion(NamedTuple):
     """Keep the version of what our own durable subscriptions want."""
 
@@ -283,6 +290,7 @@ Write: TypeAlias = (
     | PutHome
     | DropHome
     | SetHomeVersion
+    | PutBook
 )
 
 Result: TypeAlias = Kept | Replayed | None
@@ -358,3 +366,5 @@ class StoreState(NamedTuple):
     """Of all documents."""
     publishers: Mapping[str, int] = {}
     """Bytes of documents that are kept on the account of each publisher."""
+    books: Mapping[str, Mapping[str, int]] = {}
+    """The bits of the members of units, by unit."""

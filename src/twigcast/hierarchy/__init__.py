@@ -37,6 +37,7 @@ that it stands in.
 
 from __future__ import annotations
 
+from twigcast.hierarchy.addresses import Addresses, require_room
 from twigcast.hierarchy.gateway import Crossings, Gateway, make_router
 from twigcast.hierarchy.network import Network, read_network
 from twigcast.hierarchy.observing import UnitPart, gateways_out, parts_below
@@ -65,6 +66,7 @@ from twigcast.hierarchy.units import (
 __all__ = [
     "MOST_LEVELS",
     "MOST_MEMBERS",
+    "Addresses",
     "Crossings",
     "Gateway",
     "Network",
@@ -83,6 +85,7 @@ __all__ = [
     "parts_below",
     "reachable",
     "read_network",
+    "require_room",
     "require_units",
     "shared_units",
     "unit_at",

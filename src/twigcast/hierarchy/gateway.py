@@ -124,6 +124,13 @@ class Gateway(Router):
             return self._exchange(super().learn(states, depth), [])
         return self._exchange([], self.above.learn(states, depth))
 
+    def set_book(
+        self, book: tuple[tuple[str, int], ...], address: tuple[int, ...], depth: int = 0
+    ) -> list[Send]:
+        if depth == self.depth:
+            return self._exchange(super().set_book(book, address, depth), [])
+        return self._exchange([], self.above.set_book(book, address, depth))
+
     def rename_leaf(self, before: str, now: str) -> list[Send]:
         return self._exchange(super().rename_leaf(before, now), [])
 

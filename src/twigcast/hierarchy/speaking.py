@@ -140,6 +140,11 @@ class Speaker:
         for state in states:
             names = [state.broker, *(name for name, _ in state.links)]
             said += [f"{each!r} is in {named(unit)}" for each in _no_brokers(names, unit)]
+            said += [
+                f"{each!r} is in {named(unit)}" for each, _ in state.book if unit_of(each) != unit
+            ]
+            if state.address and len(state.address) != depth_of(unit):
+                said.append(f"{state.address} is the address of {named(unit)}")
             if not self._may_have(state, unit):
                 said.append(f"{state.broker!r} stands for {', '.join(map(repr, state.leaves))}")
         return said

@@ -44,7 +44,7 @@ class LinkStates:
             self._view = None
             return True
         self._states[state.broker] = state
-        if known is None or known[3:] != state[3:]:
+        if known is None or (known.links, known.leaves) != (state.links, state.leaves):
             self._view = None
         return True
 
@@ -61,6 +61,13 @@ class LinkStates:
         leaves = {*self.own.leaves} - {leaf}
         leaves |= {leaf} if is_there else set()
         return self._renew(self.own._replace(leaves=tuple(sorted(leaves))))
+
+    def set_book(self, book: tuple[tuple[str, int], ...], address: tuple[int, ...]) -> LinkState:
+        """Note the bits of the members of the unit; the state to send, with the same links."""
+        own = self.own
+        state = own._replace(version=own.version + 1, book=book, address=address)
+        self._states[self._broker] = state
+        return state
 
     def _renew(self, state: LinkState) -> LinkState:
         state = state._replace(version=state.version + 1)

@@ -144,6 +144,10 @@ class LinkState(NamedTuple):
     links: tuple[tuple[str, float], ...]
     """The neighbours and the costs, in the order of the names."""
     leaves: tuple[str, ...] = ()
+    book: tuple[tuple[str, int], ...] = ()
+    """The bits of the members of the unit, as this broker has them (:mod:`twigcast.hierarchy`)."""
+    address: tuple[int, ...] = ()
+    """Bits of the unit itself, and of those around it, the outermost first."""
 
 
 OUTER: Final = "^"

@@ -237,6 +237,19 @@ class Router:
         self._catch_up(_EVERYTHING)
         return self._answer(None, "")
 
+    def set_book(
+        self, book: tuple[tuple[str, int], ...], address: tuple[int, ...], depth: int = 0
+    ) -> list[Send]:
+        """Let all brokers of a unit know which bits its members have."""
+        assert depth == self.depth, "it is about the overlay of this router"
+        self._say_state(self._link_states.set_book(book, address))
+        return self._answer(None, "")
+
+    @property
+    def link_states(self) -> tuple[LinkState, ...]:
+        """What all brokers of the overlay say of themselves, as far as is known."""
+        return self._link_states.all
+
     def forget(self, neighbour: str) -> None:
         """Remember nothing of a link that is down; :meth:`go_on` does the work."""
         self._spreading.forget(neighbour)
@@ -327,10 +340,13 @@ class Router:
         self._send_state(self._link_states.set_link(link, cost))
 
     def _send_state(self, state: LinkState, *, but: str = "") -> None:
+        self._say_state(state, but)
+        self._spreading.plan_all_anew()
+
+    def _say_state(self, state: LinkState, but: str = "") -> None:
         for name, neighbour in self._neighbours.items():
             if neighbour.is_broker and name != but:
                 neighbour.send_states((state,))
-        self._spreading.plan_all_anew()
 
     def rename_leaf(self, before: str, now: str) -> list[Send]:
         """Let a leaf go on under another name, with all that it wants and has been sent."""

@@ -383,13 +383,16 @@ class Mark(_message.Message):
     def __init__(self, entries: _Optional[int] = ..., digest: _Optional[bytes] = ...) -> None: ...
 
 class LinkState(_message.Message):
-    __slots__ = ("broker", "incarnation", "version", "links", "leaves")
+    __slots__ = ("broker", "incarnation", "version", "links", "leaves", "members", "bits", "address")
     broker: str
     incarnation: int
     version: int
     links: _containers.RepeatedCompositeFieldContainer[Neighbour]
     leaves: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ..., leaves: _Optional[_Iterable[str]] = ...) -> None: ...
+    members: _containers.RepeatedScalarFieldContainer[str]
+    bits: _containers.RepeatedScalarFieldContainer[int]
+    address: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, broker: _Optional[str] = ..., incarnation: _Optional[int] = ..., version: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Neighbour, _Mapping]]] = ..., leaves: _Optional[_Iterable[str]] = ..., members: _Optional[_Iterable[str]] = ..., bits: _Optional[_Iterable[int]] = ..., address: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Neighbour(_message.Message):
     __slots__ = ("broker", "cost")

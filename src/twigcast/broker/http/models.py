@@ -354,6 +354,9 @@ class Level(_Exact):
     """A unit in which this broker takes part."""
 
     unit: str = Field(description="Empty for the whole network.")
+    bits: dict[str, Count] = Field(
+        description="By member of this unit, its bit, from 0 to 31; empty in a flat network."
+    )
     topology: dict[str, dict[str, float]] = Field(
         description="By broker, its neighbours in this unit and what the links to them cost."
     )
@@ -382,6 +385,10 @@ class Status(_Exact):
     """A broker at a glance."""
 
     broker: str
+    bits: str | None = Field(
+        description="Its address in the network of units: its bits, the outermost unit first, as "
+        "`0.2.5`; null in a flat network, and while they are not known."
+    )
     gateway: str | None = Field(
         description="The outermost unit that the broker is a gateway of; null if it is none."
     )

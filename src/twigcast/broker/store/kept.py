@@ -42,6 +42,7 @@ TABLES: Final[Mapping[str, str]] = {
     "publications": "publication text, id text, digest bytea, stored int8",
     "homes": "name text, epoch int8, version int8",
     "home_patterns": "home text, pattern text",
+    "bits": "unit text, member text, bit int4",
     "received": "origin text, incarnation int8, settled int8",
     "received_numbers": "origin text, incarnation int8, number int8",
 }

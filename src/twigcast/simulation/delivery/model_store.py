@@ -28,6 +28,7 @@ from twigcast.delivery import (
     NoteMissed,
     NoteReceived,
     Parcel,
+    PutBook,
     PutDurable,
     PutHome,
     Replay,
@@ -85,6 +86,7 @@ class ModelStore:
         self.publications: dict[str, tuple[str, bytes]] = {}
         self.homes: dict[str, Home] = {}
         self.home_version = Version(0, 0)
+        self.books: dict[str, dict[str, int]] = {}
         self.letters: dict[int, ModelLetter] = {}
         self._letters = 0
         self._apply: dict[type[Any], Callable[[Any], Result]] = {
@@ -103,6 +105,7 @@ class ModelStore:
             PutHome: self._put_home,
             DropHome: self._drop_home,
             SetHomeVersion: self._set_home_version,
+            PutBook: lambda write: self.books.update({write.unit: dict(write.bits)}),
         }
 
     def apply(self, write: Write) -> Result:
@@ -120,6 +123,7 @@ class ModelStore:
             dict(self.received),
             sum(len(each.content) for each in self.documents.values()),
             _publishers(self.documents.values()),
+            dict(self.books),
         )
 
     def read(self, durable: str, sequence: int) -> Parcel | None:

@@ -17,6 +17,7 @@ from twigcast.delivery import (
     DropHome,
     DropLetters,
     NoteMissed,
+    PutBook,
     PutDurable,
     PutHome,
     Replay,
@@ -191,6 +192,15 @@ def _drop_home(write: DropHome, connection: Connection) -> None:
 def _set_home_version(write: SetHomeVersion, connection: Connection) -> None:
     connection.execute(_PUT_FACT, ("home_epoch", str(write.version.epoch)))
     connection.execute(_PUT_FACT, ("home_version", str(write.version.version)))
+
+
+@change.register
+def _put_book(write: PutBook, connection: Connection) -> None:
+    connection.execute("DELETE FROM bits WHERE unit = %s", (write.unit,))
+    connection.execute(
+        "INSERT INTO bits SELECT %s, * FROM unnest(%s::text[], %s::int4[])",
+        (write.unit, [*write.bits], [*write.bits.values()]),
+    )
 
 
 def _forget_home(connection: Connection, home: str) -> None:

@@ -11,6 +11,7 @@
       │                        └── attempts
       └────────── freed                   nobody needs it; when that was noted, and whose it is
     publications                     the first document of each publication, even if it has gone
+    bits                             the members of units, and the bit of each
     homes ──── home_patterns         what other brokers' durable subscriptions want
     received ──── received_numbers   which documents of other brokers are here already
     accounts                         documents and bytes, by publisher
@@ -171,6 +172,9 @@ CREATE TABLE destinations (
 );
 ALTER TABLE documents ADD scope integer NOT NULL DEFAULT 0;
 ALTER TABLE durables ADD scope integer NOT NULL DEFAULT 0;
+CREATE TABLE bits (
+    unit text NOT NULL, member text NOT NULL, bit integer NOT NULL, PRIMARY KEY (unit, member)
+);
 """
 
 MIGRATIONS: Final = (_LAYOUT_1, _LAYOUT_2)

@@ -44,6 +44,10 @@ def read_state(connection: Connection, incarnation: int) -> StoreState:
         _received(connection),
         sum(accounts.values()),
         {publisher: size for publisher, size in accounts.items() if publisher and size},
+        {
+            unit: dict(bits)
+            for unit, bits in _by_first(connection, "SELECT unit, member, bit FROM bits").items()
+        },
     )
 
 

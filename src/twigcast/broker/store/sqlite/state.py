@@ -84,6 +84,7 @@ def read_state(connection: sqlite3.Connection, books: Books) -> StoreState:
         _received(connection),
         books.bytes,
         {name: size for name, size in books.publishers.items() if size},
+        _bits(connection),
     )
 
 
@@ -140,6 +141,13 @@ def _owed(connection: sqlite3.Connection) -> dict[str, tuple[DocumentId, ...]]:
         " CROSS JOIN documents ON documents.number = owed.document ORDER BY owed.document"
     )
     return {home: tuple(map(id_from, ids)) for home, ids in _grouped(rows).items()}
+
+
+def _bits(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
+    bits: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for unit, member, bit in connection.execute("SELECT unit, member, bit FROM bits"):
+        bits[unit][member] = bit
+    return dict(bits)
 
 
 def _received(connection: sqlite3.Connection) -> dict[tuple[str, int], Line]:

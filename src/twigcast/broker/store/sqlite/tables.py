@@ -11,6 +11,7 @@
                             ├── beyond, revived, attempts   of single sequences
                             └── gaps, expressions
     publications ── publishers           who published what, and how much of it is kept
+    bits                                 the members of units, and the bit of each
     homes ──── home_patterns             what other brokers' durable subscriptions want
     lines ──── received                  which documents of other brokers have come
     facts                                name, incarnation and totals
@@ -176,6 +177,9 @@ CREATE TABLE homes (
 CREATE TABLE home_patterns (
     home TEXT NOT NULL, pattern TEXT NOT NULL, PRIMARY KEY (home, pattern)
 ) WITHOUT ROWID;
+CREATE TABLE bits (
+    unit TEXT NOT NULL, member TEXT NOT NULL, bit INTEGER NOT NULL, PRIMARY KEY (unit, member)
+) WITHOUT ROWID;
 CREATE TABLE lines (
     number INTEGER PRIMARY KEY,
     origin TEXT NOT NULL,
@@ -190,7 +194,7 @@ CREATE TABLE received (
 
 _SMALL_TABLES: Final = (
     "facts durables places beyond revived attempts gaps expressions debtors publishers homes"
-    " home_patterns lines received"
+    " home_patterns bits lines received"
 ).split()
 
 _NEW_FACTS: Final = {

@@ -274,6 +274,12 @@ class Transaction:
             self._lines[values] = line
         return int(line)
 
+    def put_book(self, write: writes.PutBook) -> None:
+        """Keep the bits of the members of a unit."""
+        self.execute("DELETE FROM bits WHERE unit = ?", write.unit)
+        for member, bit in write.bits.items():
+            self.execute("INSERT INTO bits VALUES (?, ?, ?)", write.unit, member, bit)
+
     def set_home_version(self, write: writes.SetHomeVersion) -> None:
         """Keep the version of what our own durable subscriptions want."""
         epoch, version = write.version
@@ -296,4 +302,5 @@ _APPLY: Final[dict[type, Callable[[Transaction, Any], Result]]] = {
     writes.PutHome: subscribing.put_home,
     writes.DropHome: subscribing.drop_home,
     writes.SetHomeVersion: Transaction.set_home_version,
+    writes.PutBook: Transaction.put_book,
 }
