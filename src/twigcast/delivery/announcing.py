@@ -330,7 +330,11 @@ class Announcing:
         homes = list(level.fed_by(home))
         for each in homes:
             homes += self._level_of(each).fed_by(each)
-        return homes
+        # Who wants nothing, since all is kept within the unit, need not be known.
+        return [each for each in homes if self._own_count(each)]
+
+    def _own_count(self, home: str) -> int:
+        return self._homes[self._level_of(home).depth].own_count(home)
 
     def _ask(
         self, together: Together, homes: Iterable[str], patience: float, now: float

@@ -75,7 +75,7 @@ def draw_beside(random: Random) -> Drawn:
         taking_part[unit] += each
     gateways: dict[str, str] = {}
     links: list[tuple[str, str]] = []
-    for unit in sorted(around, key=depth_of, reverse=True):
+    for unit in sorted(around, key=lambda unit: (-depth_of(unit), unit)):
         links += _joined(random, taking_part[unit], links)
         most = min(len(taking_part[unit]), random.choice((1, 2, 2, 3)))
         acting = random.sample(taking_part[unit], most)
