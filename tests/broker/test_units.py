@@ -261,6 +261,9 @@ def state(broker: str, *leaves: str, links: tuple[str, ...] = ()) -> messages.Li
 def test_a_gateway_of_another_unit_that_speaks_of_this_one_is_cut_off(
     said: messages.LinkItem, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.WARNING, "twigcast")
+
     async def scenario() -> None:
         async with site(tmp_path) as brokers:
             await brokers.start("north/a", "north")
