@@ -78,7 +78,7 @@ def run_calm(seeds: range) -> Counter[str]:
 
 def test_what_was_confirmed_in_calm_comes_once_whatever_fails() -> None:
     counts = run_calm(range(_CALM))
-    assert min(counts["must, from another unit"], counts["restarts"], counts["expired"]) > 100
+    assert min(counts["must, from another unit"], counts["restarts"], counts["expired"]) > 50
 
 
 @pytest.mark.slow
