@@ -118,7 +118,7 @@ class World:
         self.failing = 0.0
         """How likely a disk is not to write something."""
         self.slow: set[str] = set()
-        """The brokers whose disks write nothing for now."""
+        """The brokers whose disks write nothing while they are in here."""
         for broker in self.brokers.values():
             broker.clock = random.randrange(10**12)
             self.start(broker)
