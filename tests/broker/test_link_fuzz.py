@@ -209,19 +209,19 @@ class _Hostile:
         self._broker.links.take_hello(self._hello, link)
         link.is_up = True
         self._broker.links.up[link.name] = link
-        self._broker.link_up(link)
+        self._broker.neighbours.link_up(link)
 
     def down(self) -> None:
         self.link.is_up = False
         del self._broker.links.up[self.link.name]
-        self._broker.link_down(self.link)
+        self._broker.neighbours.link_down(self.link)
         self.link.documents.close()
 
     async def say(self, item: messages.LinkItem) -> None:
         try:
             # As it would come over the wire.
             said = messages.LinkItem.FromString(item.SerializeToString())
-            answer = self._broker.handle_link(said, self.link)
+            answer = self._broker.neighbours.handle(said, self.link)
             if answer is not None:
                 await answer
         except LinkProtocolError:

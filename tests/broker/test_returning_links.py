@@ -186,15 +186,15 @@ def test_a_link_that_stays_down_is_forgotten(monkeypatch: pytest.MonkeyPatch) ->
             async with connect(brokers["b"].address) as client:
                 await client.subscribe({"one": "/a", "two": "/b"}).ready()
                 await until(lambda: ours.table_size == 2)
-                monkeypatch.setattr("twigcast.broker.broker._REMEMBERED", PATIENCE)
+                monkeypatch.setattr("twigcast.broker.neighbours.REMEMBERED", PATIENCE)
                 brokers["a"].broker.links.up["b"].close("for a moment")
                 await until(ours.remembered)
                 assert ours.table_size == 2
                 # The link that comes back is not forgotten when it has been up for a while.
                 await until(lambda: ours.neighbours["b"].is_ready if ours.neighbours else False)
                 assert not ours.remembered()
-                assert not brokers["a"].broker._forgetting
-                monkeypatch.setattr("twigcast.broker.broker._REMEMBERED", 0.05)
+                assert not brokers["a"].broker.neighbours.remembered
+                monkeypatch.setattr("twigcast.broker.neighbours.REMEMBERED", 0.05)
             await brokers["b"].close()
             await until(lambda: not (ours.neighbours or ours.remembered() or ours.table_size))
 

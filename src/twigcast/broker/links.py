@@ -318,11 +318,11 @@ class Links:
         link.is_up = True
         reason = ""
         try:
-            self._broker.link_up(link)
+            self._broker.neighbours.link_up(link)
             _log.info("link to %s is up", link.name)
             if problem := self.size_problem(link):
                 _log.warning("%s", problem)
-            await link.serve(self._broker.handle_link)
+            await link.serve(self._broker.neighbours.handle)
             reason = link.reason or "the neighbour ended it"
         except grpc.aio.AioRpcError as error:
             reason = error.details() or error.code().name
@@ -353,7 +353,7 @@ class Links:
             link.is_up = False
             del self.up[link.name]
             link.close(reason)
-            self._broker.link_down(link)
+            self._broker.neighbours.link_down(link)
             level = logging.INFO if reason == _STOPS else logging.WARNING
             _log.log(level, "the link to %s is down: %s", link.name, reason)
 
