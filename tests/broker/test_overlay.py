@@ -56,7 +56,7 @@ def test_whoever_subscribes_is_answered_when_it_is_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Brokers that gather for hours send at once what somebody waits for, and nothing else."""
-    monkeypatch.setattr("twigcast.broker.broker.GATHERING", 10_000.0)
+    monkeypatch.setattr("twigcast.broker.tables.GATHERING", 10_000.0)
 
     async def scenario() -> None:
         async with (
