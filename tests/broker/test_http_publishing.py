@@ -57,8 +57,15 @@ def test_documents_over_http_are_kept_within_a_unit(tmp_path: Path) -> None:
             assert (await events.document()).data["content"] == "<a/>"
             many = {"documents": [{"content": "<a/>", "scope": "cluster"}, "<a/>"]}
             assert (await client.post("/v1/publish", json=many)).json()["problems"] == []
-            answer = await client.put("/v1/subscriptions/kept?xpath=/a&scope=north")
-            assert server.broker.durables["kept"].queue.options.scope == 1
+            await client.put("/v1/subscriptions/kept?xpath=/a&scope=cluster")
+            await client.put("/v1/subscriptions/wide?xpath=/a")
+            told = (await client.get("/v1/subscriptions")).json()["durable"]
+            assert {each["name"]: each["scope"] for each in told} == {"kept": "north", "wide": None}
+            changed = await client.put("/v1/subscriptions/kept?xpath=/b&scope=north")
+            assert changed.status_code == 200
+            other = (await client.put("/v1/subscriptions/wide?xpath=/a&scope=north")).json()
+            assert other["reason"].startswith("the durable subscription 'wide' was made with scope")
+            assert "leave scope out, or end the subscription and make it anew" in other["reason"]
             for refused in (
                 await client.post("/v1/publish?scope=south", content=b"<a/>"),
                 await client.put("/v1/subscriptions/more?xpath=/a&scope=south"),

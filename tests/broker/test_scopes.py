@@ -147,9 +147,15 @@ def test_a_scope_is_kept_with_a_durable_subscription(tmp_path: Path) -> None:
         assert broker.durables["d"].queue.options.scope == 1
         assert [each.scope for each in broker.router.subscriptions()] == [1]
         async with connect(running.address) as client:
-            await client.subscribe(durable="d").ready()
-            await client.subscribe("//p", durable="d", scope="n").ready()
-            await client.subscribe("//p", durable="e").ready()
+            for durable, scope, unit in (
+                ("d", "", "n"),
+                ("d", "n", "n"),
+                ("e", "", ""),
+                (None, "cluster", "n"),
+                (None, "", ""),
+            ):
+                async with client.subscribe("//p", durable=durable, scope=scope) as subscription:
+                    assert subscription.scope == unit
             with pytest.raises(RefusedError, match="made with scope = '', not 'n': leave scope"):
                 await client.subscribe("//p", durable="e", scope="n").ready()
         await running.close()

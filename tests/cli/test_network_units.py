@@ -6,10 +6,11 @@ import itertools
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from twigcast.broker.local_network import LocalNetwork
 from twigcast.cli import app
@@ -68,19 +69,66 @@ def rows_of(network: LocalNetwork, *brokers: str) -> tuple[list[list[str]], str]
 
 
 def test_the_status_shows_units(network: LocalNetwork) -> None:
+    asked = [network.status(broker, PATIENCE) for broker in ("c1/b1", "c1/b2")]
     rows, below = rows_of(network, "c1/b1", "c1/b2")
     assert [row[:2] for row in rows[:4]] == [
-        ["c1/b1", "c1"],
-        ["c1/b2", "c1"],
+        *([f"{each['broker']} {each['bits']}", "c1"] for each in asked if each and each["bits"]),
         ["c2/b1", "c2"],
         ["c2/b2", "c2"],
     ]
     assert [row[:3] for row in rows[4:6]] == [["c1", "b1, b2", "b1"], ["c2", "b1, b2", "b1"]]
     assert below == ""
-    asked = ["network", "status", "--json", "--broker", network.addresses["c2/b1"]]
-    said = json.loads(CliRunner().invoke(app, asked).stdout)
+    words = ["network", "status", "--json", "--broker", network.addresses["c2/b1"]]
+    said = json.loads(CliRunner().invoke(app, words).stdout)
     assert (said["broker"], said["gateway"]) == ("c2/b1", "c2")
     assert [each["unit"] for each in said["levels"]] == ["c2", ""]
+
+
+def test_commands_keep_documents_within_a_unit(network: LocalNetwork, tmp_path: Path) -> None:
+    here, near, far = (network.addresses[each] for each in ("c1/b1", "c1/b2", "c2/b2"))
+    names = [str(tmp_path / f"{name}.xml") for name in ("far", "near", "all")]
+    for name in names:
+        Path(name).write_text("<p/>")
+
+    def run(command: str, broker: str, *arguments: str) -> Result:
+        return CliRunner().invoke(app, [command, *arguments, "--broker", broker])
+
+    kept = ("--durable", "kept")
+    said = run("subscribe", near, "//p", *kept, "--scope", "super-cluster", "--timeout", "0")
+    assert "choose a scope among: cluster, c1" in str(said.exception)
+    said = run("subscribe", near, "//p", *kept, "--scope", "cluster", "--timeout", "0")
+    assert "subscribed as kept within c1 at c1/b2" in said.stderr
+    assert (
+        "subscribed as wide at c2/b2"
+        in run("subscribe", far, "//p", "--durable", "wide", "--timeout", "0").stderr
+    )
+    said = run("subscribe", far, "//p", "--durable", "wide", "--scope", "c2", "--timeout", "0")
+    assert "leave scope out, or end the subscription" in str(said.exception)
+    ids = [
+        run("publish", broker, name, *options).stdout.partition("\t")[0]
+        for broker, name, options in (
+            (far, names[0], ()),
+            (here, names[1], ("--scope", "c1")),
+            (here, names[2], ("--advertise", "anything")),
+        )
+    ]
+    for broker, durable, expected in ((near, "kept", ids[1:]), (far, "wide", ids[::2])):
+        # Documents of different brokers come in any order.
+        follow = ("--durable", durable, "--limit", "2", "--timeout", "30", "--json")
+        said = run("subscribe", broker, *follow)
+        lines = said.stdout.splitlines()
+        assert sorted(json.loads(line)["id"] for line in lines) == sorted(expected)
+    said = run("publish", here, names[0], "--scope", "c2")
+    assert said.exit_code == 1
+    assert "far.xml: the broker 'c1/b1' is in no unit 'c2'; choose a scope among" in said.stderr
+    said = run("publish", here, names[0], "--scope", "c2", "--advertise", "anything")
+    assert "choose a scope among: cluster, c1" in str(said.exception)
+    rows, _ = rows_of(network, "c1/b2", "c2/b2")
+    assert ["c1/b2", "kept", "//p", "c1", "2", "0", "away"] in rows
+    assert ["c2/b2", "wide", "//p", "", "2", "0", "away"] in rows
+    for broker, durable in ((near, "kept"), (far, "wide")):
+        run("subscribe", broker, "--durable", durable, "--forget")
+    assert rows_of(network, "c1/b2")[0][-1][:2] != ["c1/b2", "kept"]
 
 
 def test_documents_cross_both_borders_whoever_of_the_gateways_lives(network: LocalNetwork) -> None:

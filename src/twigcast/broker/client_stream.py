@@ -37,6 +37,7 @@ from twigcast.broker.outbox import Sendable, encode_documents
 from twigcast.broker.session_errors import SessionError, code_of, require_few
 from twigcast.broker.subscriptions import Attachment
 from twigcast.errors import RefusedError, TwigcastError
+from twigcast.hierarchy import unit_at
 from twigcast.wire import PROTOCOL, messages
 
 _log = logging.getLogger(__name__)
@@ -235,11 +236,14 @@ class ClientStream:
     async def _serve(self, request: messages.Subscribe, subscription: Subscription) -> None:
         """Answer when a subscription is confirmed, if it is to be, and then deliver."""
         answer = messages.Answer(request=request.request, window=subscription.window)
+        depth = self._broker.depth_of_scope(request.scope)
         if isinstance(subscription, Attachment):
+            depth = subscription.durable.queue.options.scope
             if request.confirmed and request.expressions:
                 answer.unreached.extend(await self._confirm(subscription))
             answer.queue.CopyFrom(subscription.durable.state())
             answer.options.CopyFrom(subscription.durable.options())
+        answer.scope = unit_at(self._broker.name, depth)
         await self._write(messages.BrokerFrame(answer=answer))
         only = next(iter(request.expressions)) if len(request.expressions) == 1 else None
         self._session.begin(subscription, only)

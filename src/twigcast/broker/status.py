@@ -95,6 +95,7 @@ def durable_queues(broker: Broker, principal: Principal) -> list[dict[str, Any]]
             "shared": each.queue.options.is_shared,
             "ordered_by": each.queue.options.key or None,
             "deliveries": each.queue.options.most_attempts or None,
+            "scope": unit_at(broker.name, each.queue.options.scope) or None,
         }
         for each in broker.durables.values()
         if sees_all or each.owner == principal.name

@@ -241,9 +241,9 @@ def _address(link: Status) -> str:
 
 def _queues(queues: Sequence[tuple[str, Status]]) -> Table:
     has_owners = len({queue["owner"] for _, queue in queues}) > 1
-    table = _table(
-        "durable subscriptions", ("broker", "name", "expressions"), ("queued", "waiting", "client")
-    )
+    within = ("within",) if any(queue["scope"] for _, queue in queues) else ()
+    words = ("broker", "name", "expressions", *within)
+    table = _table("durable subscriptions", words, ("queued", "waiting", "client"))
     for broker, queue in queues:
         expressions = [xpath for _, xpath in sorted(queue["expressions"].items())]
         shown = ", ".join(expressions[:_MOST_EXPRESSIONS])
@@ -252,6 +252,7 @@ def _queues(queues: Sequence[tuple[str, Status]]) -> Table:
         name = f"{queue['name']} of {queue['owner']}" if has_owners else queue["name"]
         table.add_row(
             *map(Text, (broker, name, shown)),
+            *([Text(queue["scope"] or "")] if within else ()),
             *(f"{queue[count]:,}" for count in ("last", "waiting")),
             "here" if queue["attached"] else "away",
         )

@@ -180,6 +180,8 @@ def subscribe(
         )
         with subscription, noting_signals() as signals:
             what = "subscribed" if durable is None else f"subscribed as {durable}"
+            if subscription.scope:
+                what += f" within {subscription.scope}"
             note(f"{what} at {client.broker or client.address}; Ctrl-C ends")
             if subscription.unreached:
                 names = ", ".join(subscription.unreached)

@@ -61,6 +61,7 @@ class Subscription:
         self._granted = window  # by the broker, which may have a smaller one
         self._asked = options
         self._scope = scope
+        self._unit = ""  # of the scope, by its name
         self._options = messages.DurableOptions()  # those that are kept
         self._registry = registry
         self._expressions = expressions
@@ -117,6 +118,14 @@ class Subscription:
     def deliveries(self) -> int:
         """How often a document is given out before it becomes a letter; 0 for without end."""
         return self._options.deliveries
+
+    @property
+    def scope(self) -> str:
+        """The unit in which documents are published that it gets; once ready.
+
+        Empty for the whole network.
+        """
+        return self._unit
 
     @property
     def unreached(self) -> tuple[str, ...]:
@@ -269,6 +278,7 @@ class Subscription:
                         last,
                         self._since_sequence,
                     )
+            self._unit = result.scope
             self._granted = min(self.window, result.window or self.window)
             self._is_live = True
             self._registry.wake(self)

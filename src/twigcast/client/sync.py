@@ -160,6 +160,11 @@ class SyncSubscription(_Sync[Subscription], _Closing):
         return self._inner.deliveries
 
     @property
+    def scope(self) -> str:
+        """The unit in which documents are published that it gets; empty for the whole network."""
+        return self._inner.scope
+
+    @property
     def unreached(self) -> tuple[str, ...]:
         """The brokers that may not know of a durable subscription; see :class:`Subscription`."""
         return self._inner.unreached

@@ -169,7 +169,7 @@ class Welcome(_message.Message):
     def __init__(self, broker: _Optional[str] = ..., protocol: _Optional[int] = ..., version: _Optional[str] = ..., document_bytes: _Optional[int] = ..., message_bytes: _Optional[int] = ...) -> None: ...
 
 class Answer(_message.Message):
-    __slots__ = ("request", "problems", "ids", "queue", "unreached", "options", "window")
+    __slots__ = ("request", "problems", "ids", "queue", "unreached", "options", "window", "scope")
     request: int
     problems: _containers.RepeatedCompositeFieldContainer[Problem]
     ids: _containers.RepeatedScalarFieldContainer[str]
@@ -177,7 +177,8 @@ class Answer(_message.Message):
     unreached: _containers.RepeatedScalarFieldContainer[str]
     options: DurableOptions
     window: int
-    def __init__(self, request: _Optional[int] = ..., problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ..., ids: _Optional[_Iterable[str]] = ..., queue: _Optional[_Union[QueueState, _Mapping]] = ..., unreached: _Optional[_Iterable[str]] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ..., window: _Optional[int] = ...) -> None: ...
+    scope: str
+    def __init__(self, request: _Optional[int] = ..., problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ..., ids: _Optional[_Iterable[str]] = ..., queue: _Optional[_Union[QueueState, _Mapping]] = ..., unreached: _Optional[_Iterable[str]] = ..., options: _Optional[_Union[DurableOptions, _Mapping]] = ..., window: _Optional[int] = ..., scope: _Optional[str] = ...) -> None: ...
 
 class Problem(_message.Message):
     __slots__ = ("index", "code", "reason")

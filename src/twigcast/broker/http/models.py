@@ -256,6 +256,10 @@ class DurableQueue(QueueState):
         description="How often a document is given out before it becomes a letter; null for "
         "without end."
     )
+    scope: str | None = Field(
+        description="The unit in which documents are published that it gets; null for the whole "
+        "network."
+    )
 
 
 class ClientQueue(_Exact):
