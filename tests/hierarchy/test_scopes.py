@@ -78,6 +78,9 @@ def test_a_document_stays_in_its_unit(strategy: str) -> None:
         assert {each.broker for each in frozen.deliveries} == {
             each for each in made.overlay if each.startswith(units)
         }
+        brokers = ["n/o/b", "n/o/a"]
+        both = list(made.freeze().route_batch([PAPER.encode()] * 2, brokers, scope=scope))
+        assert both == [made.freeze().route(PAPER, at=each, scope=scope) for each in brokers]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -17,7 +17,7 @@ from folders import EXAMPLES
 from pipeline_oracle import frame_of, published, read_result, require_summary, totals_of
 from workloads import example
 
-from twigcast.errors import OverlayError, PipelineError
+from twigcast.errors import NetworkError, OverlayError, PipelineError
 from twigcast.language import Subscription, parse
 from twigcast.pipeline.route.job import route
 from twigcast.pipeline.sources import SourceOptions
@@ -131,6 +131,21 @@ def test_a_network_of_units_is_routed_as_it_would_be_live(
     assert found["links"] == links
     assert {link[5] for link in links} == {"", "north", "north/oslo", "south"}
     assert {link[5] for link in links if link[2]} > {"", "north/oslo"}
+
+    near = published(plan, documents, dict.fromkeys(documents, "feed"), "north")
+    assert 0 < len(near[0]) < len(deliveries)
+    rows = [(name, bytearray(text), "north/oslo/b") for name, text in documents.items()]
+    rows.append(("elsewhere", bytearray(b"<news/>"), "south/e"))
+    frame = spark.createDataFrame(rows, "id string, content binary, at string")
+    out = tmp_path / "near"
+    with pytest.raises(NetworkError, match="choose a scope among: cluster, super-cluster, north/o"):
+        route(spark, frame.drop("at"), network=str(path), output=str(out), scope="south")
+    route(spark, frame, network=str(path), output=str(out), scope="north")
+    found = read_result(out)
+    assert (found["deliveries"], found["links"]) == near
+    [(name, _, reason, *_)] = found["rejected"]
+    assert name == "elsewhere"
+    assert "the broker 'south/e' is in no unit 'north'" in reason
 
 
 def test_what_imperfect_mergers_send_in_vain_is_counted_in_all_ways(

@@ -172,9 +172,13 @@ def test_a_bad_document_has_its_own_reason_wherever_it_enters(by_network: RouteD
 
 
 def test_without_any_place_a_document_is_rejected(by_network: RouteDocuments) -> None:
-    (row,) = rows_of(RouteDocuments(by_network.bundle)(batch_of(b"<a/>")))
-    assert row["status"] == "rejected"
-    assert "broker" in row["reason"]
+    for decide, reason in (
+        (RouteDocuments(by_network.bundle), "nothing says at which broker"),
+        (RouteDocuments(by_network.bundle, "x", "cluster"), "'x' is in no unit, so the scope"),
+    ):
+        (row,) = rows_of(decide(batch_of(b"<a/>")))
+        assert row["status"] == "rejected"
+        assert reason in row["reason"]
 
 
 def test_batches_are_decided_one_after_the_other(few: MatchDocuments) -> None:

@@ -177,7 +177,10 @@ class _Crossings(Observer):
 
 
 def published(
-    plan: NetworkPlan, documents: Mapping[str, bytes], producer_of: Mapping[str, str]
+    plan: NetworkPlan,
+    documents: Mapping[str, bytes],
+    producer_of: Mapping[str, str],
+    scope: str = "",
 ) -> tuple[list[Row], list[Row]]:
     """Deliveries and links when each document is published, live, by a client of the plan.
 
@@ -194,7 +197,7 @@ def published(
         crossings.seen.clear()
         for client in network.clients.values():
             client.deliveries.clear()
-        network.publish(producer_of[name], content)
+        network.publish(producer_of[name], content, scope=scope)
         network.settle()
         useful = set()
         for client in network.clients.values():

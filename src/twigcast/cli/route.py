@@ -27,6 +27,7 @@ def route(
     network: spark_options.NETWORK = None,
     at: spark_options.AT = None,
     at_column: spark_options.AT_COLUMN = None,
+    scope: spark_options.SCOPE = "",
     input_format: spark_options.INPUT_FORMAT = None,
     column: spark_options.COLUMN = None,
     id_column: spark_options.ID_COLUMN = None,
@@ -63,7 +64,7 @@ def route(
     The folder gets the tables deliveries, documents, rejected and, with a network, links; and
     summary.json.  It is there whole or not at all.
     """
-    spark_options.check_delivery(subscriptions, network, at, at_column)
+    spark_options.check_delivery(subscriptions, network, at, at_column, scope)
     if network is not None and shard_size is not None:
         raise typer.BadParameter("--shard-size does not go with --network")
     settings = spark_options.spark_settings(conf)
@@ -85,6 +86,7 @@ def route(
             subscriptions=subscriptions,
             network=network,
             at=at,
+            scope=scope,
             options=options,
             format=output_format.value,
             partition_by_subscriber=partition_by_subscriber,

@@ -80,6 +80,14 @@ AT = Annotated[
 AT_COLUMN = Annotated[
     str | None, typer.Option(help="The column of a table that names that broker.")
 ]
+SCOPE = Annotated[
+    str,
+    typer.Option(
+        metavar="UNIT",
+        help="Keep the documents within a unit that this broker is in: its name, or cluster, "
+        "super-cluster or super-super-cluster.",
+    ),
+]
 
 
 class OutputFormat(StrEnum):
@@ -118,10 +126,14 @@ def source_options(input_format: SourceFormat | None, **named: str | None) -> So
 
 
 def check_delivery(
-    subscriptions: str | None, network: str | None, at: str | None, at_column: str | None
+    subscriptions: str | None,
+    network: str | None,
+    at: str | None,
+    at_column: str | None,
+    scope: str,
 ) -> None:
     """Refuse options that exclude each other."""
     if subscriptions is None and network is None:
         raise typer.BadParameter("name --subscriptions, a --network, or both")
-    if network is None and (at is not None or at_column is not None):
-        raise typer.BadParameter("--at and --at-column go with --network")
+    if network is None and (at is not None or at_column is not None or scope):
+        raise typer.BadParameter("--at, --at-column and --scope go with --network")

@@ -43,6 +43,7 @@ def stream(
     network: spark_options.NETWORK = None,
     at: spark_options.AT = None,
     at_column: spark_options.AT_COLUMN = None,
+    scope: spark_options.SCOPE = "",
     input_format: spark_options.INPUT_FORMAT = None,
     column: spark_options.COLUMN = None,
     id_column: spark_options.ID_COLUMN = None,
@@ -75,7 +76,7 @@ def stream(
     Every batch is a folder of the output with the tables of twigcast route, there whole or not at
     all.  Ctrl-C ends after the batch that is running; the same command goes on, also after a crash.
     """
-    spark_options.check_delivery(subscriptions, network, at, at_column)
+    spark_options.check_delivery(subscriptions, network, at, at_column, scope)
     if once and trigger is not None:
         raise typer.BadParameter("--once and --trigger exclude each other")
     span = None if trigger is None else _span(trigger)
@@ -106,6 +107,7 @@ def stream(
                 subscriptions=subscriptions,
                 network=network,
                 at=at,
+                scope=scope,
                 options=options,
                 format=output_format.value,
                 trigger=span,

@@ -151,7 +151,7 @@ class FrozenNetwork:
         return self._follow(self._matcher.match_numbered(document).numbers(0), at, within)
 
     def route_batch(
-        self, documents: Any, at: str | Sequence[str]
+        self, documents: Any, at: str | Sequence[str], *, scope: str = ""
     ) -> Iterator[Route | DocumentError]:
         """The same for many documents, published at one broker or each at its own.
 
@@ -161,11 +161,13 @@ class FrozenNetwork:
         brokers = [at] * len(matches) if isinstance(at, str) else list(at)
         if len(brokers) != len(matches):
             raise ValueError(f"{len(matches)} documents need as many brokers, not {len(brokers)}")
+        within: dict[str, int] = {}
         for broker in set(brokers):
             self._require(broker)
+            within[broker] = depth_of_scope(broker, scope)
         errors = matches.errors
         return (
-            errors.get(number) or self._follow(matches.numbers(number), broker)
+            errors.get(number) or self._follow(matches.numbers(number), broker, within[broker])
             for number, broker in enumerate(brokers)
         )
 

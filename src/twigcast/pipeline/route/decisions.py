@@ -35,7 +35,7 @@ from twigcast.pipeline.route.verdicts import (
 from twigcast.pipeline.route.writing import WRITTEN_SCHEMA, WriteTables
 from twigcast.pipeline.sources.documents import Documents
 from twigcast.pipeline.subscriptions import Subscriptions, load_subscriptions
-from twigcast.routing import FrozenNetwork, NetworkPlan, Towards
+from twigcast.routing import FrozenNetwork, NetworkPlan, Towards, depth_of_scope
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Decision:
     network: Bundle[FrozenNetwork] | None = None
     at: str | None = None
     """The broker where a document enters the network, unless its own column says it."""
+    scope: str = ""
+    """The unit that documents do not leave, as it is named at the broker where they enter."""
     links: tuple[tuple[str, str, str], ...] = ()
     """The links of the network, each in both directions: sender, receiver, and their unit."""
     subscriptions: int = 0
@@ -72,7 +74,7 @@ class Decision:
 
     def _route(self) -> RouteDocuments:
         assert self.network is not None
-        return RouteDocuments(self.network, self.at)
+        return RouteDocuments(self.network, self.at, self.scope)
 
     @property
     def is_sharded(self) -> bool:
@@ -87,6 +89,7 @@ def decide(
     *,
     at: str | None = None,
     names_broker: bool = False,
+    scope: str = "",
     skip_bad: bool = False,
     shard_size: int = SHARD_SIZE,
 ) -> Decision:
@@ -94,14 +97,16 @@ def decide(
 
     With a network, each of the ``subscriptions`` is added to the client that it names as
     subscriber.  Documents enter the network at the broker ``at``, by default at the broker of the
-    only producer; ``names_broker`` says whether a column of the documents names the broker.  A bad
-    subscription is an error before any work; with ``skip_bad`` it is left out and listed in
-    ``skipped``.
+    only producer; ``names_broker`` says whether a column of the documents names the broker.  They
+    do not leave the unit ``scope`` of that broker.  A bad subscription is an error before any work;
+    with ``skip_bad`` it is left out and listed in ``skipped``.
     """
     if network is None and subscriptions is None:
         raise PipelineError("there is nothing to route by; name subscriptions, a network, or both")
     if network is None and at is not None:
         raise PipelineError("at= is a broker of a network; name the network, or leave it out")
+    if network is None and scope:
+        raise PipelineError("scope= is a unit of a network; name the network, or leave it out")
     skipped: list[SubscriptionFileError] = []
     on_bad = skipped.append if skip_bad else None
     describe(spark, "compiling subscriptions" if network is None else "freezing the network")
@@ -113,7 +118,9 @@ def decide(
             decision = _by_subscriptions(spark, loaded, shard_size)
         else:
             plan = read_network(network) if isinstance(network, str) else network
-            decision = _by_network(spark, _with_subscriptions(plan, loaded), at, names_broker)
+            decision = _by_network(
+                spark, _with_subscriptions(plan, loaded), at, names_broker, scope
+            )
     finally:
         describe(spark, None)
     return replace(decision, skipped=tuple(skipped))
@@ -134,7 +141,7 @@ def _by_subscriptions(
 
 
 def _by_network(
-    spark: SparkSession, plan: NetworkPlan, at: str | None, names_broker: bool
+    spark: SparkSession, plan: NetworkPlan, at: str | None, names_broker: bool, scope: str
 ) -> Decision:
     producers = {client.broker for client in plan.clients if client.advertisements}
     if at is not None and at not in plan.overlay:
@@ -147,6 +154,8 @@ def _by_network(
             "the network has no or several brokers with a producer; say at which one the "
             "documents enter it, or which column names it"
         )
+    if at is not None and not names_broker:
+        depth_of_scope(at, scope)  # otherwise documents whose broker is not in it are rejected
     warnings = []
     if at is not None and plan.strategy.towards is not Towards.EVERYONE and at not in producers:
         warnings.append(
@@ -165,6 +174,7 @@ def _by_network(
     return Decision(
         network=bundle,
         at=at,
+        scope=scope,
         links=links,
         subscriptions=sum(len(client.subscriptions) for client in plan.clients),
         warnings=tuple(warnings),

@@ -142,6 +142,8 @@ class JobSettings(TypedDict, total=False):
     network: str | NetworkPlan | None
     at: str | None
     """The broker where a document enters the network, unless its own column says it."""
+    scope: str
+    """The unit that documents do not leave: one that this broker is in, or ``"cluster"`` …"""
     options: SourceOptions
     format: Format
     skip_bad: bool
@@ -202,6 +204,7 @@ def prepare_route(
         network,
         at=settings.get("at"),
         names_broker=incoming.names_broker,
+        scope=settings.get("scope", ""),
         skip_bad=settings.get("skip_bad", False),
         shard_size=settings.get("shard_size", SHARD_SIZE),
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -25,11 +25,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from twigcast.errors import DocumentError
+from twigcast.errors import DocumentError, NetworkError
 from twigcast.pipeline.route.bundles import Bundle
 from twigcast.pipeline.route.indexes import Index
 from twigcast.pipeline.sources.documents import Batches
-from twigcast.routing import FrozenNetwork, Route
+from twigcast.routing import FrozenNetwork, Route, depth_of_scope
 
 DELIVERED: Final = "delivered"
 UNWANTED: Final = "unwanted"
@@ -132,39 +132,50 @@ class MatchDocuments:
 
 @dataclass(frozen=True, slots=True)
 class RouteDocuments:
-    """Decides by a frozen network; a document enters where its column ``at`` says, or at ``at``."""
+    """Decides by a frozen network; a document enters where its column ``at`` says, or at ``at``.
+
+    With a ``scope`` it does not leave the unit of its broker that the scope names.
+    """
 
     bundle: Bundle[FrozenNetwork]
     at: str | None = None
+    scope: str = ""
 
     def __call__(self, batch: pa.RecordBatch) -> Verdicts:
         network = self.bundle.loaded()
-        known = set(network.brokers)
         brokers = [self.at] * len(batch)
         if "at" in batch.schema.names:
             brokers = [each or self.at for each in batch.column("at").to_pylist()]
+        known = set(network.brokers)
+        problems = {broker: self._problem(broker, known) for broker in set(brokers)}
         errors = {
-            number: DocumentError(_no_such_broker(broker))
+            number: DocumentError(problem)
             for number, broker in enumerate(brokers)
-            if broker not in known
+            if (problem := problems[broker])
         }
         # A document with an error is routed from any broker, and its route is dropped.
-        entered = [
-            broker if broker is not None and broker in known else network.brokers[0]
-            for broker in brokers
-        ]
+        good = [each for each in brokers if each is not None and not problems[each]]
+        any_broker, scope = (good[0], self.scope) if good else (network.brokers[0], "")
+        entered = [any_broker if each is None or problems[each] else each for each in brokers]
         routes = _Routes()
-        for number, result in enumerate(network.route_batch(batch.column("content"), entered)):
+        results = network.route_batch(batch.column("content"), entered, scope=scope)
+        for number, result in enumerate(results):
             if isinstance(result, DocumentError):
                 errors[number] = result
             routes.add(result if isinstance(result, Route) and number not in errors else None)
         return routes.verdicts(_facts(batch, errors))
 
-
-def _no_such_broker(broker: str | None) -> str:
-    if broker is None:
-        return "nothing says at which broker the document enters the network"
-    return f"the network has no broker {broker!r}, at which the document would enter it"
+    def _problem(self, broker: str | None, known: Container[str]) -> str:
+        """Why no document enters at a broker; empty if documents do."""
+        if broker is None:
+            return "nothing says at which broker the document enters the network"
+        if broker not in known:
+            return f"the network has no broker {broker!r}, at which the document would enter it"
+        try:
+            depth_of_scope(broker, self.scope)
+        except NetworkError as error:
+            return str(error)
+        return ""
 
 
 class _Routes:

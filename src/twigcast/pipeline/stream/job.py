@@ -122,6 +122,7 @@ def stream(
         settings.get("network"),
         at=settings.get("at"),
         names_broker=incoming.names_broker,
+        scope=settings.get("scope", ""),
         skip_bad=settings.get("skip_bad", False),
     )
     writer = part.frame.writeStream.queryName(f"twigcast stream to {output.folder.url}")

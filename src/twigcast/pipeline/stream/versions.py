@@ -81,6 +81,7 @@ class SubscriptionVersions:
         *,
         at: str | None = None,
         names_broker: bool = False,
+        scope: str = "",
         skip_bad: bool = False,
     ) -> None:
         if subscriptions == "-":
@@ -101,6 +102,7 @@ class SubscriptionVersions:
             network,
             at=at,
             names_broker=names_broker,
+            scope=scope,
             skip_bad=skip_bad,
         )
         self._known = self._look()
