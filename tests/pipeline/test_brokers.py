@@ -306,14 +306,16 @@ def test_what_is_said_beside_documents_goes_in_and_comes_out(
     spark: SparkSession, broker: BrokerProcess, client: SyncClient
 ) -> None:
     make(client, "desk", "//a")
+    make(client, "inbox", "//never")
     later = datetime(2999, 1, 31, 14, 30, tzinfo=UTC)
     rows = [
-        ("<a>1</a>", {"traceparent": "00-1", "level": None}, later),
-        ("<a>2</a>", {}, None),
-        ("<a>3</a>", None, datetime(2001, 1, 1, tzinfo=UTC)),
+        ("<a>1</a>", {"traceparent": "00-1", "level": None}, later, None),
+        ("<a>2</a>", {}, None, []),
+        ("<a>3</a>", None, datetime(2001, 1, 1, tzinfo=UTC), None),
+        ("<a>4</a>", None, None, ["here:inbox"]),
     ]
     frame = spark.createDataFrame(
-        rows, "content string, headers map<string,string>, expires timestamp"
+        rows, "content string, headers map<string,string>, expires timestamp, to array<string>"
     )
     frame.write.format("twigcast").option("broker", broker.address).mode("append").save()
     reader = spark.read.format("twigcast").option("broker", broker.address)
@@ -322,6 +324,7 @@ def test_what_is_said_beside_documents_goes_in_and_comes_out(
         ({"traceparent": "00-1"}, later),
         ({}, None),
     ]
+    assert contents(client, "inbox") == [b"<a>4</a>"]
 
 
 def test_what_was_skipped_is_said_where_the_driver_is(caplog: pytest.LogCaptureFixture) -> None:
@@ -477,6 +480,7 @@ def test_options_bind_variables_and_choose() -> None:
         "variables.limit": "5",
         "relativeTo": "document",
         "version": "2.0",
+        "scope": "cluster",
     }
     (pattern,) = stream_options(options).expressions.values()
     assert str(pattern) == "/Stock[xpath-2.0(Price>5)]"
@@ -484,7 +488,7 @@ def test_options_bind_variables_and_choose() -> None:
         stream_options({**options, "variables.limit": "five"})
     with pytest.raises(PipelineError, match="relative_to is"):
         stream_options({**options, "relativeTo": "root"})
-    for name in ("variables.limit", "relativeTo", "version"):
+    for name in ("variables.limit", "relativeTo", "version", "scope"):
         with pytest.raises(PipelineError, match=f"{name} is for readStream"):
             batch_options({**MINIMUM, name: options[name]})
 
@@ -512,6 +516,7 @@ def test_wrong_options_are_refused(options: dict[str, str], said: str) -> None:
         ({"advertise": "/nowhere/at/all.dtd"}, "advertise: "),
         ({"advertise": "<!ELEMENT a ANY><!ELEMENT b ANY>", "advertiseRoot": "c"}, "advertise: "),
         ({"advertiseRoot": "a"}, "advertiseRoot goes with a DTD"),
+        ({"to": "here:desk"}, "to is no option but a column, array<string>"),
     ],
 )
 def test_wrong_options_of_publishing_are_refused(options: dict[str, str], said: str) -> None:
@@ -542,7 +547,8 @@ def test_a_column_that_is_none_of_documents_is_refused() -> None:
         check_columns(columns, "content")
     with pytest.raises(PipelineError, match="'b' is int; documents are binary or string"):
         check_columns(columns, "b")
-    for name, kind in (("headers", r"map<string,string>"), ("expires", "timestamp")):
+    said = (("headers", "map<string,string>"), ("expires", "timestamp"), ("to", "array<string>"))
+    for name, kind in said:
         with pytest.raises(PipelineError, match=f"{name} is {kind}"):
             check_columns(StructType().add("content", "string").add(name, "integer"), "content")
 

@@ -29,8 +29,11 @@ def free_port() -> int:
 class BrokerProcess:
     """A broker with a store in a folder; at some port, which it keeps."""
 
-    def __init__(self, folder: Path, port: int = 0, acknowledged_age: float = 3_600.0) -> None:
+    def __init__(
+        self, folder: Path, port: int = 0, acknowledged_age: float = 3_600.0, unit: str = ""
+    ) -> None:
         self.folder = folder
+        self.unit = unit
         self.port = port or free_port()
         self.acknowledged_age = acknowledged_age
         self._process: subprocess.Popen[str] | None = None
@@ -49,6 +52,7 @@ class BrokerProcess:
                 str(self.folder),
                 str(self.port),
                 str(self.acknowledged_age),
+                self.unit,
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -80,12 +84,13 @@ class BrokerProcess:
         self.kill()
 
 
-async def main(folder: str, port: str, acknowledged_age: str) -> None:
+async def main(folder: str, port: str, acknowledged_age: str, unit: str) -> None:
     """Serve until the end; what retention takes goes soon."""
     vars(twigcast.broker.broker)["_TRIM_EACH"] = 0.2
     running = await start_server(
         BrokerConfig(
             name="here",
+            unit=unit,
             listen=f"127.0.0.1:{port}",
             # Enough for the end of a process, which is all that happens here.
             store=StoreConfig(

@@ -28,7 +28,7 @@ _CONNECTING: Final = ("broker", "token", "ca", "certificate", "key", "tls")
 _PREFIX: Final = re.compile(r"([^\W\d][\w.-]*):(?!:)")
 _VARIABLE: Final = re.compile(r"\$([^\W\d][\w.-]*)")
 _BINDING: Final = ("namespaces.", "variables.")
-_OF_STREAMS: Final = ("xpath", "namespaces", "variables", "relativeto", "version")
+_OF_STREAMS: Final = ("xpath", "namespaces", "variables", "relativeto", "version", "scope")
 """How the names of options begin that make a subscription."""
 
 OnRefused: TypeAlias = Literal["fail", "skip"]
@@ -67,6 +67,7 @@ class QueueOptions:
     broker: BrokerOptions
     durable: str
     expressions: Mapping[str, Pattern]
+    scope: str
     max_documents: int
     fail_on_data_loss: bool
 
@@ -78,6 +79,7 @@ class PublishOptions:
     broker: BrokerOptions
     column: str
     on_refused: OnRefused
+    scope: str
     advertises: bool
     promised: Promised
 
@@ -86,7 +88,7 @@ def stream_options(options: Mapping[str, str]) -> QueueOptions:
     """The options of a query that reads a queue as it grows."""
     reading = _Reading(
         options,
-        ("durable", "xpath", "relativeTo", "version", "maxDocuments", "failOnDataLoss"),
+        ("durable", "xpath", "relativeTo", "version", "scope", "maxDocuments", "failOnDataLoss"),
         ("xpath.", *_BINDING),
     )
     broker = reading.broker()
@@ -105,6 +107,7 @@ def stream_options(options: Mapping[str, str]) -> QueueOptions:
         broker,
         durable,
         patterns,
+        reading.text("scope") or "",
         reading.count("maxDocuments", 10_000),
         reading.flag("failOnDataLoss", True),
     )
@@ -122,18 +125,22 @@ def batch_options(options: Mapping[str, str]) -> QueueOptions:
                 "a batch reads one that is there"
             )
     broker = reading.broker()
-    queue = QueueOptions(broker, reading.required("durable"), {}, 0, False)
+    queue = QueueOptions(broker, reading.required("durable"), {}, "", 0, False)
     reading.finish()
     return queue
 
 
 def publish_options(options: Mapping[str, str]) -> PublishOptions:
     """The options of a query that publishes."""
-    reading = _Reading(options, ("column", "onRefused", "advertise", "advertiseRoot"), ())
+    reading = _Reading(options, ("column", "onRefused", "scope", "advertise", "advertiseRoot"), ())
     broker = reading.broker()
     on_refused = reading.text("onRefused") or "fail"
     if on_refused not in ("fail", "skip"):
         reading.refuse(f"onRefused is fail or skip, not {on_refused!r}")
+    if reading.text("to"):
+        reading.refuse(
+            "to is no option but a column, array<string>, with the destinations of each document"
+        )
     promise, root = reading.text("advertise"), reading.text("advertiseRoot")
     promised: Promised = None
     try:
@@ -144,6 +151,7 @@ def publish_options(options: Mapping[str, str]) -> PublishOptions:
         broker,
         reading.text("column") or "content",
         cast(OnRefused, on_refused),
+        reading.text("scope") or "",
         promise is not None,
         promised,
     )

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -54,7 +54,9 @@ HEADERS: Final = "headers"
 """The column with what is said beside each document, where there is one."""
 EXPIRES: Final = "expires"
 """The column with the time from which on nobody wants a document, where there is one."""
-_SAID: Final = {HEADERS: "map<string,string>", EXPIRES: "timestamp"}
+TO: Final = "to"
+"""The column with the durable subscriptions that a document is addressed to, where there is one."""
+_SAID: Final = {HEADERS: "map<string,string>", EXPIRES: "timestamp", TO: "array<string>"}
 
 _log = logging.getLogger(__name__)
 
@@ -190,11 +192,15 @@ class _Publishing:
         return PartitionPublished(self._published, self._refused, self._reason, self._expired)
 
     async def _publish_batch(self, client: Client, batch: pa.RecordBatch) -> None:
-        for content, headers, expires in _cells(batch, self._options.column):
+        for content, headers, expires, to in _cells(batch, self._options.column):
             row, self._rows = self._rows, self._rows + 1
             if content is None:
                 await self._settle_all()
                 self._refuse(row, "there is no document in the row (null)")
+                continue
+            if None in to:
+                await self._settle_all()
+                self._refuse(row, "a destination in the column to is null")
                 continue
             if expires is not None and expires <= datetime.now(UTC):
                 self._expired += 1  # in time at first, perhaps, and this is another run
@@ -209,18 +215,25 @@ class _Publishing:
             task = asyncio.create_task(
                 client.publish(
                     content,
-                    id=self._identity(octets, headers, expires),
+                    id=self._identity(octets, headers, expires, to),
                     headers=headers,
                     expires=expires,
+                    scope=self._options.scope,
+                    to=to,
                 )
             )
             self._unanswered.append((row, size, task))
             self._bytes += size
 
     def _identity(
-        self, content: bytes, headers: dict[str, str] | None, expires: datetime | None
+        self,
+        content: bytes,
+        headers: dict[str, str] | None,
+        expires: datetime | None,
+        to: Sequence[str],
     ) -> str:
-        said = [sorted((headers or {}).items()), None if expires is None else expires.timestamp()]
+        until = None if expires is None else expires.timestamp()
+        said = [sorted((headers or {}).items()), until, *to]
         digest = blake2b(json.dumps(said).encode() + content, digest_size=16).digest()
         self._seen[digest] += 1
         return f"{self._prefix}-{digest.hex()}-{self._seen[digest]}"
@@ -263,14 +276,22 @@ class _Publishing:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _cells(
-    batch: pa.RecordBatch, column: str
-) -> Iterator[tuple[bytes | str | None, dict[str, str] | None, datetime | None]]:
-    """The documents of a batch, and what is said beside each; a header without a value is none."""
-    contents, said, expiries = (_values(batch, each) for each in (column, HEADERS, EXPIRES))
-    for content, pairs, expires in zip(contents, said, expiries, strict=True):
+class _Cells(NamedTuple):
+    """A document of a batch, and what is said beside it."""
+
+    content: bytes | str | None
+    headers: dict[str, str] | None
+    expires: datetime | None
+    to: list[Any]
+    """Texts; None where one is null."""
+
+
+def _cells(batch: pa.RecordBatch, column: str) -> Iterator[_Cells]:
+    """The documents of a batch; a header without a value is none."""
+    columns = (_values(batch, each) for each in (column, HEADERS, EXPIRES, TO))
+    for content, pairs, expires, to in zip(*columns, strict=True):
         headers = {name: text for name, text in pairs if text is not None} if pairs else None
-        yield content, headers, expires
+        yield _Cells(content, headers, expires, to or [])
 
 
 def _values(batch: pa.RecordBatch, column: str) -> Iterator[Any]:
@@ -290,7 +311,7 @@ async def _connected(options: PublishOptions) -> Client:
         try:
             await client.open()
             if options.advertises:
-                await client.advertise(options.promised)
+                await client.advertise(options.promised, scope=options.scope)
             return client
         except ConnectionFailedError:
             await client.close()

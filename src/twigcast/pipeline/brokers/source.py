@@ -171,6 +171,7 @@ class _Queue:
             with self._client.subscribe(
                 options.expressions or None,
                 durable=options.durable,
+                scope=options.scope,
                 window=1,
             ):
                 pass
