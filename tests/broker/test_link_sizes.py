@@ -93,6 +93,31 @@ def test_what_a_neighbour_does_not_take_is_said(caplog: pytest.LogCaptureFixture
     asyncio.run(scenario())
 
 
+def test_what_is_owed_and_too_large_is_dropped_once_and_then_set_aside(tmp_path: Path) -> None:
+    large = replace(SMALL, document_bytes=500_000, message_bytes=500_000)
+
+    async def scenario() -> None:
+        async with (
+            two_brokers(large, SMALL, tmp_path) as (one, other),
+            connect(one.address) as publisher,
+            connect(other.address) as subscriber,
+        ):
+            await subscriber.subscribe("/a", durable="kept").ready()
+            await publisher.publish(document(450_000))
+            # What is owed is sent again, alone, and only then it is known that it cannot come.
+            store = one.broker.store
+            assert store is not None
+            while not (await store.figures()).letters:
+                await asyncio.sleep(0.02)
+            (said,) = links(one.broker)
+            assert said["dropped"] == 1
+            metrics = one.broker.metrics
+            assert metrics.value("twigcast_documents_dropped_total", {"to": "neighbour"}) == 1
+            assert metrics.value("twigcast_documents_resent_total") == 0
+
+    asyncio.run(scenario())
+
+
 class _Written:
     def __init__(self) -> None:
         self.sizes: list[int] = []

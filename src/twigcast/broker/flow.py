@@ -378,19 +378,22 @@ class DocumentFlow:
                 if link is not None:
                     link.say(items)
             return
-        if isinstance(instruction.message, Addressed):
-            self._metrics.resent()
+        is_resent = isinstance(instruction.message, Addressed)
         for name in instruction.links:
             link = self._link(name)
             if link is None:
                 continue
-            self._metrics.forwarded(link.pass_on(items[0]))
-            if not link.takes(items[0]):
+            if is_resent and not link.takes(items[0]):
+                # It was dropped when it went with others; now whoever owes it sets it aside.
                 reason = (
                     f"it cannot cross the link to {name}, on which documents have up to "
                     f"{link.largest:,} bytes (limits.message_bytes)"
                 )
                 self.happen(TooLarge(name, instruction.message, reason))
+                continue
+            if is_resent:
+                self._metrics.resent()
+            self._metrics.forwarded(link.pass_on(items[0]))
 
     def _on_offer(self, instruction: Offer) -> None:
         parcel = instruction.parcel
