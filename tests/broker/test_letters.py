@@ -179,7 +179,7 @@ def _command(address: str) -> None:
     lines = call("list", "--json").splitlines()
     first, _ = (json.loads(line)["number"] for line in lines)
     assert "<a>1</a>" in call("show", str(first))
-    assert json.loads(call("show", str(first), "--json"))["document"] == "<a>1</a>"
+    assert json.loads(call("show", str(first), "--json"))["content"] == "<a>1</a>"
     assert "1 letter replayed" in call("replay", str(first))
     assert "1 letter dropped" in call("drop", "--durable", "desk")
     assert "no letters" in call("list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -82,8 +83,8 @@ def test_files_are_archived_asked_and_compacted(tmp_path: Path) -> None:
     by_source = {row["source"].rpartition("/")[2]: row for row in lines(found)}
     assert by_source.keys() in ({"one.xml", "two.xml"}, {"same.xml", "two.xml"})
     one, two = (row for _, row in sorted(by_source.items()))
-    assert one["document"].encode() == contents["one.xml"]
-    assert bytes.fromhex(two["document_hex"]) == contents["two.xml"]
+    assert (one["content"].encode(), one["encoding"]) == (contents["one.xml"], "utf-8")
+    assert (b64decode(two["content"]), two["encoding"]) == (contents["two.xml"], "base64")
     assert found.stderr.endswith("2 of 4 documents match; looked at 2 (50 %), 2 of 4 shapes\n")
 
 

@@ -198,6 +198,8 @@ def test_a_configuration_that_makes_no_sense_is_refused(options: list[str], mess
         (["broker", "--keep", "all"], "--keep goes with --store"),
         (["broker", "--link", "127.0.0.1:1=dear"], "--link takes HOST:PORT"),
         (["publish", "-", "-"], "read once"),
+        (["publish", "-", "--lines", "--id", "1"], "--id is of one document"),
+        (["publish", str(EXAMPLES / "documents"), "--id", "1"], "--id is of one document"),
         (["publish", "x", "--root", "a"], "--root goes with --advertise"),
         (["publish", "x", "--root", "a", "--advertise", "anything"], "--root goes with"),
         (["publish", "x", "--certificate", "x"], "--certificate and --key go together"),
@@ -263,7 +265,7 @@ def test_documents_come_with_the_keys_of_what_they_match(tmp_path: Path) -> None
         found = came[each["id"]]
         keys = [key for key, pattern in wanted if pattern.matches(document.read_bytes())]
         assert found["keys"] == sorted(keys + ["/menu"] * (document.name == "menu.xml"))
-        assert found["document"] == document.read_text(encoding="utf-8")
+        assert found["content"] == document.read_text(encoding="utf-8")
         age = datetime.now(UTC) - datetime.fromisoformat(found["published"])
         assert timedelta() <= age < timedelta(minutes=1)
 
@@ -294,6 +296,15 @@ def test_what_is_refused_is_told_and_the_rest_published(tmp_path: Path) -> None:
     reasons = "".join(result.stderr)
     assert f"{tmp_path / 'b.xml'}: line 1, column " in reasons
     assert f"{tmp_path / 'none.xml'}: No such file" in reasons
+
+
+@pytest.mark.usefixtures("to")
+def test_a_document_with_an_id_is_published_once(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<numbered/>")
+    publish = ("publish", str(tmp_path / "a.xml"), "--id")
+    first, again, other = (lines(*publish, each)[0]["id"] for each in ("7", "7", "8"))
+    assert first == again != other
+    assert lines("ask", "//numbered", "--count")[0]["matched"] == 2
 
 
 def test_lines_are_documents(address: str, tmp_path: Path) -> None:
@@ -447,7 +458,7 @@ def test_asking_gives_the_newest_first(tmp_path: Path) -> None:
     result = run("ask", "//asked", "--count")
     assert result.stdout == "6\n"
     assert "6 matched; looked at " in result.stderr
-    assert lines("ask", "//asked", "--count", "--since", "2999-01-01")[0]["documents"] == 0
+    assert lines("ask", "//asked", "--count", "--since", "2999-01-01")[0]["matched"] == 0
     head, document = run("ask", "//asked[n=3]").stdout.splitlines()
     assert head.startswith(ids[3])
     assert document == "<asked><n>3</n></asked>"

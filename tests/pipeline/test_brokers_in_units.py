@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_queries_keep_within_a_unit_and_address_documents(tmp_path: Path) -> Non
             assert desk.scope == "north"
         client.subscribe("//never", durable="inbox").close()
 
-        def write(scope: str, to: list[list[str | None] | None], **more: str) -> list[bytes]:
+        def write(scope: str, to: Sequence[list[str | None] | None], **more: str) -> list[bytes]:
             """Publish equal documents to some destinations; what the inbox has then."""
             batch = pa.RecordBatch.from_pydict({"content": ["<a/>"] * len(to), "to": to})
             given = publish_options({"broker": broker.address, "scope": scope, **more})

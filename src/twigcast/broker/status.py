@@ -11,6 +11,7 @@ import twigcast
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
+from twigcast.broker.door import door_addresses
 from twigcast.errors import StoreError
 from twigcast.hierarchy import Addresses, Gateway, gateways_out, parts_below, unit_at
 from twigcast.routing import Router
@@ -47,6 +48,7 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         "durable": durable_queues(broker, principal),
         "owed": broker.owed,
         "letters": figures.letters if figures else None if unread else 0,
+        "door": door_addresses(broker.config)["grpc"] if broker.config.store.door else None,
         "standing_by": list(figures.standing_by) if figures else None if unread else [],
         "homes": broker.homes.patterns,
         "links": links(broker),

@@ -74,7 +74,7 @@ def ask(
     with leaving_early():
         matched, examined = run_interruptible(follow())
         if count and json:
-            print_json({"documents": matched, "examined": examined})
+            print_json({"matched": matched, "examined": examined})
         elif count:
             sys.stdout.write(f"{matched}\n")
         note(f"{matched:,} matched; looked at {examined:,}")

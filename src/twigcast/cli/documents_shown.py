@@ -15,6 +15,7 @@ import struct
 import sys
 import termios
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -111,16 +112,16 @@ def about(document: Document) -> dict[str, Any]:
     return facts
 
 
-def as_field(content: bytes) -> dict[str, str]:
-    """A document as a field of a JSON object; if it is not UTF-8, as hexadecimal digits."""
+def content_fields(content: bytes) -> dict[str, str]:
+    """The bytes of a document as fields of a JSON object, as over HTTP: in base64 if not UTF-8."""
     try:
-        return {"document": content.decode()}
+        return {"content": content.decode(), "encoding": "utf-8"}
     except UnicodeDecodeError:
-        return {"document_hex": content.hex()}
+        return {"content": b64encode(content).decode("ascii"), "encoding": "base64"}
 
 
 def _print_json(document: Document) -> None:
-    print_json(about(document) | as_field(document.content))
+    print_json(about(document) | content_fields(document.content))
     sys.stdout.flush()
 
 

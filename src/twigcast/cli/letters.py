@@ -9,7 +9,7 @@ import typer
 from twigcast.cli import broker_options
 from twigcast.cli.broker_options import ClientOptions
 from twigcast.cli.console import leaving_early, note, print_json
-from twigcast.cli.documents_shown import about, as_field, shown
+from twigcast.cli.documents_shown import about, content_fields, shown
 from twigcast.times import show_time
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def show(
     assert letter.document is not None, "a letter that is read has a document"
     with leaving_early():
         if json:
-            print_json(_facts(letter) | about(letter.document) | as_field(letter.document.content))
+            print_json(
+                _facts(letter) | about(letter.document) | content_fields(letter.document.content)
+            )
         else:
             note(f"{_whose(letter)}: {letter.reason}")
             shown(json=False)(letter.document)

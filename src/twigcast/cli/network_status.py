@@ -130,11 +130,18 @@ def _watch(asked: Sequence[_Asked], *, json: bool) -> None:
 
 def _shown(statuses: Sequence[Status]) -> RenderableType:
     """Everything as tables that fit a narrow terminal; those that would be empty are left out."""
-    answered = [each for each in statuses if "error" not in each]
+    # Whichever door of a group is asked, the same broker answers.
+    answered = list(
+        {
+            (each["broker"], each["incarnation"]): each for each in statuses if "error" not in each
+        }.values()
+    )
     units = parts_of_units(answered)
     parts: list[RenderableType] = [_brokers(answered, gateways_of(answered, units))]
     if units:
         parts.append(units_table(units))
+    if groups := [each for each in answered if each["door"]]:
+        parts.append(_doors(groups))
     parts.append(_documents(answered))
     links = [(each["broker"], link) for each in answered for link in each["links"]]
     if links:
@@ -204,6 +211,16 @@ def _reached(names: Sequence[str], known: Mapping[str, Collection[str]]) -> set[
                 reached.add(neighbour)
                 waiting.append(neighbour)
     return reached
+
+
+def _doors(groups: Sequence[Status]) -> Table:
+    """The doors of each group: the one that leads, and those that stand by."""
+    table = _table("doors", ("broker", "leads", "stand by"), ())
+    for each in groups:
+        others = "" if each["standing_by"] is None else ", ".join(each["standing_by"]) or "none"
+        style = "yellow" if others == "none" else ""
+        table.add_row(*map(Text, (each["broker"], each["door"], others)), style=style)
+    return table
 
 
 def _documents(answered: Sequence[Status]) -> Table:

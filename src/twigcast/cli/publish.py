@@ -52,6 +52,8 @@ class _Item(NamedTuple):
 class _Said(NamedTuple):
     """What is said beside each document."""
 
+    id: str
+    """Of the only document; empty for none."""
     headers: dict[str, str]
     expires: datetime | timedelta | None
     scope: str
@@ -81,6 +83,14 @@ def publish(
     root: Annotated[
         str | None, typer.Option(help="The root element of the schema, where that is not plain.")
     ] = None,
+    identity: Annotated[
+        str,
+        typer.Option(
+            "--id",
+            help="An id of yours for one document, unique among all publishers: to publish it "
+            "again under the same id does no harm.",
+        ),
+    ] = "",
     header: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,10 +141,12 @@ def publish(
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
     until = None if expires is None else parse_expiry(expires)
-    said = _Said(_headers(header or []), until, scope, tuple(to or ()))
+    said = _Said(identity, _headers(header or []), until, scope, tuple(to or ()))
     names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")
+    if identity and (lines or len(names) > 1):
+        raise typer.BadParameter("--id is of one document; publish each with a command of its own")
     total = 0 if lines else len(names)
     batches = _lines_of(names) if lines else _documents_of(names)
     with showing_work(printing=True) as show:
@@ -214,7 +226,7 @@ async def _publish(
             for item in batch:
                 if item.error is None:
                     unanswered.append(item.name)
-                    yield Outgoing(item.content, "", *said)
+                    yield Outgoing(item.content, *said)
                 else:
                     reports.print_error(item.name, item.error)
 

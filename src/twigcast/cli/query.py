@@ -20,7 +20,7 @@ from twigcast.cli.binding_options import (
     parse_expressions,
 )
 from twigcast.cli.console import error_output, leaving_early, output, print_json, print_table
-from twigcast.cli.documents_shown import as_field
+from twigcast.cli.documents_shown import content_fields
 from twigcast.cli.spark_console import spark_session
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _rows(result: QueryResult) -> Iterator[dict[str, Any]]:
 def _as_json(row: dict[str, Any]) -> dict[str, Any]:
     content = row.pop("content", None)
     row["time"] = row["time"].isoformat()
-    return row if content is None else row | as_field(content)
+    return row if content is None else row | content_fields(content)
 
 
 def _write_files(result: QueryResult, folder: Path, *, json: bool) -> None:

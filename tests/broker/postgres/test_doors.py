@@ -20,6 +20,7 @@ import pytest
 from broker_process import free_port
 from live_brokers import PATIENCE, QUICK, take, until
 from postgres_server import PASSWORD, PostgresServer
+from typer.testing import CliRunner
 
 from twigcast.broker import (
     BrokerConfig,
@@ -35,6 +36,7 @@ from twigcast.broker.server import door_of
 from twigcast.broker.store.postgres import database
 from twigcast.broker.store.postgres.schema import OPEN_LOCK
 from twigcast.broker.store.postgres.state import read_state
+from twigcast.cli import app
 from twigcast.client import Client, connect
 from twigcast.delivery import StoreState
 from twigcast.errors import ConfigError, StoreError
@@ -238,7 +240,12 @@ def test_who_stands_by_is_told(url: str) -> None:
         async with two_doors(url, http=http) as (first, second):
             async with connect(first.address) as client:
                 status = await client.status()
-            assert status["standing_by"] == [second.address]
+            assert (status["door"], status["standing_by"]) == (first.address, [second.address])
+            asked = ["network", "status", "--broker", first.address, "--broker", second.address]
+            told = await asyncio.to_thread(CliRunner().invoke, app, asked, env={"COLUMNS": "100"})
+            rows = [line.strip("│ ").split() for line in told.stdout.splitlines() if "rome" in line]
+            assert ["rome", "│", first.address, "│", second.address] in rows
+            assert len(rows) == 3, "brokers, doors, documents: the broker once in each"
             page = await asyncio.to_thread(lambda: urlopen(f"http://{http}/metrics").read())
             assert b"twigcast_doors_standing_by 1" in page
 

@@ -409,8 +409,12 @@ class Status(_Exact):
     letters: Count | None = Field(
         description="Documents that were set aside; null if the store does not answer."
     )
+    door: str | None = Field(
+        description="The address of the door that leads the group; null where there is no group."
+    )
     standing_by: list[str] | None = Field(
-        description="The other doors of the group, by their addresses; likewise."
+        description="The other doors of the group, by their addresses; null if the store does not "
+        "answer."
     )
     homes: dict[str, Count] = Field(description="By home, the patterns that it wants.")
     links: list[LinkFigures]
