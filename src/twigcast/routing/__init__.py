@@ -76,13 +76,9 @@ from twigcast.routing.messages import (
 from twigcast.routing.neighbour import LEAF_CHANNEL
 from twigcast.routing.network import (
     Delivery,
-    Envelope,
-    Flush,
-    InstantTransport,
     Network,
     NetworkClient,
     Observer,
-    Transport,
 )
 from twigcast.routing.network_file import ClientPlan, NetworkPlan, read_network
 from twigcast.routing.overlay import Link, LinkTraits, Overlay
@@ -91,6 +87,7 @@ from twigcast.routing.promises import ANYTHING, Anything, Promise
 from twigcast.routing.router import GATHERING, Router
 from twigcast.routing.scopes import SCOPES, depth_of_scope, shared_depth
 from twigcast.routing.strategy import PAPER_STRATEGIES, STRATEGIES, Strategy, Towards
+from twigcast.routing.transport import Envelope, Flush, InstantTransport, Transport
 from twigcast.routing.trees import View
 
 __all__ = [

@@ -4,11 +4,10 @@
                                                │                 │
                                                └── Deliver ──► deliveries of the client
 
-What routers send is put into a :class:`Transport`, which hands it out again in an order of its own:
-the one here at once and in the order of sending, that of a simulation with delays and losses.  A
-broker that has gathered something puts a :class:`Flush` to itself into the transport, which so
-decides for how long brokers gather.  :meth:`Network.settle` lets everything that is in transit
-arrive, and brokers flush; then the network is quiet until something is asked of it.
+What routers send is put into a :class:`~twigcast.routing.transport.Transport`.  A broker that has
+gathered something puts a :class:`~twigcast.routing.transport.Flush` to itself into the transport,
+which so decides for how long brokers gather.  :meth:`Network.settle` lets everything that is in
+transit arrive, and brokers flush; then the network is quiet until something is asked of it.
 
 A client belongs to a broker.  While that is down the client keeps what it subscribes to and
 advertises, and attaches with all of it when the broker returns.  What it publishes meanwhile is
@@ -17,11 +16,11 @@ refused.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, Unpack
+from typing import NamedTuple, Unpack
 
 from twigcast.documents import DocumentLimits, Source
 from twigcast.errors import NetworkError, OverlayError
@@ -49,57 +48,7 @@ from twigcast.routing.promises import Promise, require_promise
 from twigcast.routing.router import Router
 from twigcast.routing.scopes import depth_of_scope
 from twigcast.routing.strategy import Strategy
-
-
-@dataclass(frozen=True, slots=True)
-class Flush:
-    """A broker's note to itself: it is time to send neighbours what it has gathered."""
-
-
-class Envelope(NamedTuple):
-    """A message in transit from one link end to another: brokers and clients, by name."""
-
-    sender: str
-    receiver: str
-    message: Message | Flush
-
-
-class Transport(Protocol):
-    """Carries messages; in order between two ends, and none that was on a link when it was cut.
-
-    A :class:`Flush` may arrive at any time after it was put.
-    """
-
-    def put(self, envelope: Envelope) -> None:
-        """Take a message in transit."""
-
-    def take(self) -> Envelope | None:
-        """The next message that arrives; None when nothing is in transit."""
-
-    def cut(self, one: str, other: str) -> None:
-        """Drop what is in transit between two ends."""
-
-
-class InstantTransport:
-    """Messages arrive in the order in which they were sent; brokers flush when none is left."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[Envelope] = deque()
-        self._gathering: deque[Envelope] = deque()
-
-    def put(self, envelope: Envelope) -> None:
-        is_flush = isinstance(envelope.message, Flush)
-        (self._gathering if is_flush else self._waiting).append(envelope)
-
-    def take(self) -> Envelope | None:
-        queue = self._waiting or self._gathering
-        return queue.popleft() if queue else None
-
-    def cut(self, one: str, other: str) -> None:
-        ends = {one, other}
-        self._waiting = deque(
-            each for each in self._waiting if {each.sender, each.receiver} != ends
-        )
+from twigcast.routing.transport import Envelope, Flush, InstantTransport, Transport
 
 
 class Observer:

@@ -13,6 +13,7 @@ Everything follows from four kinds of knowledge, each kept by its own class::
 
 A message changes one of the first three.  If trees or advertisements have changed, the
 :class:`~twigcast.routing.planning.Planner` says which channels there should be.
+:class:`~twigcast.routing.client_requests.ClientRequests` follows what clients ask, and
 :class:`~twigcast.routing.spreading.Spreading` keeps interests and channels in line.  The answer has
 what cannot wait: link states, advertisements, documents, deliveries and refusals.
 
@@ -38,6 +39,7 @@ from twigcast.errors import DocumentError, NetworkError
 from twigcast.language import Pattern
 from twigcast.matching import ReaderName
 from twigcast.routing.aggregates import Counters
+from twigcast.routing.client_requests import ClientRequests
 from twigcast.routing.clients import Client, Wants
 from twigcast.routing.document_router import DocumentRouter, Routed
 from twigcast.routing.entries import (
@@ -69,8 +71,6 @@ from twigcast.routing.messages import (
 )
 from twigcast.routing.neighbour import Leaf, Neighbour
 from twigcast.routing.planning import Planner
-from twigcast.routing.promises import is_promise
-from twigcast.routing.scopes import require_scope
 from twigcast.routing.spreading import Spreading
 from twigcast.routing.strategy import Strategy
 from twigcast.routing.trees import Graph
@@ -109,7 +109,7 @@ class Router:
         self._link_states = LinkStates(name, incarnation)
         self._interests = Interests(DEFAULT_LIMITS if limits is None else limits, reader)
         self._clients: dict[str, Client] = {}
-        self._wants_of: dict[int, Wants] = {}  # of clients, by source
+        wants_of: dict[int, Wants] = {}  # of clients, by source
         self._neighbours: dict[str, Neighbour] = {}
         self._to_answer: dict[str, None] = {}  # neighbours to send something to at once
         self._gathered: dict[str, None] = {}  # neighbours for whom something is gathered
@@ -129,26 +129,35 @@ class Router:
             self._interests,
             self._neighbours,
         )
+        self._refusals: list[str] = []
+        self._requests = ClientRequests(
+            name,
+            depth,
+            self._clients,
+            wants_of,
+            self._interests,
+            self._spreading,
+            self._refusals.append,
+        )
         self.documents = DocumentRouter(
             self.strategy.towards,
             self._link_states,
             self._planner,
             self._interests,
             self._clients,
-            self._wants_of,
+            wants_of,
             self._neighbours,
             depth,
             has_clients,
         )
         """Where documents go, for whoever has many of them."""
-        self._refusals: list[str] = []
         self._sends: list[Send] = []
         self._handlers: dict[type[Any], Callable[[Any, str], None]] = {
             LinkDown: self._on_link_down,
-            Subscribe: self._on_subscribe,
-            Unsubscribe: self._on_unsubscribe,
-            Advertise: self._on_advertise,
-            Unadvertise: self._on_unadvertise,
+            Subscribe: self._requests.on_subscribe,
+            Unsubscribe: self._requests.on_unsubscribe,
+            Advertise: self._requests.on_advertise,
+            Unadvertise: self._requests.on_unadvertise,
             Publish: self._on_document,
             Update: self._on_update,
             Document: self._on_document,
@@ -303,9 +312,7 @@ class Router:
             whose = "the broker itself" if link == self.name else "a link that is up"
             self._refuse(f"{link!r} is the name of {whose}")
         elif message.kind is LinkKind.CLIENT:
-            client = Client(link, self._open_client)
-            self._clients[link] = client
-            self._wants_of |= {each.source: each for each in client.wants}
+            self._requests.attach(link)
         elif message.kind is LinkKind.LEAF:
             source = self._interests.open(is_client=False)
             new_channel = self._spreading.new_channel
@@ -322,15 +329,8 @@ class Router:
             neighbour.send_states(self._link_states.all)
 
     def _on_link_down(self, message: LinkDown, link: str) -> None:
-        client = self._clients.get(link)
-        if client is not None:
-            for wants in client.wants:
-                for pattern in list(self._interests.patterns(wants.source)):
-                    self._spreading.unwant_all(wants.source, pattern)
-                self._interests.close(wants.source)
-                del self._wants_of[wants.source]
-            self._spreading.plan_anew((self.name,))
-            del self._clients[link]
+        if link in self._clients:
+            self._requests.detach(link)
             return
         neighbour = self._neighbours.pop(link)
         self._set_link(link, None)
@@ -360,69 +360,6 @@ class Router:
         self._spreading.plan()
         self._catch_up(_EVERYTHING)
         return self._answer(None, "")
-
-    def _on_subscribe(self, message: Subscribe, link: str) -> None:
-        client = self._clients[link]
-        if not self._is_scope(message.scope):
-            return
-        for key, pattern in message.subscriptions.items():
-            if not _is_subscription(key, pattern):
-                self._refuse(f"a subscription is a Pattern under a str, not {key!r}: {pattern!r}")
-            elif client.wants_with(key) is not None:
-                self._refuse(f"{link!r} has a subscription {key!r} already; cancel that first")
-            else:
-                wants = client.within(message.scope)
-                self._wants_of[wants.source] = wants
-                wants.subscriptions.add(key, pattern)
-                self._spreading.want(wants.source, pattern)
-        if message.scope:
-            self._spreading.plan_anew((self.name,))
-
-    def _open_client(self, scope: int) -> int:
-        return self._interests.open(is_client=True, scope=scope)
-
-    def _is_scope(self, scope: int) -> bool:
-        try:
-            require_scope(self.name, scope, self.depth)
-        except NetworkError as error:
-            self._refuse(str(error))
-            return False
-        return True
-
-    def _on_unsubscribe(self, message: Unsubscribe, link: str) -> None:
-        client = self._clients[link]
-        for key in message.ids:
-            wants = client.wants_with(key)
-            if wants is None:
-                self._refuse(f"{link!r} has no subscription {key!r}")
-                continue
-            pattern, _ = wants.subscriptions.remove(key)
-            self._spreading.unwant(wants.source, pattern)
-            if client.drop_empty(wants):
-                self._interests.close(wants.source)
-                del self._wants_of[wants.source]
-                self._spreading.plan_anew((self.name,))
-
-    def _on_advertise(self, message: Advertise, link: str) -> None:
-        client = self._clients[link]
-        if message.id in client.advertised:
-            self._refuse(f"{link!r} has an advertisement {message.id!r} already; end that first")
-            return
-        if not is_promise(message.promise):
-            self._refuse(
-                f"a Schema, an Advertisement or ANYTHING is promised, not {message.promise!r}"
-            )
-            return
-        if not self._is_scope(message.scope):
-            return
-        client.advertise(message.id, message.promise, message.scope)
-        self._spreading.plan_anew((self.name,))
-
-    def _on_unadvertise(self, message: Unadvertise, link: str) -> None:
-        if not self._clients[link].unadvertise(message.id):
-            self._refuse(f"{link!r} has no advertisement {message.id!r}")
-            return
-        self._spreading.plan_anew((self.name,))
 
     def _on_document(self, message: Publish | Document, link: str) -> None:
         routed = None
@@ -541,10 +478,6 @@ class Router:
             f"<Router {self.name}: {len(self._neighbours)} neighbours, {len(self._clients)} "
             f"clients, {self.table_size:,} patterns>"
         )
-
-
-def _is_subscription(key: object, pattern: object) -> bool:
-    return isinstance(key, str) and isinstance(pattern, Pattern)
 
 
 def _in_short(reasons: list[str]) -> str:
