@@ -304,6 +304,32 @@ def test_nor_does_it_come_again_when_it_was_read_and_dropped() -> None:
     assert net.owed() == {}
 
 
+def test_nor_when_it_is_kept_again_for_others() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("s/a")
+    net.subscribe("n/a")
+    net.world.cut(("n/b", "s/a"))
+    gateway = net["s/a"]
+    assert gateway.disk is not None
+    parcel = Parcel(DocumentId("s/c", 1, 1), b"<a/>", 0, "p")
+
+    def owe(home: str, custodian: str) -> None:
+        routed = Routed(parcel, "", (Debt(home, 1),), DocumentId(custodian, 1, 1), 1)
+        said = Addressed("s/a", custodian, routed, depth=1)
+        net.world.happen(gateway, Came("s/c", said))
+        while net.world.step():
+            pass
+
+    owe("s/a", "s/c")
+    net.world.happen(gateway, Acknowledged(0, "d", 1))
+    net.settle()
+    net.world.happen(gateway, gateway.disk.expire(9))
+    owe("^s/@a", "s/c")
+    assert [*gateway.disk.documents] == [str(parcel.id)]
+    owe("s/a", "s/b")
+    assert net.queue("s/a") == []
+
+
 def test_what_passes_to_another_gateway_is_not_settled_there_already() -> None:
     net = Net(TWO_GATEWAYS)
     net.subscribe("s/c")
