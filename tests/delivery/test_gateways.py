@@ -408,6 +408,38 @@ def test_what_moved_on_still_comes_to_the_gateway_s_own_subscription() -> None:
     assert net.queue("n/b", "own") == ["<a>1</a>"]
 
 
+@pytest.mark.parametrize("to", [(), ("s/a:own", "s/b:d")])
+def test_what_passes_a_gateway_does_not_wait_for_a_full_queue_there(to: tuple[str, ...]) -> None:
+    net = Net(TWO_UNITS)
+    net.world.limits = Limits(queue_documents=1)
+    net.world.crash(net["s/a"])
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    net.subscribe("s/a", "own")
+    net.subscribe("s/b")
+    net.publish("s/a", "<a>0</a>", "", "s/a:own")
+    net.world.cut(("s/a", "s/b"))
+    net.publish("n/a", "<a>1</a>", "", *to)
+    net.settle(3.0)
+    net.world.mend(("s/a", "s/b"))
+    net.settle(9.0)
+    assert net.queue("s/a", "own") == ["<a>0</a>"]
+    assert net.queue("s/b") == ["<a>1</a>"]
+    assert net.owed() == {"n/b": {"s/@a": 1}}
+    net.world.happen(net["s/b"], Acknowledged(0, "d", 1))
+    for name in ("s/b", "s/a"):
+        broker = net[name]
+        assert broker.disk is not None
+        if name == "s/a":
+            net.world.happen(broker, Acknowledged(0, "own", 1))
+        net.settle(40.0)
+        net.world.happen(broker, broker.disk.drop_unneeded())
+    net.settle(40.0)
+    assert net.queue("s/a", "own") == ["<a>1</a>"]
+    assert net.queue("s/b") == []
+    assert net.owed() == {}
+
+
 def test_a_gateway_calls_a_document_anew_each_time_it_takes_it_over() -> None:
     links = [("n/y/a", "n/x/b"), ("n/x/b", "n/x/a"), ("n/x/b", "s/a")]
     net = Net((links, {"n/y/a": "n/y", "n/x/b": "n", "s/a": "s"}))

@@ -132,7 +132,7 @@ class StoreModel:
         parcel, id_ = write.parcel, str(write.parcel.id)
         if write.settled is not None:
             self.apply(writes.NoteReceived(write.line or parcel.id, write.settled))
-        if parcel.publication and not (write.settled is not None and not write.entries):
+        if parcel.publication and not write.is_for_others:
             publication = (id_, parcel.content, write.stored)
             is_known = parcel.publication in self.publications
             known, content, _ = self.publications.setdefault(parcel.publication, publication)

@@ -97,11 +97,13 @@ class KeepDocument(NamedTuple):
     """Why it is a letter, if it is one: nobody wants it, or its publication was another's."""
     line: DocumentId | None = None
     """What it is noted as when it was owed to this broker, unless that is the document's id."""
+    is_part: bool = False
+    """Whether it is not noted yet, since there is no room in queues here: it comes again."""
 
     @property
     def is_for_others(self) -> bool:
-        """Whether it was received for other homes only."""
-        return self.settled is not None and not self.entries
+        """Whether it was received for other homes only, as far as it is kept now."""
+        return (self.settled is not None or self.is_part) and not self.entries
 
 
 class Kept(NamedTuple):
