@@ -144,6 +144,20 @@ def test_a_publication_outlives_its_document(stores: Stores) -> None:
     with_store(stores, use, Retention(age=24 * 3600.0))
 
 
+def test_a_publication_goes_into_queues_once_whatever_is_kept_of_it(stores: Stores) -> None:
+    async def use(user: User) -> None:
+        user.do(durable("news"))
+        assert await user.keep(document(1, "news", publication="p")) == Kept((1,))
+        await user.do(Acknowledge("news", 1, (), 0))
+        await user.store.trim(1)
+        assert (await user.store.trim(2 * HOUR)).documents == 1
+        for_others = document(1, publication="p", homes=("far",), settled=0)
+        assert await user.keep(for_others) == Kept(())
+        assert await user.keep(document(1, "news", publication="p")) == Kept((0,), is_added=False)
+
+    with_store(stores, use, Retention(age=24 * 3600.0))
+
+
 def test_a_publication_is_found_also_while_it_is_written(stores: Stores) -> None:
     async def use(user: User) -> None:
         written = user.keep(document(1, publication="mine"))

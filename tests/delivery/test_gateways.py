@@ -304,6 +304,32 @@ def test_nor_does_it_come_again_when_it_was_read_and_dropped() -> None:
     assert net.owed() == {}
 
 
+def test_nor_when_it_is_kept_again_for_others() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("s/a")
+    net.subscribe("n/a")
+    net.world.cut(("n/b", "s/a"))
+    gateway = net["s/a"]
+    assert gateway.disk is not None
+    parcel = Parcel(DocumentId("s/c", 1, 1), b"<a/>", 0, "p")
+
+    def owe(home: str, custodian: str) -> None:
+        routed = Routed(parcel, "", (Debt(home, 1),), DocumentId(custodian, 1, 1), 1)
+        said = Addressed("s/a", custodian, routed, depth=1)
+        net.world.happen(gateway, Came("s/c", said))
+        while net.world.step():
+            pass
+
+    owe("s/a", "s/c")
+    net.world.happen(gateway, Acknowledged(0, "d", 1))
+    net.settle()
+    net.world.happen(gateway, gateway.disk.expire(9))
+    owe("^s/@a", "s/c")
+    assert [*gateway.disk.documents] == [str(parcel.id)]
+    owe("s/a", "s/b")
+    assert net.queue("s/a") == []
+
+
 def test_what_passes_to_another_gateway_is_not_settled_there_already() -> None:
     net = Net(TWO_GATEWAYS)
     net.subscribe("s/c")
@@ -380,6 +406,38 @@ def test_what_moved_on_still_comes_to_the_gateway_s_own_subscription() -> None:
     net.settle(40.0)
     net.settle(40.0)
     assert net.queue("n/b", "own") == ["<a>1</a>"]
+
+
+@pytest.mark.parametrize("to", [(), ("s/a:own", "s/b:d")])
+def test_what_passes_a_gateway_does_not_wait_for_a_full_queue_there(to: tuple[str, ...]) -> None:
+    net = Net(TWO_UNITS)
+    net.world.limits = Limits(queue_documents=1)
+    net.world.crash(net["s/a"])
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    net.subscribe("s/a", "own")
+    net.subscribe("s/b")
+    net.publish("s/a", "<a>0</a>", "", "s/a:own")
+    net.world.cut(("s/a", "s/b"))
+    net.publish("n/a", "<a>1</a>", "", *to)
+    net.settle(3.0)
+    net.world.mend(("s/a", "s/b"))
+    net.settle(9.0)
+    assert net.queue("s/a", "own") == ["<a>0</a>"]
+    assert net.queue("s/b") == ["<a>1</a>"]
+    assert net.owed() == {"n/b": {"s/@a": 1}}
+    net.world.happen(net["s/b"], Acknowledged(0, "d", 1))
+    for name in ("s/b", "s/a"):
+        broker = net[name]
+        assert broker.disk is not None
+        if name == "s/a":
+            net.world.happen(broker, Acknowledged(0, "own", 1))
+        net.settle(40.0)
+        net.world.happen(broker, broker.disk.drop_unneeded())
+    net.settle(40.0)
+    assert net.queue("s/a", "own") == ["<a>1</a>"]
+    assert net.queue("s/b") == []
+    assert net.owed() == {}
 
 
 def test_a_gateway_calls_a_document_anew_each_time_it_takes_it_over() -> None:

@@ -132,11 +132,11 @@ class StoreModel:
         parcel, id_ = write.parcel, str(write.parcel.id)
         if write.settled is not None:
             self.apply(writes.NoteReceived(write.line or parcel.id, write.settled))
-        if parcel.publication and not (write.settled is not None and not write.entries):
+        if parcel.publication and not write.is_for_others:
             publication = (id_, parcel.content, write.stored)
-            is_first = parcel.publication not in self.publications
+            is_known = parcel.publication in self.publications
             known, content, _ = self.publications.setdefault(parcel.publication, publication)
-            if known != id_ or not (is_first or id_ in self.documents):
+            if is_known:
                 is_other = known != id_ and content != parcel.content
                 is_added = False
                 is_owed = known == id_ or not is_of(known, parcel.id.origin)

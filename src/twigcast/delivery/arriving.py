@@ -203,7 +203,7 @@ class Arriving:
                     copies = [
                         each for each in beyond if (each.document.depth > level.depth) is is_inside
                     ]
-                    instructions += self._publishing.take_over(taken, keep, copies, moment)
+                    instructions += self._take_over(taken, keep, copies, moment)
                     beyond = [each for each in beyond if each not in copies]
                 else:
                     instructions += self._keep(keep, taken)
@@ -247,8 +247,30 @@ class Arriving:
             parcel, moment.time, entries, onward.homes, taken.settled, lacking, taken.line
         )
         if onward.homes:
-            return self._publishing.take_over(taken, keep, [], moment)
+            return self._take_over(taken, keep, [], moment)
         return self._keep(keep, taken)
+
+    def _take_over(
+        self, taken: Taken, keep: KeepDocument, copies: list[Copy], moment: Moment
+    ) -> list[Instruction]:
+        """Take over a document for homes beyond; raises FullError.
+
+        What has no room in a queue here goes on all the same.  It is not confirmed, so it comes
+        again, and then it is for the queues here only.
+        """
+        if self._receipts.has_passed(taken.line):
+            return self._keep(keep._replace(homes=()), taken)
+        try:
+            return self._publishing.take_over(taken, keep, copies, moment)
+        except FullError as error:
+            if not keep.entries:
+                raise
+            part = keep._replace(entries=(), settled=None, is_part=True)
+            rest = taken._replace(is_part=True)
+            return [
+                Drop(keep.parcel.id, str(error)),
+                *self._publishing.take_over(rest, part, copies, moment),
+            ]
 
     def _entries(self, parcel: Parcel) -> tuple[Entry, ...]:
         """The queues here of whoever wants a document; raises DocumentError."""
@@ -302,7 +324,10 @@ class Arriving:
             self.has_not_taken(arrival.taken)
 
     def has_taken(self, taken: Taken) -> list[Instruction]:
-        """Confirm what is safe here."""
+        """Confirm what is safe here, unless it is still to come to queues."""
+        if taken.is_part:
+            self._receipts.passed(taken.line)
+            return []
         self._receipts.done(taken.line)
         return self._confirm(taken)
 

@@ -226,18 +226,21 @@ def line_of(home: str, custody: DocumentId, *, is_standing: bool) -> DocumentId:
 class _Incoming:
     """The numbers that have come from one incarnation of one origin."""
 
-    __slots__ = ("being_stored", "numbers", "settled")
+    __slots__ = ("being_stored", "numbers", "passed", "settled")
 
     def __init__(self, line: Line) -> None:
         self.settled = line.settled
         self.numbers = set(line.numbers)
         self.being_stored: set[int] = set()
+        self.passed: set[int] = set()
 
     def settle(self, settled: int) -> None:
         if settled - self.settled < len(self.numbers):
             self.numbers.difference_update(range(self.settled, settled))
         elif settled > self.settled:
             self.numbers = {each for each in self.numbers if each >= settled}
+        if self.passed:
+            self.passed = {each for each in self.passed if each >= settled}
         self.settled = max(self.settled, settled)
 
 
@@ -270,8 +273,21 @@ class Receipts:
         """Note that a document is safely stored."""
         line = self._lines[document[:2]]
         line.being_stored.discard(document.number)
+        line.passed.discard(document.number)
         if document.number >= line.settled:
             line.numbers.add(document.number)
+
+    def passed(self, document: DocumentId) -> None:
+        """Note that others will have a document, which comes again for what has no room here."""
+        line = self._lines[document[:2]]
+        line.being_stored.discard(document.number)
+        if document.number >= line.settled:
+            line.passed.add(document.number)
+
+    def has_passed(self, document: DocumentId) -> bool:
+        """Whether others have a document already, in this life."""
+        line = self._lines.get(document[:2])
+        return line is not None and document.number in line.passed
 
     def failed(self, document: DocumentId) -> None:
         """Note that a document could not be stored; it will come again."""

@@ -61,6 +61,8 @@ class Taken(NamedTuple):
     """What the other broker calls it."""
     line: DocumentId
     settled: int
+    is_part: bool = False
+    """Whether it comes again, for queues here that have no room for it now."""
 
 
 @dataclass(slots=True, eq=False)

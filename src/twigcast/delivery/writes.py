@@ -80,11 +80,11 @@ class KeepDocument(NamedTuple):
     that it did not have.  Its publication is known from then on, unless it was received for other
     homes only.
 
-    Where its publication is known already, and this document is kept no more, it goes into no
-    queue.  Where it is known with another document, this one goes into no queue either.  It is
-    still owed to homes if that one is of another origin: this broker answers for it then, whatever
-    becomes of the other.  With another content nothing is owed either.  What was received is noted
-    in any case.
+    A publication goes into queues once: where it is known already, it goes into none, and is no
+    letter, whether its document is kept or not.  It may still be owed to homes.  Where it is known
+    with another document, that is so only if the other one is of another origin: this broker
+    answers for it then, whatever becomes of the other.  With another content nothing is owed
+    either.  What was received is noted in any case.
     """
 
     parcel: Parcel
@@ -97,11 +97,13 @@ class KeepDocument(NamedTuple):
     """Why it is a letter, if it is one: nobody wants it, or its publication was another's."""
     line: DocumentId | None = None
     """What it is noted as when it was owed to this broker, unless that is the document's id."""
+    is_part: bool = False
+    """Whether it is not noted yet, since there is no room in queues here: it comes again."""
 
     @property
     def is_for_others(self) -> bool:
-        """Whether it was received for other homes only."""
-        return self.settled is not None and not self.entries
+        """Whether it was received for other homes only, as far as it is kept now."""
+        return (self.settled is not None or self.is_part) and not self.entries
 
 
 class Kept(NamedTuple):

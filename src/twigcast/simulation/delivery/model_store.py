@@ -137,11 +137,13 @@ class ModelStore:
         parcel, id_ = write.parcel, str(write.parcel.id)
         if write.settled is not None:
             self._receive(write.line or parcel.id, write.settled)
-        known, is_other, is_gone = ("", False, False) if write.is_for_others else self._know(parcel)
+        has_come, known, is_other = (
+            (False, "", False) if write.is_for_others else self._know(parcel)
+        )
         nowhere = (0,) * len(write.entries)
         if is_other or (known and is_of(known, parcel.id.origin)):
             return Kept(nowhere, known, is_other, is_added=False)
-        if (known or is_gone) and not write.homes:
+        if has_come and not write.homes:
             return Kept(nowhere, known, is_added=False)
         is_added = id_ not in self.documents
         known_to = self.documents.setdefault(id_, parcel).to
@@ -149,28 +151,26 @@ class ModelStore:
         self.documents[id_] = self.documents[id_]._replace(to=to)
         for home in write.homes:
             self.owed.setdefault(home, {})[parcel.id] = None
-        if known or is_gone:
+        if has_come:
             return Kept(nowhere, known, is_added=is_added)
         if write.aside:
             self._add_letter(ModelLetter(id_, "", "", 0, write.aside))
         sequences = tuple(self._enter(id_, *entry) for entry in write.entries)
         return Kept(sequences, is_added=is_added)
 
-    def _know(self, parcel: Parcel) -> tuple[str, bool, bool]:
-        """The other document of the same publication, and whether it has another content.
+    def _know(self, parcel: Parcel) -> tuple[bool, str, bool]:
+        """Whether a publication has come before.
 
-        Or whether it is the same document, which is kept no more.
+        And its document, if that is another one, and whether it has another content.
         """
         if not parcel.publication:
-            return "", False, False
+            return False, "", False
         here = (str(parcel.id), digest_of(parcel.content))
-        known = self.publications.get(parcel.publication)
-        if known is None:
-            self.publications[parcel.publication] = here
-            return "", False, False
-        if known[0] == here[0]:
-            return "", False, here[0] not in self.documents
-        return known[0], known[1] != here[1], False
+        known = self.publications.setdefault(parcel.publication, here)
+        if known is here:
+            return False, "", False
+        is_same = known[0] == here[0]
+        return True, "" if is_same else known[0], not is_same and known[1] != here[1]
 
     def _enter(self, id_: str, durable: str, keys: tuple[str, ...]) -> int:
         queue = self.queues.get(durable)

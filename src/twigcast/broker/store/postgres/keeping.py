@@ -117,19 +117,18 @@ class Keeping:
             self.note_received(write.line or parcel.id, write.settled)
         if not parcel.publication or write.is_for_others:
             return self._keep(write)
-        id_ = str(parcel.id)
-        is_new = parcel.publication not in self._known.publications
-        first = self._publication(id_, parcel, write.stored)
-        if first.id == id_ and (is_new or id_ in self._known.documents):
+        first = self._known.publications.get(parcel.publication)
+        if first is None:
+            self._note_publication(parcel, write.stored)
             return self._keep(write)
         kept = Kept((), is_added=False)
-        is_other = first.digest != digest_of(parcel.content)
-        is_owed = first.id == id_ or not is_of(first.id, parcel.id.origin)
+        known = "" if first.id == str(parcel.id) else first.id
+        is_other = bool(known) and first.digest != digest_of(parcel.content)
+        is_owed = not known or not is_of(known, parcel.id.origin)
         if write.homes and is_owed and not is_other:
             kept = self._keep(write._replace(entries=(), aside=""))
-        known = "" if first.id == id_ else first.id
         sequences = (0,) * len(write.entries)
-        return Kept(sequences, known, is_other and bool(known), kept.is_added)
+        return Kept(sequences, known, is_other, kept.is_added)
 
     def _keep(self, write: KeepDocument) -> Kept:
         """Keep a document and what refers to it."""
@@ -167,13 +166,10 @@ class Keeping:
         document = self._known.documents.get(id_)
         return document is not None and (home, document.number) in self._rows.owed
 
-    def _publication(self, id_: str, parcel: Parcel, stored: int) -> Publication:
-        first = self._known.publications.get(parcel.publication)
-        if first is None:
-            first = Publication(id_, digest_of(parcel.content))
-            self._known.publications[parcel.publication] = first
-            self._rows.publications.append((parcel.publication, *first, stored))
-        return first
+    def _note_publication(self, parcel: Parcel, stored: int) -> None:
+        first = Publication(str(parcel.id), digest_of(parcel.content))
+        self._known.publications[parcel.publication] = first
+        self._rows.publications.append((parcel.publication, *first, stored))
 
     def _add(self, id_: str, parcel: Parcel, stored: int) -> KnownDocument:
         document = KnownDocument(self._known.next_number, False)

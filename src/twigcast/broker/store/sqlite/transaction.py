@@ -69,16 +69,14 @@ class Transaction:
         if not parcel.publication or write.is_for_others:
             return self._keep(write)
         first = self._claim(parcel, write.stored)
-        id_ = str(parcel.id)
-        if first is None or (first.known == id_ and self.number_of(id_)):
+        if first is None:
             return self._keep(write)
         kept = Kept((), is_added=False)
-        is_owed = first.known == id_ or not is_of(first.known, parcel.id.origin)
+        is_owed = not first.known or not is_of(first.known, parcel.id.origin)
         if write.homes and is_owed and not first.is_other:
             kept = self._keep(write._replace(entries=(), aside=""))
-        known = "" if first.known == id_ else first.known
         sequences = (0,) * len(write.entries)
-        return Kept(sequences, known, first.is_other and bool(known), kept.is_added)
+        return first._replace(sequences=sequences, is_added=kept.is_added)
 
     def _keep(self, write: writes.KeepDocument) -> Kept:
         """Keep a document and what refers to it."""
@@ -100,7 +98,7 @@ class Transaction:
         return Kept(tuple(sequences), is_added=is_added)
 
     def _claim(self, parcel: Parcel, stored: int) -> Kept | None:
-        """Note the publication of a document; if it is known, with which document."""
+        """Note the publication of a document; if it is known, with which other document."""
         digest = digest_of(parcel.content)
         id_ = str(parcel.id)
         claimed = self.execute(
@@ -113,7 +111,7 @@ class Transaction:
         known, other = self.row(
             "SELECT document, digest FROM publications WHERE key = ?", parcel.publication
         )
-        return Kept((), known, other != digest)
+        return Kept(()) if known == id_ else Kept((), known, other != digest)
 
     def _add(self, parcel: Parcel, stored: int) -> int:
         """The number of a document that was not kept before, else 0."""
