@@ -58,6 +58,7 @@ ROUTED = st.builds(
     st.lists(st.builds(Debt, HOMES, NUMBERS), max_size=3).map(tuple),
     st.none() | IDS,
     st.integers(0, 3),
+    st.lists(st.binary(min_size=8, max_size=8), max_size=3).map(tuple),
 )
 
 
@@ -190,6 +191,8 @@ HOSTILE_DOCUMENTS = [
     messages.RoutedDocument(
         id=identity(), destinations=[messages.Destination(home="h", settled=TOO_HIGH)]
     ),
+    messages.RoutedDocument(id=identity(), trace=[b"7 bytes"]),
+    messages.RoutedDocument(id=identity(), trace=[b"12345678"] * 4),
 ]
 
 

@@ -9,7 +9,7 @@ again: it counts as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from twigcast.broker.destinations import read_destinations
@@ -36,6 +36,7 @@ from twigcast.delivery import (
     broker_of,
 )
 from twigcast.errors import RefusedError
+from twigcast.hierarchy import MARK, MOST_LEVELS
 from twigcast.routing import DocumentId
 from twigcast.wire import messages
 
@@ -79,6 +80,7 @@ def _encode_document(message: Routed) -> messages.RoutedDocument:
         expires=parcel.expires,
         depth=message.depth,
         scope=parcel.scope,
+        trace=message.trace,
     )
     said.id.origin, said.id.incarnation, said.id.number = parcel.id
     if message.custody is not None:
@@ -111,7 +113,15 @@ def decode_document(said: messages.RoutedDocument) -> Routed:
     if said.HasField("custody"):
         known = said.custody
         custody = _decode_id(decode_name(known.origin), known.incarnation, known.number)
-    return Routed(parcel, said.tree, debts, custody, said.depth)
+    return Routed(parcel, said.tree, debts, custody, said.depth, _decode_trace(said.trace))
+
+
+def _decode_trace(said: Collection[bytes]) -> tuple[bytes, ...]:
+    if len(said) >= MOST_LEVELS or any(len(each) != MARK for each in said):
+        raise LinkProtocolError(
+            f"a trace has up to {MOST_LEVELS - 1} marks, and each has {MARK} bytes"
+        )
+    return tuple(said)
 
 
 def _decode_destinations(said: Iterable[str]) -> tuple[Destination, ...]:

@@ -104,7 +104,9 @@ class Arriving:
         parcel = said.parcel
         if level is None or parcel.scope > level.depth:  # it ought not to be here
             return []
-        document = Document(parcel.id, said.tree, parcel.content, said.depth, parcel.scope)
+        document = Document(
+            parcel.id, said.tree, parcel.content, said.depth, parcel.scope, said.trace
+        )
         owed, instructions = self._owed_to_us(said, level)
         try:
             routed = level.documents.route(document, link)

@@ -41,6 +41,8 @@ class Routed(NamedTuple):
     """What its custodian calls it, unless that is the document's id."""
     depth: int = 0
     """How deep the unit lies whose tree it is."""
+    trace: tuple[bytes, ...] = ()
+    """What marks the parts of units that it has left."""
 
 
 class Receipt(NamedTuple):

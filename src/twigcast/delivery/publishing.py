@@ -350,7 +350,8 @@ class Publishing:
                     self._custody.sent(home, document, moment.now)
             debts = tuple(self._custody.debt(home, document) for home in here)
             custody = held.custody if here else None
-            said = Routed(held.parcel, copy.document.tree, debts, custody, level.depth)
+            going = copy.document
+            said = Routed(held.parcel, going.tree, debts, custody, level.depth, going.trace)
             instructions.append(Send(tuple(copy.neighbours), said))
         return instructions
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from twigcast.documents import DocumentLimits
 from twigcast.hierarchy.passage import Passage
+from twigcast.hierarchy.traces import mark
 from twigcast.hierarchy.units import depth_of, leaf_of, unit_at, units_of
 from twigcast.matching import ReaderName
 from twigcast.routing import (
@@ -23,6 +24,7 @@ from twigcast.routing import (
     Send,
     Strategy,
     Update,
+    View,
     is_outer,
     tree_from,
 )
@@ -37,7 +39,7 @@ class Crossings:
     in_vain: int = 0
     """Of those that came in, how many nobody inside wanted."""
     turned_away: int = 0
-    """How many came from outside and were published inside; they were not let in."""
+    """How many came from outside and had been inside; they were not let in."""
 
 
 class Gateway(Router):
@@ -73,6 +75,7 @@ class Gateway(Router):
         self._outside = OUTER + self.name
         self._inside = leaf_of(self.unit, [self.name])
         self._view = self.documents.view
+        self._marked: tuple[View | None, bytes] = (None, b"")
         most = self.strategy.most_patterns
         self._up = Passage(self._inside, above.depth, most, is_up=True)
         self._down = Passage(self._outside, self.depth, most, is_up=False)
@@ -164,29 +167,43 @@ class Gateway(Router):
 
     def _climb(self, document: Document) -> Routed | None:
         """Route a document above that leaves this unit."""
-        routed = self.above.documents.route(self._seen_from(self._up, document), self._inside)
+        seen = self._seen_from(self._up, document, (*document.trace, self._mark))
+        routed = self.above.documents.route(seen, self._inside)
         self.crossings.out += bool(routed and routed.copies)
         return routed
 
     def _descend(self, document: Document) -> Routed | None:
         """Route a document in this unit that comes from above.
 
-        Nothing that was published in this part of the unit comes back to it; whoever outside says
-        so is wrong, or the parts of the unit have just met.
+        Nothing that has left this part of the unit comes back to it; whoever outside says so is
+        wrong, or links have just changed.
         """
         origin = document.id.origin
-        if origin == self.name or self.documents.can_reach(origin):
+        was_here = origin == self.name or self.documents.can_reach(origin)
+        if was_here or (document.trace and self._mark in document.trace):
             self.crossings.turned_away += 1
             return None
-        routed = self.documents.route(self._seen_from(self._down, document), self._outside)
+        routed = self.documents.route(self._seen_from(self._down, document, ()), self._outside)
         if routed is not None:
             self.crossings.into += 1
             self.crossings.in_vain += not (routed.copies or routed.recipients.deliveries)
         return routed
 
-    def _seen_from(self, passage: Passage, document: Document) -> Document:
+    def _seen_from(
+        self, passage: Passage, document: Document, trace: tuple[bytes, ...]
+    ) -> Document:
         tree = tree_from(passage.origin, self.strategy.towards)
-        return replace(document, tree=tree, depth=passage.depth)
+        return replace(document, tree=tree, depth=passage.depth, trace=trace)
+
+    @property
+    def _mark(self) -> bytes:
+        """The mark of the part of this unit that can be reached inside it."""
+        view = self.documents.view
+        if self._marked[0] is not view:
+            tree = view.tree(self.name)
+            here = [each[:2] for each in self.link_states if each.broker in tree]
+            self._marked = view, mark(self.unit, here)
+        return self._marked[1]
 
     def _name_unit(self) -> list[Send]:
         """Name this unit above by the part of it that can be reached; what follows from that."""

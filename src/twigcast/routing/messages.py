@@ -216,6 +216,8 @@ class Document:
     """How deep the unit lies whose tree it is."""
     scope: int = 0
     """How deep the unit lies that it does not leave."""
+    trace: tuple[bytes, ...] = ()
+    """What marks the parts of units that it has left (:mod:`twigcast.hierarchy.traces`)."""
 
 
 Message: TypeAlias = (

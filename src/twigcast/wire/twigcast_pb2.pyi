@@ -440,7 +440,7 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth", "to", "scope")
+    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth", "to", "scope", "trace")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -458,7 +458,8 @@ class RoutedDocument(_message.Message):
     depth: int
     to: _containers.RepeatedScalarFieldContainer[str]
     scope: int
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ..., scope: _Optional[int] = ...) -> None: ...
+    trace: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ..., scope: _Optional[int] = ..., trace: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Destination(_message.Message):
     __slots__ = ("home", "settled")
