@@ -184,7 +184,7 @@ def test_nothing_but_what_applications_use_is_public() -> None:
     public = {name for name in dir(Subscription) if not name.startswith("_")}
     assert public == {
         *("close", "flush", "forget", "interruptions", "missed", "ready", "take_all", "unreached"),
-        *("shared", "ordered_by", "deliveries"),
+        *("shared", "ordered_by", "deliveries", "scope"),
     }
     own = {name for name in dir(SyncSubscription) if not name.startswith("_")}
     assert own == public - {"take_all"} | {"next"}

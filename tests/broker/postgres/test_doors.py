@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -385,16 +385,18 @@ def test_a_door_needs_a_database() -> None:
 class DoorProcess:
     """A door as people start it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *options: str) -> None:
         self.url = url
+        self.options = options
         self.address = f"127.0.0.1:{free_port()}"
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> bool:
         """Start it; whether it leads."""
         command = ["broker", "--name", "rome", "--listen", self.address, "--store", self.url]
+        command += ["--door", "127.0.0.1", "--json", *self.options]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "twigcast", *command, "--door", "127.0.0.1", "--json"],
+            [sys.executable, "-m", "twigcast", *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
@@ -493,3 +495,70 @@ async def _under_load(doors: list[DoorProcess]) -> tuple[float, int]:
     assert set(load.came) - set(load.acknowledged) == set(), "nothing else came"
     assert set(load.came.values()) == {1}, "nothing came twice"
     return load.longest, len(load.acknowledged)
+
+
+@pytest.mark.parametrize("is_gateway", [False, True])
+def test_a_group_is_in_a_unit_and_a_door_is_killed(
+    url: str, tmp_path: Path, is_gateway: bool
+) -> None:
+    unit = ("--unit", "north", *(("--gateway", "north") if is_gateway else ()))
+    doors = [DoorProcess(url, *unit), DoorProcess(url, *unit)]
+    try:
+        assert doors[0].start()
+        assert not doors[1].start()
+        asyncio.run(_across_units(doors, tmp_path, is_gateway=is_gateway))
+    finally:
+        for each in doors:
+            each.kill()
+
+
+async def _across_units(doors: list[DoorProcess], folder: Path, *, is_gateway: bool) -> None:
+    """Two units: a group and another broker in north, a broker in south.  One of them links."""
+    group = ",".join(each.address for each in doors)
+
+    async def start(unit: str, gateway: str, calls: str) -> RunningBroker:
+        config = BrokerConfig(
+            name="a",
+            unit=unit,
+            gateway=gateway,
+            listen="127.0.0.1:0",
+            links=(LinkConfig(calls),),
+            store=StoreConfig(folder / unit, sync="normal"),
+            heartbeat=QUICK,
+        )
+        running = await start_server(config)
+        stack.push_async_callback(running.close)
+        return running
+
+    async with AsyncExitStack() as stack:
+        north = await start("north", "" if is_gateway else "north", group)
+        south = await start("south", "south", group if is_gateway else north.address)
+        clients = {
+            "rome": await stack.enter_async_context(connect(group)),
+            "north": await stack.enter_async_context(connect(north.address)),
+            "south": await stack.enter_async_context(connect(south.address)),
+        }
+        await until(lambda: all(each.broker.links.up for each in (north, south)))
+        queues = {
+            name: await stack.enter_async_context(client.subscribe("//a", durable=f"at {name}"))
+            for name, client in clients.items()
+        }
+        published: list[bytes] = []
+
+        async def publish(name: str, count: int) -> None:
+            for _ in range(count):
+                published.append(f"<a>{name} {len(published)}</a>".encode())
+                await clients[name].publish(published[-1])
+
+        async def publish_everywhere(count: int) -> None:
+            await asyncio.gather(*(publish(name, count) for name in clients))
+
+        await publish_everywhere(10)
+        doors[0].kill()
+        await publish_everywhere(10)
+        assert (await asyncio.to_thread(doors[1].said))["stands_by_for"] is None
+        await publish_everywhere(10)
+        for name, queue in queues.items():
+            assert queue.unreached == ()
+            came = Counter(each.content for each in await take(queue, len(published)))
+            assert came == Counter(published), name
