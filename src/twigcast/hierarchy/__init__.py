@@ -28,8 +28,9 @@ Invariants, once all messages have arrived.  A document reaches whoever wants it
 it is published; in the units around, as far as gateways of its part lead there; and, wherever it
 comes, inside the units below.  No path leads through a unit from outside to outside: from an outer
 leaf nothing goes to another.  So nothing enters a unit twice that has not parted, wants that come
-from outside do not return there, and everything that holds for routing holds for each unit.  While links change, brokers with different views might
-send a document back; its *trace* keeps it out (:mod:`~twigcast.hierarchy.traces`).
+from outside do not return there, and everything that holds for routing holds for each unit.  While
+links change, brokers with different views might send a document back; its *trace* keeps it out
+(:mod:`~twigcast.hierarchy.traces`).
 
 Cost: a broker knows the links of its unit and no others, a gateway those of two or more; a change
 of links is told in its unit.  A document is matched once more at a gateway, for each unit around
@@ -41,10 +42,17 @@ from __future__ import annotations
 from twigcast.hierarchy.addresses import Addresses, require_room
 from twigcast.hierarchy.gateway import Crossings, Gateway, make_router
 from twigcast.hierarchy.network import Network, read_network
+from twigcast.hierarchy.numbering import (
+    DIGEST,
+    NO_NUMBERING,
+    Numbering,
+    Numberings,
+    numbering_of,
+)
 from twigcast.hierarchy.observing import UnitPart, gateways_out, parts_below
 from twigcast.hierarchy.profile import Profile
 from twigcast.hierarchy.speaking import Speaker
-from twigcast.hierarchy.traces import MARK
+from twigcast.hierarchy.traces import STAMP
 from twigcast.hierarchy.units import (
     MOST_LEVELS,
     MOST_MEMBERS,
@@ -64,15 +72,21 @@ from twigcast.hierarchy.units import (
     units_of,
     units_of_link,
 )
+from twigcast.hierarchy.vectors import Members
 
 __all__ = [
-    "MARK",
+    "DIGEST",
     "MOST_LEVELS",
     "MOST_MEMBERS",
+    "NO_NUMBERING",
+    "STAMP",
     "Addresses",
     "Crossings",
     "Gateway",
+    "Members",
     "Network",
+    "Numbering",
+    "Numberings",
     "Profile",
     "Speaker",
     "UnitPart",
@@ -83,6 +97,7 @@ __all__ = [
     "leaf_of",
     "make_router",
     "named",
+    "numbering_of",
     "own_name",
     "parse_leaf",
     "parts_below",
