@@ -29,9 +29,11 @@ from twigcast.broker import (
 )
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.config import RuleConfig, TlsConfig
+from twigcast.broker.debts_codec import Known, read_debts
 from twigcast.broker.http.gauges import Gauges
 from twigcast.broker.http.models import Level
 from twigcast.client import connect
+from twigcast.delivery import Debt
 from twigcast.hierarchy import parts_below
 from twigcast.routing import LinkKind, LinkState, LinkUp
 from twigcast.wire import messages
@@ -404,3 +406,36 @@ def test_what_crosses_the_border_is_counted_for_prometheus(tmp_path: Path) -> No
                 assert f'twigcast_unit_documents_{kind}_total{{unit="north"}} 0.0' in text
 
     asyncio.run(scenario())
+
+
+def test_homes_of_a_unit_are_named_by_their_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came: list[tuple[bool, tuple[str, ...]]] = []
+
+    def read(said: messages.RoutedDocument, known: Known | None) -> tuple[Debt, ...]:
+        debts = read_debts(said, known)
+        came.append((said.HasField("members"), tuple(sorted(each.home for each in debts))))
+        return debts
+
+    monkeypatch.setattr("twigcast.broker.delivery_codec.read_debts", read)
+
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers, AsyncExitStack() as stack:
+            await brokers.start("north/a", "north")
+            desks = []
+            for name, calls in (("north/b", "north/a"), ("north/c", "north/b")):
+                await brokers.start(name, calls=calls)
+                await until(lambda: name in brokers.known("north/a")[0])  # noqa: B023
+                client = await stack.enter_async_context(connect(brokers.running[name].address))
+                desks.append(client.subscribe("/a", durable="d"))
+                await desks[-1].ready()
+            for running in brokers.running.values():
+                await until(lambda: len(running.broker.flow.numberings.now(1).bits) == 3)  # noqa: B023
+            publisher = await stack.enter_async_context(connect(brokers.running["north/a"].address))
+            await publisher.publish("<a/>")
+            for desk in desks:
+                assert (await asyncio.wait_for(anext(desk), PATIENCE)).content == b"<a/>"
+
+    asyncio.run(scenario())
+    assert came == [(True, ("north/b", "north/c"))] * 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from twigcast.hierarchy import Gateway, Network
-from twigcast.hierarchy.traces import MARK, mark
+from twigcast.hierarchy.traces import STAMP, stamp
 from twigcast.routing import ANYTHING, Document, Envelope, Observer, Send
 from twigcast.simulation import parse_topology
 
@@ -42,16 +42,16 @@ def published(network: Network, crossing: Crossing) -> Document:
 
 
 @pytest.mark.parametrize("strategy", ["covering", "advertisements-covering"])
-def test_a_trace_has_a_mark_for_each_unit_left_and_ends_on_the_way_down(strategy: str) -> None:
+def test_a_trace_has_a_stamp_for_each_unit_left_and_ends_on_the_way_down(strategy: str) -> None:
     network, crossing = made(strategy)
     document = published(network, crossing)
-    marks = {
-        unit: mark(unit, [(f"{unit}/{one}", 0) for one in members])
+    stamps = {
+        unit: stamp(unit, [(f"{unit}/{one}", 0) for one in members])
         for unit, members in {"s1/c2": ("b1", "b2"), "s1": ("c1/b1", "c2/b1")}.items()
     }
-    assert document.trace == (marks["s1/c2"], marks["s1"])
+    assert document.trace == (stamps["s1/c2"], stamps["s1"])
     by_depth = {(each.depth, each.tree[:1] == "^"): each.trace for each in crossing.documents}
-    assert by_depth[1, False] == (marks["s1/c2"],)
+    assert by_depth[1, False] == (stamps["s1/c2"],)
     assert {by_depth[key] for key in by_depth if key[1]} == {()}
 
 
@@ -83,14 +83,14 @@ def test_a_document_comes_back_only_to_a_part_that_has_changed() -> None:
     assert gateway.crossings.turned_away == 2
 
 
-def test_a_mark_depends_on_the_unit_on_who_is_there_and_on_their_lives() -> None:
+def test_a_stamp_depends_on_the_unit_on_who_is_there_and_on_their_lives() -> None:
     members = [("n/a", 0), ("n/b", 0)]
     others = [
-        mark("m", members),
-        mark("n", members[:1]),
-        mark("n", [("n/a", 0), ("n/b", 1)]),
-        mark("n", [*members, ("n/c", 0)]),
+        stamp("m", members),
+        stamp("n", members[:1]),
+        stamp("n", [("n/a", 0), ("n/b", 1)]),
+        stamp("n", [*members, ("n/c", 0)]),
     ]
-    assert mark("n", reversed(members)) == mark("n", members)
-    assert len({mark("n", members), *others}) == 5
-    assert {len(each) for each in others} == {MARK}
+    assert stamp("n", reversed(members)) == stamp("n", members)
+    assert len({stamp("n", members), *others}) == 5
+    assert {len(each) for each in others} == {STAMP}

@@ -9,9 +9,10 @@ again: it counts as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from twigcast.broker.debts_codec import Known, read_debts, write_debts
 from twigcast.broker.destinations import read_destinations
 from twigcast.broker.link_codec import (
     LinkProtocolError,
@@ -22,7 +23,6 @@ from twigcast.broker.link_codec import (
 from twigcast.delivery import (
     Addressed,
     Addressee,
-    Debt,
     Destination,
     HomeAsk,
     HomeKnown,
@@ -36,7 +36,7 @@ from twigcast.delivery import (
     broker_of,
 )
 from twigcast.errors import RefusedError
-from twigcast.hierarchy import MARK, MOST_LEVELS
+from twigcast.hierarchy import MOST_LEVELS, NO_NUMBERING, STAMP, Numbering
 from twigcast.routing import DocumentId
 from twigcast.wire import messages
 
@@ -45,10 +45,17 @@ _MOST_PARTS: Final = 10_000
 _MOST_UNREACHED: Final = 100_000
 
 
-def encode_message(message: LinkMessage) -> list[bytes]:
-    """The items that say something; several where it is large."""
+def encode_message(
+    message: LinkMessage, numbering: Callable[[int], Numbering] | None = None
+) -> list[bytes]:
+    """The items that say something; several where it is large.
+
+    ``numbering`` gives the bits of the members of a unit, by its depth.
+    """
     if isinstance(message, Routed):
-        return [messages.LinkItem(document=_encode_document(message)).SerializeToString()]
+        numbered = numbering(message.depth) if numbering and message.debts else NO_NUMBERING
+        document = _encode_document(message, numbered)
+        return [messages.LinkItem(document=document).SerializeToString()]
     if isinstance(message, Addressed):
         return [messages.LinkItem(addressed=_encode_addressed(message)).SerializeToString()]
     if isinstance(message, HomeVersions):
@@ -70,7 +77,9 @@ def is_document(message: LinkMessage) -> bool:
 # --- documents ------------------------------------------------------------------------------------
 
 
-def _encode_document(message: Routed) -> messages.RoutedDocument:
+def _encode_document(
+    message: Routed, numbering: Numbering = NO_NUMBERING
+) -> messages.RoutedDocument:
     parcel = message.parcel
     said = messages.RoutedDocument(
         tree=message.tree,
@@ -85,19 +94,16 @@ def _encode_document(message: Routed) -> messages.RoutedDocument:
     said.id.origin, said.id.incarnation, said.id.number = parcel.id
     if message.custody is not None:
         said.custody.origin, said.custody.incarnation, said.custody.number = message.custody
-    for home, settled in message.debts:
-        said.destinations.add(home=home, settled=settled)
+    write_debts(said, message.debts, numbering)
     if parcel.headers:
         said.headers.update(parcel.headers)
     said.to.extend(map(str, parcel.to))
     return said
 
 
-def decode_document(said: messages.RoutedDocument) -> Routed:
-    """A document that has come."""
+def decode_document(said: messages.RoutedDocument, known: Known | None = None) -> Routed:
+    """A document that has come; ``known`` gives the bits of members that it refers to."""
     identity = _decode_id(decode_name(said.id.origin), said.id.incarnation, said.id.number)
-    for each in said.destinations:
-        require_number(each.settled)
     parcel = Parcel(
         identity,
         said.content,
@@ -108,18 +114,18 @@ def decode_document(said: messages.RoutedDocument) -> Routed:
         scope=said.scope,
         to=_decode_destinations(said.to) if said.to else (),
     )
-    debts = tuple(Debt(each.home, each.settled) for each in said.destinations)
+    debts = read_debts(said, known)
     custody = None
     if said.HasField("custody"):
-        known = said.custody
-        custody = _decode_id(decode_name(known.origin), known.incarnation, known.number)
+        owed = said.custody
+        custody = _decode_id(decode_name(owed.origin), owed.incarnation, owed.number)
     return Routed(parcel, said.tree, debts, custody, said.depth, _decode_trace(said.trace))
 
 
 def _decode_trace(said: Collection[bytes]) -> tuple[bytes, ...]:
-    if len(said) >= MOST_LEVELS or any(len(each) != MARK for each in said):
+    if len(said) >= MOST_LEVELS or any(len(each) != STAMP for each in said):
         raise LinkProtocolError(
-            f"a trace has up to {MOST_LEVELS - 1} marks, and each has {MARK} bytes"
+            f"a trace has up to {MOST_LEVELS - 1} stamps, and each has {STAMP} bytes"
         )
     return tuple(said)
 

@@ -72,6 +72,7 @@ from twigcast.delivery import (
 )
 from twigcast.delivery import Store as StoreIt
 from twigcast.errors import RefusedError, StoreError
+from twigcast.hierarchy import Numberings
 from twigcast.routing import Foreseen, Recipients, Router
 from twigcast.routing import Send as RouterSend
 
@@ -132,6 +133,8 @@ class DocumentFlow:
             keep_unrouted=keep_unrouted and store is not None,
             is_guarded=is_guarded,
         )
+        self.numberings = Numberings(router)
+        """The bits by which brokers name homes to each other."""
         self._tickets = count(1)
         self._waiting: dict[int, Waiting] = {}
         self._ephemeral: dict[str, EphemeralSubscription] = {}
@@ -371,7 +374,7 @@ class DocumentFlow:
                 self.happen(StoreFailed(instruction.ticket, str(error)))
 
     def _on_send(self, instruction: Send) -> None:
-        items = encode_message(instruction.message)
+        items = encode_message(instruction.message, self.numberings.now)
         if not is_document(instruction.message):
             for name in instruction.links:
                 link = self._link(name)

@@ -91,7 +91,8 @@ class Neighbours:
             return None
         kind = item.WhichOneof("item")
         if kind == "document":
-            self._flow.came(permitted(decode_document(item.document), link), link)
+            document = decode_document(item.document, self._flow.numberings.known)
+            self._flow.came(permitted(document, link), link)
             self._note_turned_away(link)
             if self._store is not None and self._store.waiting_bytes > WAITING_BYTES:
                 return self._until_disk_follows(self._store)

@@ -42,7 +42,7 @@ class Routed(NamedTuple):
     depth: int = 0
     """How deep the unit lies whose tree it is."""
     trace: tuple[bytes, ...] = ()
-    """What marks the parts of units that it has left."""
+    """The stamps of the parts of units that it has left."""
 
 
 class Receipt(NamedTuple):

@@ -42,10 +42,17 @@ from __future__ import annotations
 from twigcast.hierarchy.addresses import Addresses, require_room
 from twigcast.hierarchy.gateway import Crossings, Gateway, make_router
 from twigcast.hierarchy.network import Network, read_network
+from twigcast.hierarchy.numbering import (
+    DIGEST,
+    NO_NUMBERING,
+    Numbering,
+    Numberings,
+    numbering_of,
+)
 from twigcast.hierarchy.observing import UnitPart, gateways_out, parts_below
 from twigcast.hierarchy.profile import Profile
 from twigcast.hierarchy.speaking import Speaker
-from twigcast.hierarchy.traces import MARK
+from twigcast.hierarchy.traces import STAMP
 from twigcast.hierarchy.units import (
     MOST_LEVELS,
     MOST_MEMBERS,
@@ -65,15 +72,21 @@ from twigcast.hierarchy.units import (
     units_of,
     units_of_link,
 )
+from twigcast.hierarchy.vectors import Members
 
 __all__ = [
-    "MARK",
+    "DIGEST",
     "MOST_LEVELS",
     "MOST_MEMBERS",
+    "NO_NUMBERING",
+    "STAMP",
     "Addresses",
     "Crossings",
     "Gateway",
+    "Members",
     "Network",
+    "Numbering",
+    "Numberings",
     "Profile",
     "Speaker",
     "UnitPart",
@@ -84,6 +97,7 @@ __all__ = [
     "leaf_of",
     "make_router",
     "named",
+    "numbering_of",
     "own_name",
     "parse_leaf",
     "parts_below",

@@ -78,6 +78,14 @@ def require_room(level: Router, broker: str) -> None:
         )
 
 
+def keeper_of(level: Router) -> str:
+    """The broker that keeps the book of a unit; empty where there is none.
+
+    It depends on the view of the unit only.
+    """
+    return min(_candidates(level), default="")
+
+
 class News(NamedTuple):
     """What comes of looking at the books."""
 

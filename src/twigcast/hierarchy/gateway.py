@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from twigcast.documents import DocumentLimits
 from twigcast.hierarchy.passage import Passage
-from twigcast.hierarchy.traces import mark
-from twigcast.hierarchy.units import depth_of, leaf_of, unit_at, units_of
+from twigcast.hierarchy.traces import stamp
+from twigcast.hierarchy.units import depth_of, is_within, leaf_of, unit_at, units_of
 from twigcast.matching import ReaderName
 from twigcast.routing import (
     OUTER,
@@ -75,7 +75,7 @@ class Gateway(Router):
         self._outside = OUTER + self.name
         self._inside = leaf_of(self.unit, [self.name])
         self._view = self.documents.view
-        self._marked: tuple[View | None, bytes] = (None, b"")
+        self._stamped: tuple[View | None, tuple[LinkState, ...], bytes] = (None, (), b"")
         most = self.strategy.most_patterns
         self._up = Passage(self._inside, above.depth, most, is_up=True)
         self._down = Passage(self._outside, self.depth, most, is_up=False)
@@ -167,7 +167,7 @@ class Gateway(Router):
 
     def _climb(self, document: Document) -> Routed | None:
         """Route a document above that leaves this unit."""
-        seen = self._seen_from(self._up, document, (*document.trace, self._mark))
+        seen = self._seen_from(self._up, document, (*document.trace, self._stamp))
         routed = self.above.documents.route(seen, self._inside)
         self.crossings.out += bool(routed and routed.copies)
         return routed
@@ -179,8 +179,9 @@ class Gateway(Router):
         wrong, or links have just changed.
         """
         origin = document.id.origin
-        was_here = origin == self.name or self.documents.can_reach(origin)
-        if was_here or (document.trace and self._mark in document.trace):
+        if is_within(origin, self.unit) and (
+            origin == self.name or self.documents.can_reach(origin) or self._stamp in document.trace
+        ):
             self.crossings.turned_away += 1
             return None
         routed = self.documents.route(self._seen_from(self._down, document, ()), self._outside)
@@ -196,14 +197,14 @@ class Gateway(Router):
         return replace(document, tree=tree, depth=passage.depth, trace=trace)
 
     @property
-    def _mark(self) -> bytes:
-        """The mark of the part of this unit that can be reached inside it."""
-        view = self.documents.view
-        if self._marked[0] is not view:
+    def _stamp(self) -> bytes:
+        """The stamp of the part of this unit that can be reached inside it."""
+        view, states = self.documents.view, self.link_states
+        if self._stamped[0] is not view or self._stamped[1] != states:
             tree = view.tree(self.name)
-            here = [each[:2] for each in self.link_states if each.broker in tree]
-            self._marked = view, mark(self.unit, here)
-        return self._marked[1]
+            here = [each[:2] for each in states if each.broker in tree]
+            self._stamped = view, states, stamp(self.unit, here)
+        return self._stamped[2]
 
     def _name_unit(self) -> list[Send]:
         """Name this unit above by the part of it that can be reached; what follows from that."""

@@ -217,7 +217,7 @@ class Document:
     scope: int = 0
     """How deep the unit lies that it does not leave."""
     trace: tuple[bytes, ...] = ()
-    """What marks the parts of units that it has left (:mod:`twigcast.hierarchy.traces`)."""
+    """The stamps of the parts of units that it has left (:mod:`twigcast.hierarchy.traces`)."""
 
 
 Message: TypeAlias = (

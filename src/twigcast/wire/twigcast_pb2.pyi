@@ -440,7 +440,7 @@ class DocumentId(_message.Message):
     def __init__(self, origin: _Optional[str] = ..., incarnation: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class RoutedDocument(_message.Message):
-    __slots__ = ("id", "tree", "content", "destinations", "published", "publication", "headers", "expires", "custody", "depth", "to", "scope", "trace")
+    __slots__ = ("id", "tree", "content", "destinations", "members", "published", "publication", "headers", "expires", "custody", "depth", "to", "scope", "trace")
     class HeadersEntry(_message.Message):
         __slots__ = ("key", "value")
         key: str
@@ -450,6 +450,7 @@ class RoutedDocument(_message.Message):
     tree: str
     content: bytes
     destinations: _containers.RepeatedCompositeFieldContainer[Destination]
+    members: Destinations
     published: int
     publication: str
     headers: _containers.ScalarMap[str, str]
@@ -459,7 +460,14 @@ class RoutedDocument(_message.Message):
     to: _containers.RepeatedScalarFieldContainer[str]
     scope: int
     trace: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ..., scope: _Optional[int] = ..., trace: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    def __init__(self, id: _Optional[_Union[DocumentId, _Mapping]] = ..., tree: _Optional[str] = ..., content: _Optional[bytes] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., members: _Optional[_Union[Destinations, _Mapping]] = ..., published: _Optional[int] = ..., publication: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., expires: _Optional[int] = ..., custody: _Optional[_Union[DocumentId, _Mapping]] = ..., depth: _Optional[int] = ..., to: _Optional[_Iterable[str]] = ..., scope: _Optional[int] = ..., trace: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Destinations(_message.Message):
+    __slots__ = ("book", "members", "behind")
+    book: bytes
+    members: bytes
+    behind: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, book: _Optional[bytes] = ..., members: _Optional[bytes] = ..., behind: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Destination(_message.Message):
     __slots__ = ("home", "settled")

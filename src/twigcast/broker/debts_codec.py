@@ -1,0 +1,75 @@
+"""The homes that a document is owed to, on the wire: members of the unit by bits, others by name.
+
+    debts of b1 b7 b9, and of ^north/@b2  ──►  book, bits 1 7 9  +  a name
+
+Bits take a few bytes for a unit's homes together, where each name takes more than twenty.  One home
+is named: a document that is sent again always is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+from twigcast.broker.link_codec import LinkProtocolError, require_number
+from twigcast.delivery import Debt
+from twigcast.hierarchy import DIGEST, Members, Numbering
+from twigcast.wire import messages
+
+Known: TypeAlias = Callable[[int, bytes], Numbering | None]
+"""The numbering of a unit, by the depth of the unit and the digest of the book."""
+_FEWEST: Final = 2
+_log = logging.getLogger(__name__)
+
+
+def write_debts(said: messages.RoutedDocument, debts: Iterable[Debt], numbering: Numbering) -> None:
+    """Write to which homes a document is owed, behind the ids of the document."""
+    bits = numbering.bits
+    members = {bits[each.home]: each for each in debts if each.home in bits}
+    if len(members) < _FEWEST:
+        members = {}
+    for each in debts:
+        if members.get(bits.get(each.home, -1)) is not each:
+            said.destinations.add(home=each.home, settled=each.settled)
+    if members:
+        number = _number(said)
+        said.members.book = numbering.digest
+        said.members.members = bytes(Members((bit,) for bit in members))
+        said.members.behind.extend(number - members[bit].settled for bit in sorted(members))
+
+
+def read_debts(said: messages.RoutedDocument, known: Known | None) -> tuple[Debt, ...]:
+    """To which homes a document is owed; raises LinkProtocolError for what none are."""
+    debts = [Debt(each.home, each.settled) for each in said.destinations]
+    if said.HasField("members"):
+        debts += _read_members(said, known)
+    for each in debts:
+        require_number(each.settled)
+    return tuple(debts)
+
+
+def _read_members(said: messages.RoutedDocument, known: Known | None) -> Iterator[Debt]:
+    members = said.members
+    if len(members.book) != DIGEST:
+        raise LinkProtocolError(f"the digest of a book has {DIGEST} bytes")
+    try:
+        addresses = [*Members.from_bytes(members.members)]
+    except ValueError as error:
+        raise LinkProtocolError(f"the homes of a document cannot be read: {error}") from None
+    if len(addresses) != len(members.behind) or any(len(each) != 1 for each in addresses):
+        raise LinkProtocolError("the homes of a document have not one bit and one number each")
+    numbering = None if known is None else known(said.depth, members.book)
+    if numbering is None:
+        _log.info("a document names homes by bits not known here; it comes to them again, by name")
+        return
+    number = _number(said)
+    for (bit,), behind in zip(addresses, members.behind, strict=True):
+        if bit not in numbering.members or behind > number:
+            raise LinkProtocolError(f"a document is owed to the bit {bit}, which cannot be")
+        yield Debt(numbering.members[bit], number - behind)
+
+
+def _number(said: messages.RoutedDocument) -> int:
+    """What the custodian of a document counts it as."""
+    return said.custody.number if said.HasField("custody") else said.id.number
