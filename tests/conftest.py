@@ -92,24 +92,24 @@ def postgres_url(postgres: PostgresServer) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a costly fixture run in one process, which makes that fixture once.
+    """Tests that share something costly run in one process, and the longest group begins first.
 
     Costly are the Spark session, whose JVM is also quicker the longer it runs, the PostgreSQL, and
-    whatever a module makes once for all its tests.  pytest-xdist reads the groups in the same hook,
-    so they must be there before.
+    whatever the tests of a file make once: so a file that needs neither is a group of its own.
+    Short files come last, so that no process works alone for long at the end.  pytest-xdist reads
+    the groups in the same hook, so they must be there before.
     """
     for item in items:
-        uses_spark = "spark" in getattr(item, "fixturenames", ())
-        if uses_spark:
+        group = str(item.path.relative_to(ROOT))
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+            group = "spark"
+        elif _uses_postgres(item):
+            group = "postgres"
         if item.get_closest_marker("spark"):
             item.add_marker(_TRIED_AGAIN)
-        if uses_spark:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-        elif _uses_postgres(item):
-            item.add_marker(pytest.mark.xdist_group("postgres"))
-        elif _has_module_fixture(item):
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 def _uses_postgres(item: pytest.Item) -> bool:
@@ -121,12 +121,6 @@ def _uses_postgres(item: pytest.Item) -> bool:
 def pytest_sessionfinish() -> None:
     """Nothing is left running."""
     stop_shared_postgres()
-
-
-def _has_module_fixture(item: pytest.Item) -> bool:
-    information = getattr(item, "_fixtureinfo", None)
-    definitions = information.name2fixturedefs.values() if information else ()
-    return any(each.scope == "module" for group in definitions for each in group)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -135,10 +135,11 @@ def test_hundreds_of_costly_expressions_hold_up_nobody(tmp_path: Path) -> None:
             patterns = await asyncio.to_thread(parse_all, texts, NO_BINDINGS)
             many = greedy.subscribe(patterns)
             asking = asyncio.create_task(many.ready())
-            answered = [time.perf_counter()]
+            # Processor time: the machine may have other work.
+            answered = [time.process_time()]
             while not asking.done():
                 await other.publish("<q/>")
-                answered.append(time.perf_counter())
+                answered.append(time.process_time())
             await asking
             # In one go, here or at the neighbour, one publication would wait for nearly all of it.
             slowest = max(after - before for before, after in pairwise(answered))

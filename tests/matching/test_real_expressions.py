@@ -40,8 +40,6 @@ TAKEN_1 = {
 TAKEN_2 = {"camel": 4, "fhir": 89, "jats-xslt-match": 7, "schematron-business": 337}
 """How many more are taken, of those that Saxon reads."""
 
-pytestmark = pytest.mark.xdist_group("real expressions")  # they are sorted once in a process
-
 QUICK = 2
 """Documents of each folder for ``make test``."""
 

@@ -1,4 +1,4 @@
-"""Tests that share a costly fixture run in one process: pytest-xdist must know their group."""
+"""Tests of a file run in one process: pytest-xdist must know their group."""
 
 from __future__ import annotations
 

@@ -20,8 +20,6 @@ from pathlib import Path
 import pytest
 from folders import ROOT
 
-pytestmark = pytest.mark.xdist_group("wheel")  # what it builds is built once
-
 KERNEL = ["matching/_kernel", "covering/_cover"]
 CYTHON = ROOT / "build" / "cython"
 """The C++ that Cython made for `make setup`."""

@@ -34,7 +34,6 @@ ROOTS = {
     "ubl/maindoc/UBL-Invoice-2.5.xsd": ("Invoice",),
     "ubl/maindoc/UBL-Order-2.5.xsd": ("Order",),
 }
-pytestmark = pytest.mark.xdist_group("real schemas")  # which are read once
 LEAST_VALID = {"camt": 15, "cap": 5, "newsml": 100, "ubl": 20}
 
 

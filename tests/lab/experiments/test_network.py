@@ -207,7 +207,8 @@ def test_false_positives_come_with_imperfect_mergers_only(setting: Setting) -> N
 
 
 def test_delays_grow_with_hops_and_size(setting: Setting) -> None:
-    outcome = EXPERIMENTS["notification-delay"].run(setting)
+    # The best of several rounds counts, which a busy machine does not disturb all.
+    outcome = EXPERIMENTS["notification-delay"].run(replace(setting, rounds=7))
     for name in ("news", "proteins"):
         rows = sheet(outcome, f"notification-delay-{name}")
         assert [row["hops"] for row in rows] == [1, 2, 3] * 2
