@@ -42,7 +42,7 @@ def test_what_is_owed_arrives_as_it_was(
     assert sorted(read_debts(said, known)) == sorted(debts)
 
 
-@pytest.mark.parametrize(("count", "size"), [(1, 12), (2, 21), (10, 31), (32, 53)])
+@pytest.mark.parametrize(("count", "size"), [(1, 12), (4, 25), (10, 31), (32, 53)])
 def test_homes_that_are_members_take_a_few_bytes(count: int, size: int) -> None:
     said = document(123_460)
     before = said.ByteSize()
@@ -52,7 +52,8 @@ def test_homes_that_are_members_take_a_few_bytes(count: int, size: int) -> None:
 
 def test_who_does_not_know_the_book_knows_only_the_names() -> None:
     said = document(9)
-    write_debts(said, [Debt("n/b1", 3), Debt("^n/@g", 4), Debt("n/b2", 5)], BOOK)
+    owed = [Debt(home, 3) for home in HOMES[:4]]
+    write_debts(said, [*owed, Debt("^n/@g", 4)], BOOK)
     other = numbering_of({"n/b1": 0, "n/b2": 1})
     for none in (None, lambda depth, digest: {other.digest: other}.get(digest)):
         assert read_debts(said, none) == (Debt("^n/@g", 4),)
@@ -81,8 +82,8 @@ def test_what_is_hostile_is_refused(
 
 
 def test_a_bit_that_nobody_has_is_refused() -> None:
-    few = numbering_of({"n/b1": 0, "n/b2": 1})
+    few = numbering_of({home: bit for bit, home in enumerate(HOMES[:4])})
     said = document(9)
-    write_debts(said, [Debt("n/b1", 3), Debt("n/b2", 5)], few)
+    write_debts(said, [Debt(home, 3) for home in HOMES[:4]], few)
     with pytest.raises(LinkProtocolError, match="which cannot be"):
         read_debts(said, lambda depth, digest: few._replace(members={0: "n/b1"}))

@@ -2,14 +2,14 @@
 
     debts of b1 b7 b9, and of ^north/@b2  ──►  book, bits 1 7 9  +  a name
 
-Bits take a few bytes for a unit's homes together, where each name takes more than twenty.  One home
-is named: a document that is sent again always is.
+Bits take a few bytes for a unit's homes together, where each name takes more than twenty.  A few
+homes are named, and so is the home of a document that is sent again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from twigcast.broker.link_codec import LinkProtocolError, require_number
@@ -19,24 +19,31 @@ from twigcast.wire import messages
 
 Known: TypeAlias = Callable[[int, bytes], Numbering | None]
 """The numbering of a unit, by the depth of the unit and the digest of the book."""
-_FEWEST: Final = 2
+_FEWEST: Final = 4
+"""Below that, names cost less time and few more bytes."""
 _log = logging.getLogger(__name__)
 
 
-def write_debts(said: messages.RoutedDocument, debts: Iterable[Debt], numbering: Numbering) -> None:
+def write_debts(said: messages.RoutedDocument, debts: Sequence[Debt], numbering: Numbering) -> None:
     """Write to which homes a document is owed, behind the ids of the document."""
     bits = numbering.bits
-    members = {bits[each.home]: each for each in debts if each.home in bits}
-    if len(members) < _FEWEST:
-        members = {}
+    members: dict[int, int] = {}
+    named: list[Debt] = []
     for each in debts:
-        if members.get(bits.get(each.home, -1)) is not each:
-            said.destinations.add(home=each.home, settled=each.settled)
+        bit = bits.get(each.home)
+        if bit is None or bit in members:
+            named.append(each)
+        else:
+            members[bit] = each.settled
+    if len(members) < _FEWEST:
+        members, named = {}, [*debts]
+    for home, settled in named:
+        said.destinations.add(home=home, settled=settled)
     if members:
         number = _number(said)
         said.members.book = numbering.digest
         said.members.members = bytes(Members((bit,) for bit in members))
-        said.members.behind.extend(number - members[bit].settled for bit in sorted(members))
+        said.members.behind.extend(number - members[bit] for bit in sorted(members))
 
 
 def read_debts(said: messages.RoutedDocument, known: Known | None) -> tuple[Debt, ...]:

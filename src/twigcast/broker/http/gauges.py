@@ -55,7 +55,7 @@ _TEXTS: Final = {
     "unit_documents_out": "Documents that left a unit here.",
     "unit_documents_into": "Documents that came into a unit here.",
     "unit_documents_in_vain": "Documents that came into a unit here, and nobody inside wanted.",
-    "unit_documents_turned_away": "Documents from outside that were published inside.",
+    "unit_documents_turned_away": "Documents from outside that had been inside.",
     "publishers_held": "Publishers that are held back, since there is no room in the store.",
     "store_answers": "Whether the store can be read and written: 1 or 0.",
     "store_documents": "Documents that are kept.",

@@ -350,7 +350,7 @@ class CrossingCounts(_Exact):
     into: Count
     in_vain: Count = Field(description="Of those that came in, how many nobody inside wanted.")
     turned_away: Count = Field(
-        description="How many came from outside and were published inside; they were not let in."
+        description="How many came from outside and had been inside; they were not let in."
     )
 
 
