@@ -17,7 +17,7 @@ from twigcast.delivery.consuming import Consuming
 from twigcast.delivery.custody import Custody, Receipts
 from twigcast.delivery.durable_queue import DurableQueue
 from twigcast.delivery.homes import Homes
-from twigcast.delivery.levels import Level
+from twigcast.delivery.levels import Level, Levels
 from twigcast.delivery.publishing import Publishing
 from twigcast.simulation.delivery import (
     CalmHistory,
@@ -116,7 +116,7 @@ def test_a_home_that_takes_everything_twice_is_found(monkeypatch: pytest.MonkeyP
 
 
 def test_publications_that_count_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ModelStore, "_know", lambda *_: ("", False, False))
+    monkeypatch.setattr(ModelStore, "_know", lambda *_: (False, "", False))
     expect_failure("times")
 
 
@@ -232,6 +232,14 @@ def test_a_gateway_that_confirms_what_it_has_not_kept_is_found(
 
     monkeypatch.setattr(Arriving, "_store", confirm)
     expect_failure("is not in", has_units=True)
+
+
+def test_a_gateway_that_is_cut_off_and_offers_nothing_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Levels, "bearers", lambda *_: [])
+    with pytest.raises(HistoryError, match="owed for ever"):
+        run_calm(range(_CALM))
 
 
 def test_homes_of_one_broker_that_share_a_line_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

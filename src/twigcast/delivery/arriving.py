@@ -36,9 +36,16 @@ from twigcast.delivery.events import (
     Store,
     Wake,
 )
-from twigcast.delivery.levels import Level, Levels, broker_of, reduced
+from twigcast.delivery.levels import Level, Levels, broker_of, group_of, reduced
 from twigcast.delivery.publications import RecentPublications
-from twigcast.delivery.publishing import NO_HOME, OTHER_CONTENT, Publishing, Taken, published
+from twigcast.delivery.publishing import (
+    CUT_OFF,
+    NO_HOME,
+    OTHER_CONTENT,
+    Publishing,
+    Taken,
+    published,
+)
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import FullError, Room
 from twigcast.delivery.writes import Entry, KeepDocument, Kept, NoteReceived, Parcel
@@ -200,7 +207,9 @@ class Arriving:
                     taken.settled,
                     line=taken.line,
                 )
-                if onward.homes:
+                if onward.homes and self._is_in_vain(level, taken):
+                    instructions += self._turn_away(keep, taken, moment)
+                elif onward.homes:
                     is_inside = taken.home == level.inside
                     copies = [
                         each for each in beyond if (each.document.depth > level.depth) is is_inside
@@ -248,6 +257,8 @@ class Arriving:
         keep = KeepDocument(
             parcel, moment.time, entries, onward.homes, taken.settled, lacking, taken.line
         )
+        if onward.homes and self._is_in_vain(level, taken):
+            return self._turn_away(keep, taken, moment)
         if onward.homes:
             return self._take_over(taken, keep, [], moment)
         return self._keep(keep, taken)
@@ -273,6 +284,20 @@ class Arriving:
                 Drop(keep.parcel.id, str(error)),
                 *self._publishing.take_over(rest, part, copies, moment),
             ]
+
+    def _is_in_vain(self, level: Level, taken: Taken) -> bool:
+        """Whether another gateway of the unit would have us bring on what we cannot either."""
+        beyond = level.above if taken.home == level.outside else level.below
+        if beyond is None or not beyond.is_cut_off:
+            return False
+        return taken.custody.origin in map(broker_of, level.group(group_of(taken.home)))
+
+    def _turn_away(self, keep: KeepDocument, taken: Taken, moment: Moment) -> list[Instruction]:
+        """Leave a document to the gateway that has it, but for queues here."""
+        instructions = self._refuse_all([taken], CUT_OFF)
+        if keep.entries:
+            instructions += self._keep_unowed(keep.parcel, keep.entries, moment)
+        return instructions
 
     def _entries(self, parcel: Parcel) -> tuple[Entry, ...]:
         """The queues here of whoever wants a document; raises DocumentError."""

@@ -63,30 +63,49 @@ class _Account:
         self.again: set[DocumentId] = set()
         """Those of the flying that were sent by themselves, and not along the tree."""
         self.patience = FIRST_PATIENCE
+        self.offered: dict[DocumentId, DocumentId] = {}
+        """What the home has been asked to take, though it is not owed it, and how it is called."""
 
     def add(self, document: DocumentId, custody: DocumentId) -> None:
         if document in self.ids:
             return
         self.ids[document] = custody
+        self._count(document, custody)
+        self.ready[document] = None
+
+    def offer(self, document: DocumentId, custody: DocumentId) -> None:
+        self.offered[document] = custody
+        self._count(document, custody)
+
+    def _count(self, document: DocumentId, custody: DocumentId) -> None:
         numbers = self.lives.setdefault(custody.incarnation, {})
         is_last = not numbers or custody.number > next(reversed(numbers))
         numbers[custody.number] = document
         if not is_last:
             self.lives[custody.incarnation] = dict(sorted(numbers.items()))
-        self.ready[document] = None
 
     def remove(self, document: DocumentId) -> bool:
+        was_offered = self.withdraw(document)
         custody = self.ids.pop(document, None)
         if custody is None:
-            return False
-        numbers = self.lives[custody.incarnation]
-        del numbers[custody.number]
-        if not numbers:
-            del self.lives[custody.incarnation]
+            return was_offered
+        self._discount(custody)
         self.ready.pop(document, None)
         self.flying.pop(document, None)
         self.again.discard(document)
         return True
+
+    def withdraw(self, document: DocumentId) -> bool:
+        custody = self.offered.pop(document, None)
+        if custody is not None:
+            self._discount(custody)
+        return custody is not None
+
+    def _discount(self, custody: DocumentId) -> None:
+        numbers = self.lives[custody.incarnation]
+        del numbers[custody.number]
+        if not numbers:
+            del self.lives[custody.incarnation]
 
     def land(self, documents: Iterable[DocumentId]) -> None:
         """Take flying documents as lost."""
@@ -128,15 +147,32 @@ class Custody:
 
     def owe(self, home: str, document: DocumentId, custody: DocumentId | None = None) -> None:
         """Owe a document that is safe here to a home, unless it is owed to it already."""
+        self._account(home).add(document, document if custody is None else custody)
+
+    def offer(self, home: str, document: DocumentId) -> None:
+        """Ask a home to take a document that is owed to another one, under a number of its own.
+
+        It is in the account of the home only for what is said to be settled.
+        """
+        account = self._account(home)
+        if document not in account.ids and document not in account.offered:
+            account.offer(document, self._new_id())
+
+    def withdraw(self, home: str, document: DocumentId) -> bool:
+        """Ask a home for a document no more; whether it was asked."""
+        return self._account(home).withdraw(document)
+
+    def _account(self, home: str) -> _Account:
         account = self._accounts.get(home)
         if account is None:
             account = self._accounts[home] = _Account()
             self._groups.setdefault(group_of(home), []).append(account)
-        account.add(document, document if custody is None else custody)
+        return account
 
     def called(self, home: str, document: DocumentId) -> DocumentId:
-        """What this broker calls a document that is owed to a home."""
-        return self._accounts[home].ids.get(document, document)
+        """What this broker calls a document that is owed or offered to a home."""
+        account = self._accounts[home]
+        return account.ids.get(document) or account.offered.get(document, document)
 
     def debt(self, home: str, document: DocumentId) -> Debt:
         """What is said to a home with a document that is owed to it."""

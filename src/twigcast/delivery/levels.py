@@ -60,6 +60,11 @@ class Level:
         neighbours = self.router.neighbours
         return [name for name in neighbours if neighbours[name].is_broker]
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether no other broker can be reached here."""
+        return not any(map(self.documents.can_reach, self.documents.brokers()))
+
     def fed_by(self, home: str) -> Iterator[str]:
         """Our standing homes in other overlays that want what a home here wants."""
         if self.below is not None and group_of(home) != group_of(self.inside):
@@ -113,6 +118,7 @@ class Levels:
     """All overlays in which a broker takes part, the innermost first."""
 
     def __init__(self, router: Router) -> None:
+        self._name = router.name
         self._levels: list[Level] = []
         routers = router.levels
         for each in routers:
@@ -147,6 +153,22 @@ class Levels:
         """The neighbour that is next on the path to a home; None if it cannot be reached."""
         level = self.of(home)
         return None if level is None else level.documents.next_hop(broker_of(home))
+
+    def bearers(self, home: str, origin: str) -> list[str]:
+        """Homes that could bring on what a home is owed, if this broker is cut off from it.
+
+        These stand, at other gateways of the unit, for what lies beyond: on the side from which
+        the document came, where it does not return otherwise.
+        """
+        level = self.of(home)
+        if level is None or not level.is_cut_off:
+            return []
+        below, above = level.below, level.above
+        if below is not None and is_within(origin, below.unit):
+            group = below.group(group_of(below.outside))
+        else:
+            group = [] if above is None else above.group(group_of(above.inside))
+        return [each for each in group if broker_of(each) != self._name and self.can_reach(each)]
 
     def debtors(self, level: Level, homes: Iterable[str], parcel: Parcel) -> Onward:
         """Who is owed a document in an overlay, and beyond it, if these homes there want it.

@@ -3,10 +3,15 @@
 Receipt ──► confirmed: owed no more
 ──► refused: a letter, and whoever runs the broker hears of it
 Tick ──► due ──► Load ──► Loaded ──► sent to the home by itself, unless it has expired
-                             └─────► owed to another home of the group, if that can be reached
+                             ├─────► owed to another home of the group, if that can be reached
+                             └─────► offered to another gateway of the unit, if none can
 
 A document that passes to another home may have been taken over by the first one, whose receipt got
 lost.  Then both bring it where it is wanted, and its publication makes it one.
+
+A gateway that is cut off from an overlay holds what it owes there.  It offers that to other
+gateways of its unit, and owes it as before until one of them has taken it over.  A gateway that is
+cut off itself turns such offers away, so nothing goes back and forth.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from twigcast.delivery.events import (
     Store,
 )
 from twigcast.delivery.levels import Levels, group_of
-from twigcast.delivery.publishing import NO_HOME, Publishing
+from twigcast.delivery.publishing import CUT_OFF, NO_HOME, Publishing
 from twigcast.delivery.writes import Confirm, KeepDocument, Parcel, SetAsideOwed
 from twigcast.routing import DocumentId, View
 
@@ -63,6 +68,10 @@ class Owing:
         """The homes that their brokers are no more, as far as is known."""
         self._moving: set[tuple[str, DocumentId]] = set()
         """What is being kept for another home, by the home that it was owed to."""
+        self._offers: dict[tuple[str, DocumentId], set[str]] = {}
+        """What is offered to other gateways, and the homes that it is owed to."""
+        self._turned_away: set[str] = set()
+        """The homes that have turned offers away."""
 
     def _views_now(self) -> list[View]:
         return [level.documents.view for level in self._levels]
@@ -76,9 +85,16 @@ class Owing:
             instructions.append(Store(0, Confirm(home, settled, moment.time)))
         elif settled:
             instructions += self._publishing.confirmed(home, settled)
+        for each in settled:
+            instructions += self._brought_on(home, each, moment)
         for custody, reason in receipt.refused:
             document = self._custody.document(home, custody)
-            if document is not None and reason == NO_HOME and self._others(home):
+            if document is not None and self._custody.withdraw(home, document):
+                del self._offers[home, document]
+                self._turned_away.add(home)
+            elif reason == CUT_OFF:
+                continue  # it comes again
+            elif document is not None and reason == NO_HOME and self._others(home):
                 self._left.add(home)
                 self._custody.unsent(home, (document,))
             elif document is not None and self._custody.confirm(home, (document,)):
@@ -116,7 +132,13 @@ class Owing:
                 self._custody.hurry(home)
                 self._left.discard(home)
             instructions += self._send_due(home, moment)
+        if views != self._views:
+            self._turned_away.clear()
         self._views = views
+        for (other, document), homes in list(self._offers.items()):
+            if not any(self._custody.is_owed(home, document) for home in homes):
+                del self._offers[other, document]
+                self._custody.withdraw(other, document)
         return instructions + self._publishing.look_at_unconfirmed(moment.now)
 
     def _send_due(self, home: str, moment: Moment) -> list[Instruction]:
@@ -124,7 +146,7 @@ class Owing:
             self._lost.pop(home, None)
         elif (
             not self._has_store
-            or not self._others(home)
+            or not (self._others(home) or self._is_cut_off(home))
             or moment.now - self._lost.setdefault(home, moment.now) < FIRST_PATIENCE
         ):
             return []
@@ -153,6 +175,8 @@ class Owing:
         instructions: list[Instruction] = []
         others = self._others(home)
         level = self._levels.of(home)
+        if not others:
+            return self._offer(home, parcels)
         for parcel in parcels:
             if not self._custody.is_owed(home, parcel.id) or (home, parcel.id) in self._moving:
                 continue
@@ -189,6 +213,48 @@ class Owing:
         """Go on to owe a document to a home."""
         self._moving.discard((moving.home, moving.document))
         self._custody.unsent(moving.home, (moving.document,))
+
+    # --- another gateway of the unit --------------------------------------------------------------
+
+    def _is_cut_off(self, home: str) -> bool:
+        level = self._levels.of(home)
+        return self._levels.are_several and level is not None and level.is_cut_off
+
+    def _offer(self, home: str, parcels: Iterable[Parcel]) -> list[Instruction]:
+        """Ask other gateways to bring on what this one cannot."""
+        instructions: list[Instruction] = []
+        for parcel in parcels:
+            others = self._bearers(home, parcel)
+            if fresh := [each for each in others if each not in self._turned_away]:
+                level = self._levels.of(fresh[0])
+                assert level is not None, "it can be reached"
+                other = level.nearest(fresh)
+                self._custody.offer(other, parcel.id)
+                self._offers.setdefault((other, parcel.id), set()).add(home)
+                instructions += self._publishing.send_to(other, parcel)
+            else:
+                self._turned_away.difference_update(others)  # perhaps they can the next time
+        return instructions
+
+    def _bearers(self, home: str, parcel: Parcel) -> list[str]:
+        """The homes at other gateways that could bring a document on, and want it."""
+        bearers = self._levels.bearers(home, parcel.id.origin)
+        level = self._levels.of(bearers[0]) if bearers else None
+        if level is None or parcel.scope > level.depth:
+            return []
+        if parcel.to:
+            return bearers
+        wanting = level.documents.homes(parcel.content, parcel.id.origin, parcel.scope)
+        return [each for each in bearers if each in wanting]
+
+    def _brought_on(self, other: str, document: DocumentId, moment: Moment) -> list[Instruction]:
+        """Owe a document no more that another gateway has taken over."""
+        instructions: list[Instruction] = []
+        for home in self._offers.pop((other, document), ()):
+            if self._custody.confirm(home, (document,)):
+                instructions.append(Store(0, Confirm(home, (document,), moment.time)))
+                instructions += self._send_due(home, moment)
+        return instructions
 
     def _send_again(
         self, home: str, parcels: Iterable[Parcel], moment: Moment

@@ -48,6 +48,8 @@ from twigcast.routing import NOBODY, Copy, DocumentId, Recipients, shared_depth
 UNCONFIRMED: Final = 30.0
 """How long, in seconds, a broker without a store waits for homes to confirm a document."""
 NO_HOME: Final = "this broker stands there for nobody any more"
+CUT_OFF: Final = "this gateway reaches nobody there now"
+"""What a gateway says to another one of its unit that would have it bring something on."""
 UNROUTED: Final = "nobody wants it"
 _UNNAMED: Final = "\t"
 """Begins a publication that no publisher has named; the document's id follows."""

@@ -4,7 +4,8 @@ The histories of :mod:`~twigcast.simulation.delivery.histories` lose disks and f
 has to be excused.  Here nothing is: when a subscription is made nothing fails, and it must be
 confirmed by all brokers.  What is published from then on must come once, whatever crashes, is cut
 off, gets lost on links, or writes to its disk late.  Retention drops only what nobody needs any
-more; that must not come again.
+more; that must not come again.  In the end a gateway may stay cut off from all outside its
+unit, if others can go on: then all must come by these.
 """
 
 from __future__ import annotations
@@ -13,32 +14,77 @@ from collections import Counter
 from typing import Final
 
 from twigcast.delivery import Answer
-from twigcast.simulation.delivery.drawn_worlds import draw_beside
+from twigcast.simulation.delivery.consumers import Consumers
+from twigcast.simulation.delivery.drawn_worlds import draw_beside, spared_links
 from twigcast.simulation.delivery.errors import HistoryError
 from twigcast.simulation.delivery.histories import History
+from twigcast.simulation.delivery.observer import Observer
 from twigcast.simulation.delivery.promises import Subscription
-from twigcast.simulation.delivery.world import SimulatedBroker
+from twigcast.simulation.delivery.world import SimulatedBroker, World
 
 _PHASES: Final = 3
+
+
+class CalmObserver(Observer):
+    """What must be there when nothing is excused but what brokers without disks forget."""
+
+    def __init__(
+        self, world: World, homes: list[str], consumers: Consumers, counts: Counter[str]
+    ) -> None:
+        super().__init__(world, homes, consumers, counts)
+        self.dropped: dict[str, Counter[str]] = {}
+        """By subscription, what was in its queue and was dropped."""
+
+    def knows(self, subscription: Subscription, broker: SimulatedBroker) -> bool:
+        """Whether a broker knew of a subscription when it was confirmed."""
+        return broker.name in subscription.knowing
+
+    def forget(self, broker: SimulatedBroker) -> None:
+        """Expect nothing of a broker without a disk that begins again."""
+        for subscription in self.subscriptions.values():
+            subscription.knowing.discard(broker.name)
+
+    def queued(self, broker: SimulatedBroker) -> dict[str, Counter[str]]:
+        """What is in the queues of a broker."""
+        disk = broker.disk
+        assert disk is not None, "there are queues"
+        return {
+            name: Counter(
+                self.paper(disk.documents[each]).name for each, _ in queue.entries.values()
+            )
+            for name, queue in disk.queues.items()
+        }
+
+    def look(self) -> None:
+        """Raise HistoryError for what was in a queue more than once, and for what is not there."""
+        for home in self._homes:
+            for name, queued in self.queued(self._world.brokers[home]).items():
+                for paper, times in (queued + self.dropped.get(name, Counter())).items():
+                    most = 1 if self.papers[paper].publication else self.papers[paper].attempts
+                    if times > most:
+                        raise HistoryError(f"{paper} was in {name} {times} times")
+        super().look()
 
 
 class CalmHistory(History):
     """One history; ``run`` raises HistoryError where a promise is not kept."""
 
+    observed_by = CalmObserver
+    _observer: CalmObserver
+
     def __init__(self, seed: int) -> None:
         super().__init__(seed, draw=draw_beside)
         self._unreached: dict[str, tuple[str, ...]] = {}
         """By subscription, who may not know of it, as it was answered last."""
-        self._dropped: dict[str, Counter[str]] = {}
-        """By subscription, what was in its queue and was dropped."""
 
     def run(self) -> Counter[str]:
         """Let it happen, mend everything, and look; what has happened, by kind."""
         for _ in range(_PHASES):
             self._be_calm()
             self._fail(self._random.choice((40, 80, 150)))
+        self._cut_off_gateway()
         self._settle()
-        self._look()
+        self._observer.look()
         return self.counts
 
     def _be_calm(self) -> None:
@@ -92,6 +138,21 @@ class CalmHistory(History):
                 world.step()
         world.slow.clear()
 
+    def _cut_off_gateway(self) -> None:
+        spared = spared_links(self._world.overlay, self._world.links)
+        if spared and self._random.random() < 0.7:
+            self.counts["cut off"] += 1
+            self._left_cut = self._random.choice(spared)
+            self._mend_all()
+            for _ in range(12):
+                self._publish()
+                self._world.step()
+
+    def _mend_all(self) -> None:
+        for pair in self._left_cut:
+            self._world.cut(pair)
+        super()._mend_all()
+
     def _be_slow(self) -> None:
         """Let a disk write nothing for a while, or go on."""
         self._world.slow ^= {self._random.choice(list(self._world.brokers))}
@@ -103,43 +164,15 @@ class CalmHistory(History):
         if answer.unreached is not None and not answer.code:
             self._unreached[subscription.name] = answer.unreached
 
-    def _knows(self, subscription: Subscription, broker: SimulatedBroker) -> bool:
-        return broker.name in subscription.knowing
-
-    def _forget(self, broker: SimulatedBroker) -> None:
-        """Expect nothing of a broker without a disk that begins again."""
-        for subscription in self._subscriptions.values():
-            subscription.knowing.discard(broker.name)
-
     def _drop_what_was_read(self) -> None:
         broker = self._running()
         if broker is None or broker.disk is None:
             return
-        disk, before = broker.disk, self._queued(broker)
+        disk, before = broker.disk, self._observer.queued(broker)
         expired = disk.drop_unneeded()
         self.counts["expired"] += expired.bytes > 0
-        for name, papers in self._queued(broker).items():
+        for name, papers in self._observer.queued(broker).items():
             dropped = before[name] - papers
             self._subscriptions[name].expired |= dropped.keys()
-            self._dropped.setdefault(name, Counter()).update(dropped)
+            self._observer.dropped.setdefault(name, Counter()).update(dropped)
         self._world.happen(broker, expired)
-
-    def _queued(self, broker: SimulatedBroker) -> dict[str, Counter[str]]:
-        """What is in the queues of a broker."""
-        disk = broker.disk
-        assert disk is not None, "there are queues"
-        return {
-            name: Counter(
-                self._paper(disk.documents[each]).name for each, _ in queue.entries.values()
-            )
-            for name, queue in disk.queues.items()
-        }
-
-    def _look(self) -> None:
-        for home in self._homes:
-            for name, queued in self._queued(self._world.brokers[home]).items():
-                for paper, times in (queued + self._dropped.get(name, Counter())).items():
-                    most = 1 if self._papers[paper].publication else self._papers[paper].attempts
-                    if times > most:
-                        raise HistoryError(f"{paper} was in {name} {times} times")
-        super()._look()

@@ -7,7 +7,8 @@ from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
-from twigcast.hierarchy import depth_of, unit_at, unit_of
+from twigcast.hierarchy import depth_of, unit_at, unit_of, units_of, units_of_link
+from twigcast.routing import Link, Overlay
 
 
 class Drawn(NamedTuple):
@@ -97,3 +98,45 @@ def _joined(
         more.append((names[0], names[-1]))
     known = {frozenset(link) for link in links}
     return [link for link in more if frozenset(link) not in known]
+
+
+def spared_links(overlay: Overlay, links: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """The links of each gateway outside a unit, if it can be cut off there while others go on.
+
+    All other brokers in each unit reach each other without these links, and each unit that it is a
+    gateway of has another one.
+    """
+    units = {name: units_of(name, overlay.gateways.get(name)) for name in overlay.brokers}
+    taking_part: dict[str, set[str]] = {}
+    for name, each in units.items():
+        for unit in each:
+            taking_part.setdefault(unit, set()).add(name)
+    shared = {pair: units_of_link(overlay, Link.between(*pair)) for pair in links}
+
+    def go_on(but: str, outside: str, left: list[tuple[str, str]]) -> bool:
+        return all(
+            _are_joined(
+                names - {but} if unit == outside else names,
+                [pair for pair in left if unit in shared[pair]],
+            )
+            for unit, names in taking_part.items()
+        )
+
+    spared = []
+    for gateway in overlay.gateways:
+        for unit, outside in pairwise(units[gateway]):
+            if taking_part[unit] & taking_part[outside] == {gateway}:
+                break
+            cut = [pair for pair in links if gateway in pair and outside in shared[pair]]
+            if cut and go_on(gateway, outside, [pair for pair in links if pair not in cut]):
+                spared.append(cut)
+    return spared
+
+
+def _are_joined(names: set[str], links: Iterable[tuple[str, str]]) -> bool:
+    reached = {min(names)}
+    for _ in names:
+        for pair in links:
+            if not reached.isdisjoint(pair):
+                reached.update(pair)
+    return reached >= names

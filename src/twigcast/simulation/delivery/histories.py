@@ -7,11 +7,8 @@ documents are lost and doubled on them, disks fail, are full and are replaced, d
 homes are forgotten, and clocks are turned.  Then everything is mended, and all that waits is
 carried out.
 
-An observer who sees everything says of each durable subscription what must be in its queue: each
-document that was acknowledged at a broker which had been told of the subscription, or that is
-addressed to it, unless a disk that was replaced took it along, or it has expired.  More may be
-there, if it is wanted and not addressed; nothing may be there twice, unless it was published
-several times without an id.
+An :class:`~twigcast.simulation.delivery.observer.Observer` says of each durable subscription what
+must be in its queue.
 
 Brokers may stand in units, and documents and subscriptions be kept within one.  Then a broker of
 another unit has been told of a subscription if all gateways in between have; and what is owed to a
@@ -20,7 +17,6 @@ gateway may be lost with its disk, which knew who wants it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from random import Random
@@ -37,7 +33,6 @@ from twigcast.delivery import (
     HomeForgotten,
     KeepDocument,
     Limits,
-    Parcel,
     Published,
     PutDurable,
 )
@@ -47,15 +42,11 @@ from twigcast.language import parse
 from twigcast.simulation.delivery.consumers import Consumers
 from twigcast.simulation.delivery.drawn_worlds import Drawn, draw_flat
 from twigcast.simulation.delivery.errors import HistoryError
-from twigcast.simulation.delivery.knowledge import knowing_beyond, leads_to, version_known
+from twigcast.simulation.delivery.knowledge import knowing_beyond
+from twigcast.simulation.delivery.observer import WANTED, Observer
 from twigcast.simulation.delivery.promises import Paper, Subscription
 from twigcast.simulation.delivery.world import PUBLISHER, SimulatedBroker, World
 
-_WANTED: Final = {
-    "//a": {"a", "ab"},
-    "//b": {"b", "ab"},
-    "/*": {"a", "b", "ab"},
-}
 _CONTENTS: Final = {"a": "<a>%s</a>", "b": "<b>%s</b>", "ab": "<a><b/>%s</a>"}
 _OPTIONS: Final = (
     DurableOptions(),
@@ -73,6 +64,8 @@ _ROUNDS: Final = 100
 class History:
     """One history; ``run`` raises HistoryError where a promise is not kept."""
 
+    observed_by: type[Observer] = Observer
+
     def __init__(
         self, seed: int, steps: int = 200, *, draw: Callable[[Random], Drawn] = draw_flat
     ) -> None:
@@ -82,12 +75,15 @@ class History:
         self._has_scopes = bool(gateways) and random.random() < 0.7
         self._tickets = 0
         self._waiting: dict[tuple[str, int], Paper | Subscription] = {}
-        self._papers: dict[str, Paper] = {}
-        self._subscriptions: dict[str, Subscription] = {}
         self.counts: Counter[str] = Counter()
+        self._left_cut: list[tuple[str, str]] = []
+        """Links that stay cut in the end."""
         limits = random.choice(_LIMITS)
         self._world = World(random, brokers, links, self._on_answer, limits, gateways)
         self._consumers = Consumers(random, self._world)
+        self._observer = self.observed_by(self._world, self._homes, self._consumers, self.counts)
+        self._papers = self._observer.papers
+        self._subscriptions = self._observer.subscriptions
 
     def run(self) -> Counter[str]:
         """Let it happen, mend everything, and look; what has happened, by kind."""
@@ -121,7 +117,7 @@ class History:
             for _ in range(self._random.choice((0, 2, 10))):
                 world.step()
         self._settle()
-        self._look()
+        self._observer.look()
         return self.counts
 
     def _ticket(self, broker: SimulatedBroker, of: Paper | Subscription) -> int:
@@ -187,8 +183,8 @@ class History:
             knows = {
                 each.name
                 for each in self._subscriptions.values()
-                if paper.kind in _WANTED[each.xpath] and each.may_get(broker.name, scope)
-                if self._knows(each, broker)
+                if paper.kind in WANTED[each.xpath] and each.may_get(broker.name, scope)
+                if self._observer.knows(each, broker)
             }
         paper.origins.add((broker.name, scope))
         self.counts["published within a unit"] += scope > 0
@@ -209,29 +205,17 @@ class History:
             if len(broker.writes) != writes:
                 raise HistoryError(f"{paper.name} is refused, and is to be written") from None
 
-    def _knows(self, subscription: Subscription, broker: SimulatedBroker) -> bool:
-        """Whether a broker has ever been told of a subscription, and kept it."""
-        if subscription.confirmed is None:
-            return False
-        if broker.name not in subscription.knowing and subscription.is_in_unit_of(broker.name):
-            known = version_known(broker, subscription.home)
-            # A home that has lost its disk may have had a higher epoch before.
-            is_ours = known is not None and known.epoch == subscription.confirmed.epoch
-            if known is not None and is_ours and known >= subscription.confirmed:
-                subscription.knowing.add(broker.name)
-        return broker.name in subscription.knowing
-
     # --- subscribers ------------------------------------------------------------------------------
 
     def _subscribe(self) -> None:
         home = self._running(self._homes)
         if home is not None and len(self._subscriptions) < 6:
             name = f"d{len(self._subscriptions)}"
-            subscription = Subscription(name, home.name, self._random.choice(list(_WANTED)))
+            subscription = Subscription(name, home.name, self._random.choice(list(WANTED)))
             scope = min(self._scope(), depth_of(unit_of(home.name)))
             subscription.options = self._random.choice(_OPTIONS)._replace(scope=scope)
             self.counts["subscribed within a unit"] += scope > 0
-            subscription.wanted |= _WANTED[subscription.xpath]
+            subscription.wanted |= WANTED[subscription.xpath]
             self._subscriptions[name] = subscription
             self._put(subscription)
 
@@ -252,13 +236,13 @@ class History:
         if alive:
             self.counts["changed"] += 1
             subscription = self._random.choice(alive)
-            subscription.xpath = self._random.choice(list(_WANTED))
-            subscription.wanted |= _WANTED[subscription.xpath]
+            subscription.xpath = self._random.choice(list(WANTED))
+            subscription.wanted |= WANTED[subscription.xpath]
             subscription.confirmed = None
             subscription.knowing.clear()
             for paper in self._papers.values():
                 # Its home may take it to be unwanted when it comes.
-                if paper.kind not in _WANTED[subscription.xpath] and paper.must and not paper.to:
+                if paper.kind not in WANTED[subscription.xpath] and paper.must and not paper.to:
                     paper.must.discard(subscription.name)
             self._put(subscription)
 
@@ -351,7 +335,7 @@ class History:
             broker = self._random.choice(down)
             self.counts["restarts"] += 1
             if broker.disk is None:
-                self._forget(broker)
+                self._observer.forget(broker)
             self._world.start(broker)
 
     def _replace(self) -> None:
@@ -370,42 +354,11 @@ class History:
             if subscription.home == broker.name:
                 subscription.is_over = True
         for home, owed in broker.disk.owed.items():
-            self._excuse(home, [broker.disk.documents[str(each)] for each in owed])
+            self._observer.excuse(home, [broker.disk.documents[str(each)] for each in owed])
         if broker.name in self._world.overlay.gateways:
-            self._excuse_passing({each.name for each in self._subscriptions.values()})
-        self._forget(broker)
+            self._observer.excuse_passing({each.name for each in self._subscriptions.values()})
+        self._observer.forget(broker)
         self._world.replace_disk(broker)
-
-    def _excuse_passing(self, names: set[str]) -> None:
-        """Let documents be lost that may come to a gateway which does not know who wants them.
-
-        These are all that are owed to somebody, and were published in another unit.
-        """
-        for broker in self._world.brokers.values():
-            writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
-            passing = [each.parcel for each in writes if each.homes]
-            if broker.disk is not None:
-                documents = broker.disk.documents
-                for owed in broker.disk.owed.values():
-                    passing += [documents[str(each)] for each in owed]
-            for paper in map(self._paper, passing):
-                if paper.to:  # whoever it comes to need not know who wants it
-                    continue
-                paper.must = {
-                    name
-                    for name in paper.must or ()
-                    if name not in names or paper.units == {unit_of(self._subscriptions[name].home)}
-                }
-
-    def _excuse(self, home: str, parcels: Iterable[Parcel]) -> None:
-        """Let documents be owed to a home no more."""
-        names = {each.name for each in self._subscriptions.values() if leads_to(home, each.home)}
-        for parcel in parcels:
-            paper = self._paper(parcel)
-            paper.must = (paper.must or set()) - names
-
-    def _paper(self, parcel: Parcel) -> Paper:
-        return self._papers[re.findall(rb"p\d+", parcel.content)[0].decode()]
 
     def _expire(self) -> None:
         """Let the oldest documents at a broker go, read or not."""
@@ -420,10 +373,10 @@ class History:
         }
         expired = disk.expire(self._random.randrange(1, 6))
         for home, owed in expired.owed.items():
-            self._excuse(home, [before[str(each)] for each in owed])
+            self._observer.excuse(home, [before[str(each)] for each in owed])
         for name, ids in entries.items():
             gone = ids - {each for each, _ in disk.queues[name].entries.values()}
-            names = {self._paper(before[each]).name for each in gone}
+            names = {self._observer.paper(before[each]).name for each in gone}
             self._subscriptions[name].expired |= names
         self.counts["expired"] += len(before) - len(disk.documents)
         self._world.happen(broker, expired)
@@ -437,32 +390,16 @@ class History:
         self.counts["forgotten"] += 1
         if broker.name in self._world.overlay.gateways:
             names = {each.name for each in self._subscriptions.values() if each.home == home}
-            self._excuse_passing(names)
+            self._observer.excuse_passing(names)
         for subscription in self._subscriptions.values():
             if subscription.home == home:
-                self._forget_subscription(broker, subscription)
+                self._observer.forget_subscription(broker, subscription)
         writes = [write for _, write in broker.writes if isinstance(write, KeepDocument)]
-        self._excuse(home, [each.parcel for each in writes if home in each.homes])
+        self._observer.excuse(home, [each.parcel for each in writes if home in each.homes])
         if broker.disk is not None:
             owed = broker.disk.owed.get(home, {})
-            self._excuse(home, [broker.disk.documents[str(each)] for each in owed])
+            self._observer.excuse(home, [broker.disk.documents[str(each)] for each in owed])
         self._world.happen(broker, HomeForgotten(home))
-
-    def _forget(self, broker: SimulatedBroker) -> None:
-        for subscription in self._subscriptions.values():
-            self._forget_subscription(broker, subscription)
-
-    def _forget_subscription(self, broker: SimulatedBroker, subscription: Subscription) -> None:
-        subscription.knowing.discard(broker.name)
-        subscription.forgot.add(broker.name)
-        if broker.name in self._world.overlay.gateways:  # documents may go by it
-            beyond = {
-                each.name
-                for each in self._world.brokers.values()
-                if not subscription.is_in_unit_of(each.name)
-            }
-            subscription.knowing -= beyond
-            subscription.forgot |= beyond
 
     def _turn_clock(self) -> None:
         broker = self._random.choice(list(self._world.brokers.values()))
@@ -478,11 +415,12 @@ class History:
         world = self._world
         world.crashing = world.losing = world.failing = 0.0
         for pair in world.cut_links:
-            world.mend(pair)
+            if pair not in self._left_cut:
+                world.mend(pair)
         for broker in world.brokers.values():
             if not broker.is_up:
                 if broker.disk is None:
-                    self._forget(broker)
+                    self._observer.forget(broker)
                 world.start(broker)
 
     def _settle(self) -> None:
@@ -502,40 +440,3 @@ class History:
             if not any(count for each in machines for count in each.custody.owed.values()):
                 return
         raise HistoryError("something is owed for ever")
-
-    def _look(self) -> None:
-        for subscription in self._subscriptions.values():
-            home = self._world.brokers[subscription.home]
-            assert home.disk is not None, "a home has one"
-            if subscription.is_over or subscription.name not in home.disk.queues:
-                if subscription.confirmed is not None and not subscription.is_over:
-                    raise HistoryError(f"{subscription.name} is not there")
-                continue
-            self._consumers.look(home, subscription.name)
-            entries = home.disk.queues[subscription.name].entries.values()
-            papers = Counter(self._paper(home.disk.documents[each]).name for each, _ in entries)
-            self.counts["delivered"] += papers.total()
-            for name, times in papers.items():
-                paper = self._papers[name]
-                if times > (1 if paper.publication else paper.attempts):
-                    raise HistoryError(f"{name} is in {subscription.name} {times} times")
-                if paper.to and subscription.name not in {each.durable for each in paper.to}:
-                    raise HistoryError(f"{name} is in {subscription.name}, and not addressed to it")
-                if not paper.to and not any(subscription.may_get(*each) for each in paper.origins):
-                    raise HistoryError(f"{name} of {paper.origins} is in {subscription.name}")
-                if not paper.to and paper.kind not in subscription.wanted:
-                    raise HistoryError(f"{name} is in {subscription.name}, which does not want it")
-            for paper in self._papers.values():
-                must = paper.is_acknowledged and subscription.name in (paper.must or ())
-                self.counts["must"] += must
-                self.counts["must, within a unit"] += must and bool(
-                    paper.scope or subscription.scope
-                )
-                self.counts["must, addressed"] += must and bool(paper.to)
-                is_far = unit_of(subscription.home) not in paper.units
-                self.counts["must, from another unit"] += must and is_far and not paper.to
-                self.counts["must, addressed from another unit"] += (
-                    must and is_far and bool(paper.to)
-                )
-                if must and paper.name not in papers and paper.name not in subscription.expired:
-                    raise HistoryError(f"{paper.name} is not in {subscription.name}")
