@@ -77,7 +77,7 @@ async def open_readers(
     return readers
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_each_subscription_gets_exactly_its_documents(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     documents = [draw_document(number, chance) for number in range(250)]

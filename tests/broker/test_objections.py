@@ -139,6 +139,6 @@ def test_nobody_objects_to_what_brokers_say(monkeypatch: pytest.MonkeyPatch) -> 
         say(self, sender, receiver, message)
 
     monkeypatch.setattr(World, "_say", listen)
-    for seed in range(settings().max_examples // 2):
+    for seed in range(settings().max_examples // 4):
         History(seed, draw=draw_units).run()
     assert min(heard[each.__name__] for each in (Update, Routed, Addressed, HomeState)) > 100

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pytest
 from cutting_proxy import CuttingProxy
-from live_brokers import PATIENCE, QUICK, overlay_of, until
+from live_brokers import PATIENCE, overlay_of, until
+from live_units import site
 from many_expressions import AT_ONCE, LIMITS, Publisher, expressions
 
 from twigcast.broker import BrokerConfig, LinkConfig, RunningBroker, StoreConfig, start_server
@@ -147,24 +148,11 @@ async def flap(one: RunningBroker, other: RunningBroker) -> int:
 def test_gateways_go_on_in_each_unit_around_them(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with AsyncExitStack() as stack:
-
-            async def start(name: str, unit: str, gateway: str, *calls: str) -> RunningBroker:
-                config = BrokerConfig(
-                    name=name,
-                    unit=unit,
-                    gateway=gateway,
-                    listen="127.0.0.1:0",
-                    heartbeat=QUICK,
-                    links=tuple(map(LinkConfig, calls)),
-                    store=StoreConfig(tmp_path / name, sync="normal"),
-                )
-                running = await start_server(config)
-                stack.push_async_callback(running.close)
-                return running
-
-            north = await start("a", "north", "north")
-            south = await start("c", "south", "south", north.address)
-            inner = await start("b", "north", "", north.address)
+            brokers = await stack.enter_async_context(site(tmp_path))
+            await brokers.start("north/a", "north")
+            await brokers.start("south/c", "south", calls="north/a")
+            await brokers.start("north/b", calls="north/a")
+            north, south, inner = brokers.running.values()
             client = await stack.enter_async_context(connect(inner.address))
             await client.subscribe(expressions(500)).ready()
             await until(lambda: len(wanted(south)) == 500)

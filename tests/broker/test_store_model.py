@@ -28,7 +28,9 @@ class TestAStoreInPostgresDoesWhatTheModelDoes(case_of("postgres")):  # type: ig
 test_a_store_in_sqlite_does_what_the_model_does = case_of("sqlite")
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(each, marks=pytest.mark.slow) for each in range(6, 20))]
+)
 def test_a_long_life_in_sqlite_is_that_of_the_model(seed: int) -> None:
     LongLife("sqlite", seed).run(400)
 

@@ -104,7 +104,9 @@ class MovingLife(LongLife):
             self.move()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(each, marks=pytest.mark.slow) for each in range(2, 8))]
+)
 def test_a_life_in_files_that_are_moved_is_that_of_the_model(seed: int) -> None:
     life = MovingLife(["sqlite"], seed)
     life.run(400)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import grpc.aio
 import pytest
 from certificates import make_authority, make_certificate
 from link_callers import calling
 from live_brokers import PATIENCE, QUICK, until
+from live_units import site
 
 from twigcast.broker import (
     BrokerConfig,
     LinkConfig,
     Permission,
     PrincipalConfig,
-    RunningBroker,
     StoreConfig,
     start_server,
     status,
@@ -37,52 +35,6 @@ from twigcast.delivery import Debt
 from twigcast.hierarchy import parts_below
 from twigcast.routing import LinkKind, LinkState, LinkUp
 from twigcast.wire import messages
-
-
-class Site:
-    """Brokers in the event loop of a test, by their full names."""
-
-    def __init__(self, stack: AsyncExitStack, folder: Path) -> None:
-        self._stack = stack
-        self._folder = folder
-        self.running: dict[str, RunningBroker] = {}
-
-    async def start(self, name: str, gateway: str = "", calls: str = "", **link: Any) -> None:
-        """Start a broker that calls another one."""
-        unit, _, own = name.rpartition("/")
-        links = [LinkConfig(self.running[calls].address, **link)] if calls else []
-        config = BrokerConfig(
-            name=own,
-            unit=unit,
-            gateway=gateway,
-            listen="127.0.0.1:0",
-            heartbeat=QUICK,
-            links=tuple(links),
-            store=StoreConfig(self._folder / name.replace("/", "+"), sync="normal"),
-        )
-        self.running[name] = running = await start_server(config)
-        self._stack.push_async_callback(running.close)
-
-    def links(self, name: str) -> list[str]:
-        """The neighbours of a broker."""
-        return sorted(self.running[name].broker.links.up)
-
-    def known(self, name: str) -> list[list[str]]:
-        """The brokers that each level of a broker knows, the innermost level first."""
-        levels = self.running[name].broker.router.levels
-        return [level.documents.view.brokers for level in levels]
-
-    async def problem(self, name: str) -> str:
-        """Why a broker cannot reach the one that it calls."""
-        problems = self.running[name].broker.links.problems
-        await until(lambda: problems)
-        return next(iter(problems.values()))
-
-
-@asynccontextmanager
-async def site(folder: Path) -> AsyncIterator[Site]:
-    async with AsyncExitStack() as stack:
-        yield Site(stack, folder)
 
 
 def test_brokers_know_the_units_in_which_they_take_part(tmp_path: Path) -> None:
