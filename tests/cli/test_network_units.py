@@ -67,11 +67,23 @@ def rows_of(network: LocalNetwork, *brokers: str) -> tuple[list[list[str]], str]
     return rows, " ".join(result.stdout.rpartition("┘")[2].split())
 
 
+def bits_of(network: LocalNetwork, broker: str) -> str:
+    """The bits of a broker, which gets them when it has heard of the others for a while."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        status = network.status(broker, PATIENCE)
+        if status is not None and status["bits"]:
+            return str(status["bits"])
+        time.sleep(0.05)
+    raise AssertionError(f"{broker} has no bits")
+
+
 def test_the_status_shows_units(network: LocalNetwork) -> None:
+    bits = [bits_of(network, each) for each in ("c1/b1", "c1/b2")]
     rows, below = rows_of(network, "c1/b1", "c1/b2")
     assert [row[:2] for row in rows[:4]] == [
-        ["c1/b1", "c1"],
-        ["c1/b2", "c1"],
+        [f"c1/b1 {bits[0]}", "c1"],
+        [f"c1/b2 {bits[1]}", "c1"],
         ["c2/b1", "c2"],
         ["c2/b2", "c2"],
     ]
