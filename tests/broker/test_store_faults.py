@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from broker_stores import User, document, durable, fill, identity, with_folder
+from hypothesis import settings
 
 from twigcast.broker.store import open_store
 from twigcast.broker.store.sqlite import disk as sqlite_disk
@@ -34,7 +35,8 @@ from twigcast.delivery.writes import (
 )
 from twigcast.errors import StoreError
 
-ROUNDS = 12
+ROUNDS = max(6, min(settings().max_examples // 12, 100))
+"""How often the process is killed."""
 
 WRITER = """
 import asyncio, itertools, os, sys

@@ -171,11 +171,11 @@ def test_a_key_may_be_replaced_again_and_again() -> None:
     matcher.add("hot", "/a/x")
 
     def seconds(expression: str) -> float:
-        began = time.perf_counter()
+        began = time.process_time()
         for _ in range(250):
             matcher.replace("hot", expression)
             matcher.replace("hot", "/a/x")
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     taken = [seconds("/a/y") for _ in range(50)]
     assert min(taken[-10:]) < 8 * min(taken[:10])

@@ -217,10 +217,10 @@ def test_conditions_that_take_long_to_compare_are_left_to_the_parser() -> None:
     chains = "a[.//" + "a//" * 10 + "b][.//" + "a//" * 11 + "c]"
     runs = "a" + "".join(f"[.//{'*/' * at}b]" for at in range(1, 12))
     wide = "a" + "".join(f"[b[c{at}]//d]" for at in range(60))
-    start = time.perf_counter()
+    start = time.process_time()
     for text in (chains, runs, wide):
         check(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert normal_form(wide) is None
 
 

@@ -28,7 +28,7 @@ from twigcast.simulation.delivery import (
     draw_units,
 )
 
-_QUICK = 150
+_QUICK = 80
 _CALM = 30
 _PARTS, _PART = 50, 1_000
 _ENOUGH = 300
