@@ -172,6 +172,23 @@ def test_brokers_of_other_units_that_may_not_know_are_named(home: str, away: str
     assert net.ask_known(home) == ()
 
 
+def test_a_gateway_that_all_have_forgotten_is_named() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("n/a")
+    net.world.crash(net["s/a"])
+    others = [name for name in net.world.brokers if name != "s/a"]
+    for name in others:
+        net.world.crash(net[name])
+    for name in others:
+        net.world.start(net[name])
+    net.settle(3.0)
+    net.subscribe("n/a", "second", "//b")
+    assert net.ask_known("n/a") == ("s/a",)
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    assert net.ask_known("n/a") == ()
+
+
 def test_a_gateway_that_forgets_a_home_lets_others_forget_it() -> None:
     net = Net(TWO_UNITS)
     net.subscribe("s/b")

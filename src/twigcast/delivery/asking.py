@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from twigcast.delivery.events import Addressed, Answer, HomeAsk, HomeKnown, Instruction, Send
-from twigcast.delivery.levels import Level
+from twigcast.delivery.levels import Level, broker_of
 from twigcast.delivery.writes import Version
 
 Done: TypeAlias = Callable[[tuple[str, ...], float], list[Instruction]]
@@ -113,7 +113,14 @@ class Asking:
         return [] if self._unreached(self._round) else self._end(now)
 
     def _unreached(self, round_: _Round) -> list[str]:
-        return [each for each in self._level.documents.brokers() if each not in round_.answered]
+        """Those that have not answered: all brokers, and all that are known as homes only.
+
+        Of a broker that was down while all others began anew, only what it wants is remembered;
+        when it comes back, documents may be owed to it, and it may have to owe them on.
+        """
+        documents, name = self._level.documents, self._level.router.name
+        brokers = dict.fromkeys([*documents.brokers(), *map(broker_of, documents.known_homes)])
+        return [each for each in brokers if each != name and each not in round_.answered]
 
 
 class Together:
