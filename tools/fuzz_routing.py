@@ -75,6 +75,7 @@ def reproduction(history: History, order: int, wrong: str) -> str:
         "    ),",
         f"    schemas={history.schemas!r},",
         f"    is_late={history.is_late!r},",
+        f"    in_slices={history.in_slices!r},",
         f"    gateways={history.gateways!r},",
         f"    most_patterns={history.most_patterns!r},",
         ")",

@@ -135,6 +135,7 @@ class Drawing:
             tuple(steps),
             tuple((name, DEFINITIONS[name]) for name in self._schemas),
             is_late=random.random() < 0.4,
+            in_slices=random.random() < 0.4,
             gateways=self.gateways,
             most_patterns=random.choice((None, None, 1, 3)) if self.gateways else None,
         )

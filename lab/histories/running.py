@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from lab.histories.checks import wrong_at_rest
+from lab.histories.in_slices import SlicedNetwork
 from lab.histories.late_links import LateNetwork
 from lab.histories.oracle import Oracle, Party, World
 from lab.histories.shuffled import ShuffledTransport
@@ -69,6 +70,8 @@ class _Running:
         strategy = replace(Strategy.named(history.strategy), most_patterns=history.most_patterns)
         self._witness = Witness()
         make = LateNetwork if history.is_late else Network
+        if history.in_slices:
+            make = SlicedNetwork
         self._network = make(
             overlay, strategy, transport=ShuffledTransport(seed), observer=self._witness
         )

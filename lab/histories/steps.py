@@ -160,6 +160,8 @@ class History:
     """Names, and document type definitions."""
     is_late: bool = False
     """Whether each end of a link learns at a time of its own that it is down or up again."""
+    in_slices: bool = False
+    """Whether brokers do in slices what takes long; their links are late, too."""
     gateways: tuple[tuple[str, str], ...] = ()
     """Brokers, and the outermost unit that each is a gateway of."""
     most_patterns: int | None = None

@@ -56,7 +56,9 @@ def test_one_round_can_be_repeated() -> None:
 def test_histories_are_varied() -> None:
     drawn = [draw_history(1, number) for number in range(120)]
     assert {history.strategy for history in drawn} == set(STRATEGIES)
-    assert {history.is_late for history in drawn} == {False, True}
+    assert {(history.is_late, history.in_slices) for history in drawn} == {
+        (is_late, in_slices) for is_late in (False, True) for in_slices in (False, True)
+    }
     assert {len(history.brokers) for history in drawn} >= {1, 2, 3, 4, 5, 6, 8}
     assert any(len(history.links) >= len(history.brokers) > 2 for history in drawn)
     assert any(len(history.links) == len(history.brokers) - 1 > 2 for history in drawn)

@@ -154,8 +154,8 @@ def drawn_histories(draw: st.DrawFn, strategy: str) -> History:
     steps += [Settle(), *draw(st.lists(publications(words), max_size=3)), Settle()]
     used = sorted(DEFINITIONS.keys() & set(words.promises))
     schemas = tuple((name, DEFINITIONS[name]) for name in used)
-    is_late = draw(st.booleans())
-    return History(words.brokers, words.links, strategy, tuple(steps), schemas, is_late)
+    modes = draw(st.tuples(st.booleans(), st.booleans()))
+    return History(words.brokers, words.links, strategy, tuple(steps), schemas, *modes)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

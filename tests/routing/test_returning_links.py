@@ -447,7 +447,7 @@ def test_lost_entries_are_taken_back_in_slices() -> None:
 def test_portions_may_be_lost_and_their_patterns_withdrawn_meanwhile(
     monkeypatch: pytest.MonkeyPatch, steps: int, is_lost: bool
 ) -> None:
-    whole = Router.flush
+    whole = Router.begin_flush
     monkeypatch.setattr(Router, "flush", lambda router: whole(router, 7))
     transport = LossyTransport()
     network, _ = network_of("covering", [("a", "b")], transport=transport)
@@ -472,7 +472,7 @@ def test_a_large_difference_is_sent_in_portions() -> None:
     router.handle(Subscribe(more), "client")
     portions: list[tuple[int, int]] = []
     while router.has_news:
-        [(_, update)] = router.flush(15)
+        [(_, update)] = router.begin_flush(15)
         assert isinstance(update, Update)
         portions += [(len(each.forward), len(each.withdraw)) for _, each in update.changes]
     assert portions == [(15, 0), (15, 0), (10, 5), (0, 5)]

@@ -2,9 +2,9 @@
 
 A full collection walks over every object that may be part of a cycle: a dozen for each pattern and
 each subscription, so a second for 100,000 patterns, in which a broker answers nobody.  Patterns are
-not part of cycles, and are freed when nobody refers to them.  So each time there are ten thousand
-patterns and subscriptions more, what lives is set aside (``gc.freeze``), and later collections pass
-it over.
+not part of cycles, and are freed when nobody refers to them; what merging has counted takes itself
+apart when it is forgotten.  So each time there are ten thousand more of all of these, what lives is
+set aside (``gc.freeze``), and later collections pass it over.
 
 The collector also looks less often than Python has it: after 10,000 objects instead of 700.  The
 documents on their way are many objects without cycles, and each look goes over them in vain.

@@ -1,7 +1,7 @@
 """The router of a broker, driven: messages in, and what it answers to the queues of links.
 
     message ──► begin ──► what cannot wait ────────────────► links
-                  └──► go_on, in turns ──► gathered ──► flush, in a moment
+                  └──► go_on, in turns ──► gathered ──► begin_flush, in a moment
 
 Nothing here waits.  What takes long goes on in turns, while others have theirs.
 """
@@ -71,11 +71,10 @@ class Tables:
         """Queue what the router has said, and send what it has gathered, at once."""
         self._dispatch(sends)
         self.flush()  # who subscribes durably awaits documents by the shortest way from then on
-        self.go_on()
 
     def note_growth(self, more: int = 0) -> None:
         """Note how much there is of what stays for long, ``more`` besides."""
-        tables = sum(level.table_size for level in self.router.levels)
+        tables = sum(level.memory_size for level in self.router.levels)
         self._long_lived.grown(tables + self._subscriptions() + more)
 
     def go_on(self) -> None:
@@ -108,8 +107,8 @@ class Tables:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
-        self._dispatch(self.router.flush(most))
-        self._flush_soon()
+        self._dispatch(self.router.begin_flush(most))
+        self.go_on()
 
     def _dispatch(self, sends: list[Send], client: str = "") -> None:
         """Queue what the router answers; raises what the router refuses a client."""

@@ -100,6 +100,7 @@ class Gateway(Router):
         return self._exchange(
             super().begin(message, from_link) if here else [],
             self.above.begin(message, from_link) if there else [],
+            at_once=False,
         )
 
     @property
@@ -119,8 +120,12 @@ class Gateway(Router):
     def has_news(self) -> bool:
         return super().has_news or self.above.has_news
 
-    def flush(self, most: int = sys.maxsize) -> list[Send]:
-        return self._exchange(super().flush(most), self.above.flush(most))
+    def flush(self) -> list[Send]:
+        return self._exchange(super().flush(), self.above.flush())
+
+    def begin_flush(self, most: int = sys.maxsize) -> list[Send]:
+        ours, theirs = super().begin_flush(most), self.above.begin_flush(most)
+        return self._exchange(ours, theirs, at_once=False)
 
     def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
         if depth == self.depth:
@@ -149,8 +154,16 @@ class Gateway(Router):
         there = self.above.has_link(link)
         return super().has_link(link) or not there, there
 
-    def _exchange(self, ours: list[Send], theirs: list[Send]) -> list[Send]:
-        """Let both levels hear from each other until neither has more; what is for others."""
+    def _exchange(
+        self, ours: list[Send], theirs: list[Send], *, at_once: bool = True
+    ) -> list[Send]:
+        """Let both levels hear from each other until neither has more; what is for others.
+
+        What takes long is done ``at_once``, or left for :meth:`go_on`.
+        """
+        take, take_above = super().handle, self.above.handle
+        if not at_once:
+            take, take_above = super().begin, self.above.begin
         sends: list[Send] = []
         while ours or theirs or self.documents.view is not self._view:
             climbing = [each.message for each in ours if each.link == self._outside]
@@ -159,10 +172,10 @@ class Gateway(Router):
             sends += [each for each in theirs if each.link != self._inside]
             theirs = self._name_unit()
             for message in climbing:
-                theirs += self.above.handle(_pass_on(message, self._up), self._inside)
+                theirs += take_above(_pass_on(message, self._up), self._inside)
             ours = []
             for message in descending:
-                ours += super().handle(_pass_on(message, self._down), self._outside)
+                ours += take(_pass_on(message, self._down), self._outside)
         return sends
 
     def _climb(self, document: Document) -> Routed | None:

@@ -4,12 +4,16 @@ An aggregate takes patterns in and out and returns with each what to forward and
 every pattern by itself, the maximal patterns under covering, or mergers of these.  A change may
 undo a part of itself.  Of several who want a pattern, ``is_first`` and ``is_last`` mark the first
 that comes and the last that goes.  ``set()`` brings a pattern in line with how many want it,
-whatever came and went before.  ``merge()`` merges patterns now; ``forwarded`` has each pattern as
-often as it is forwarded.
+whatever came and went before.  ``forwarded`` has each pattern as often as it is forwarded.
+
+Merging takes long.  ``begin_merging()`` begins one if that is worth its time, and ``merge_on()``
+takes one small step as long as it ``is_merging``.  Whatever comes and goes between two steps, what
+is forwarded covers all that is wanted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from twigcast.covering import Change, CoveringTable, MergedSet, PathCounter, widened
@@ -20,6 +24,8 @@ from twigcast.schema import PathAutomaton
 
 _NOTHING = Change()
 _MOST_COUNTERS = 16
+_WIDENED = "\0"
+"""Before the keys of patterns that are widened; no expression begins so."""
 _FRESH = 0.2
 """The share of fresh patterns from which on a merging is worth its time."""
 
@@ -46,7 +52,14 @@ class Plain:
             self._counts[pattern] = count
         return Change((pattern,) * (count - before), (pattern,) * (before - count))
 
-    def merge(self) -> Change:
+    @property
+    def is_merging(self) -> bool:
+        return False
+
+    def begin_merging(self) -> None:
+        pass
+
+    def merge_on(self) -> Change:
         return _NOTHING
 
     @property
@@ -74,7 +87,14 @@ class Covered:
     def _pass_on(self, change: Change) -> Change:
         return change
 
-    def merge(self) -> Change:
+    @property
+    def is_merging(self) -> bool:
+        return False
+
+    def begin_merging(self) -> None:
+        pass
+
+    def merge_on(self) -> Change:
         return _NOTHING
 
     @property
@@ -89,7 +109,8 @@ class Merged(Covered):
 
     Each of these stages gives as many patterns as it takes, or fewer.  A merging looks at
     everything in the merged set, so it waits until a fifth of that is fresh: then a pattern takes
-    some milliseconds, however many there are.
+    some milliseconds, however many there are.  Widening takes as long, so that is done in steps of
+    its own, for one pattern each; until its turn has come a pattern is forwarded as it is.
     """
 
     def __init__(self, counter: PathCounter, degree: float) -> None:
@@ -97,28 +118,62 @@ class Merged(Covered):
         self._counter = counter
         self._merged = MergedSet(counter, degree)
         self._wide = CoveringTable()
+        self._merging: Iterator[Change] | None = None
+        self._narrow: dict[Pattern, None] = {}  # of the merged set, and not yet widened
 
     def _pass_on(self, change: Change) -> Change:
-        return self._widen(self._merged.update(change.forward, change.withdraw))
+        return self._cover(self._merged.update(change.forward, change.withdraw))
 
-    def merge(self) -> Change:
-        merged = self._merged
-        is_worthwhile = merged.fresh >= _FRESH * len(merged.forwarded)
-        return self._widen(merged.merge()) if is_worthwhile else _NOTHING
+    def _cover(self, change: Change) -> Change:
+        """Pass on what the merged set forwards and withdraws, not widened yet."""
+        self._narrow.update(dict.fromkeys(change.forward))
+        return _joined(
+            *(self._wide.add(str(each), each) for each in change.forward),
+            *(self._wide.remove(self._key(each)) for each in change.withdraw),
+        )
 
-    def _widen(self, change: Change) -> Change:
-        changes = [
-            *(self._wide.add(str(each), widened(each, self._counter)) for each in change.forward),
-            *(self._wide.remove(str(each)) for each in change.withdraw),
-        ]
-        return Change(
-            tuple(pattern for each in changes for pattern in each.forward),
-            tuple(pattern for each in changes for pattern in each.withdraw),
+    def _key(self, pattern: Pattern) -> str:
+        """The key of a pattern of the merged set that is about to go."""
+        is_narrow = pattern in self._narrow
+        self._narrow.pop(pattern, None)
+        return str(pattern) if is_narrow else f"{_WIDENED}{pattern}"
+
+    @property
+    def is_merging(self) -> bool:
+        return self._merging is not None or bool(self._narrow)
+
+    def begin_merging(self) -> None:
+        fresh = self._merged.fresh
+        if self._merging is None and fresh and fresh >= _FRESH * len(self._merged.forwarded):
+            self._merging = self._merged.merging()
+
+    def merge_on(self) -> Change:
+        if self._merging is not None:
+            change = next(self._merging, None)
+            if change is not None:
+                return self._cover(change)
+            self._merging = None
+        if self._narrow:
+            return self._widen(next(iter(self._narrow)))
+        return _NOTHING
+
+    def _widen(self, pattern: Pattern) -> Change:
+        del self._narrow[pattern]
+        wide = widened(pattern, self._counter)
+        return _joined(
+            self._wide.add(f"{_WIDENED}{pattern}", wide), self._wide.remove(str(pattern))
         )
 
     @property
     def forwarded(self) -> tuple[Pattern, ...]:
         return self._wide.forwarded
+
+
+def _joined(*changes: Change) -> Change:
+    return Change(
+        tuple(pattern for each in changes for pattern in each.forward),
+        tuple(pattern for each in changes for pattern in each.withdraw),
+    )
 
 
 Aggregate: TypeAlias = Plain | Covered
@@ -130,6 +185,11 @@ class Counters:
     def __init__(self, depth: int) -> None:
         self._depth = depth
         self._counters: dict[frozenset[Promise], PathCounter] = {}
+
+    @property
+    def size(self) -> int:
+        """How many states all counters remember."""
+        return sum(counter.size for counter in self._counters.values())
 
     def counter(self, promises: frozenset[Promise]) -> PathCounter | None:
         """A counter of the promised paths; None where no end of them is known."""

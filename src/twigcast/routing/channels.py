@@ -26,6 +26,10 @@ A channel *gathers* changes until its broker *flushes*.  What is undone in betwe
 nor is what is covered or merged by then.  Of a very large change, a flush sends a portion, and the
 next ones the rest, in the same order.
 
+Merging begins when the broker flushes, and :meth:`Channel.merge_on` does it in small steps.  What
+is gathered waits for that, but not for long: for ``PATIENCE`` flushes, and for none that has no
+limit.  Then it is sent as it is, and what becomes of it by merging follows.
+
 Invariant: the patterns sent on a channel are those that its aggregate forwards, once changes are
 taken.  In a change, what covers a pattern stands before the withdrawal of that pattern.  Without
 merging the patterns sent are a function of what the inputs and clients want now; mergers depend
@@ -37,9 +41,10 @@ channel sends too little or too much of them, and of no others, or nothing where
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from twigcast.covering import Change
 from twigcast.language import Pattern
@@ -47,6 +52,11 @@ from twigcast.routing.aggregates import Counters, make_aggregate
 from twigcast.routing.interests import Interests
 from twigcast.routing.promises import Promise, may_match
 from twigcast.routing.strategy import Strategy
+
+PATIENCE: Final = 10
+"""For how many flushes what is gathered waits until it is merged."""
+_MERGING: Final = 10
+"""As how many patterns a step of merging counts: it takes as long."""
 
 
 class Course(NamedTuple):
@@ -82,6 +92,7 @@ class Channel:
         self._former: list[Pattern] = []  # what was sent by an aggregate that was given up
         self._balance: dict[Pattern, int] = {}  # what is to be sent: how often more, or less
         self._waiting: deque[tuple[Pattern, bool]] = deque()  # to be sent before that, as it is
+        self._held_back = 0  # for how many flushes what is to be sent has waited until it is merged
 
     @property
     def sent(self) -> tuple[Pattern, ...]:
@@ -163,6 +174,23 @@ class Channel:
             self._former.clear()
         return most
 
+    @property
+    def is_merging(self) -> bool:
+        """Whether :meth:`merge_on` has something to do."""
+        return self._aggregate.is_merging
+
+    def merge(self) -> None:
+        """Merge what is gathered, however long that takes."""
+        self._aggregate.begin_merging()
+        self.merge_on(sys.maxsize)
+
+    def merge_on(self, most: int) -> int:
+        """Merge for so many steps, as patterns take them; how many are left of ``most``."""
+        while most > 0 and self._aggregate.is_merging:
+            self._note(self._aggregate.merge_on())
+            most -= _MERGING
+        return most
+
     def _set(self, pattern: Pattern) -> None:
         """Bring a pattern in line with the course and with what is wanted, whatever was before."""
         wanted = self._interests.count(pattern, self.course.inputs, self.course.scope)
@@ -186,17 +214,23 @@ class Channel:
         return bool(self._balance or self._waiting)
 
     def take_change(self, most: int) -> Change:
-        """The difference to what was sent when this was last called, merged as far as allowed.
+        """The difference to what was sent when this was last called.
 
         Of a large one, only so many patterns; the next calls give the others.  A channel that
-        merges gives nothing while it lags behind.
+        merges gives nothing while it lags behind, and lets it wait for merging where there is a
+        limit.
         """
         if self._waiting:
             return self._take_waiting(most)
         if self._strategy.merging is not None:
             if self.is_behind:
                 return Change()
-            self._gather(self._aggregate.merge())
+            self._aggregate.begin_merging()
+            is_patient = most < sys.maxsize and self._held_back < PATIENCE
+            if self.is_merging and is_patient:
+                self._held_back += 1
+                return Change()
+            self._held_back = 0
         balance, self._balance = self._balance, {}
         forward: list[Pattern] = []
         withdraw: list[Pattern] = []

@@ -380,18 +380,22 @@ class Network:
         router = self._routers[broker]
         if isinstance(message, Flush):
             self._gathering.discard(broker)  # it may be one of an earlier life
-            sends = router.flush()
-        else:
-            sends = router.handle(message, envelope.sender)
+        sends = self._drive(router, message, envelope.sender)
         self._observer.on_handled(envelope, sends)
         if isinstance(message, Refused):
             self._refused(envelope)
         self._carry(broker, sends)
         self._gather(broker)
 
+    def _drive(self, router: Router, message: Message | Flush, link: str) -> list[Send]:
+        return router.flush() if isinstance(message, Flush) else router.handle(message, link)
+
+    def _is_to_flush(self, router: Router) -> bool:
+        return router.has_news
+
     def _gather(self, broker: str) -> None:
         """Let a broker that has gathered something flush."""
-        if self._routers[broker].has_news and broker not in self._gathering:
+        if self._is_to_flush(self._routers[broker]) and broker not in self._gathering:
             self._gathering.add(broker)
             self._transport.put(Envelope(broker, broker, Flush()))
 

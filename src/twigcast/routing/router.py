@@ -23,9 +23,9 @@ or lets merge is never sent.  Whoever drives a router calls :meth:`Router.flush`
 :attr:`Router.has_news`; how long after decides how many messages neighbours get and how soon they
 know, but not what holds at rest.
 
-A change of links may concern very many patterns.  Whoever must not be kept waiting calls
-:meth:`Router.begin` instead of :meth:`Router.handle`, and :meth:`Router.go_on` until nothing is
-left; :meth:`Router.flush` may come at any time in between, and give so many patterns at once.
+A change of links may concern very many patterns, and merging takes long.  Whoever must not be kept
+waiting calls :meth:`Router.begin` instead of :meth:`Router.handle`, :meth:`Router.begin_flush`
+instead of :meth:`Router.flush`, and :meth:`Router.go_on` until nothing is left, in any order.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ class Router:
         self._neighbours: dict[str, Neighbour] = {}
         self._to_answer: dict[str, None] = {}  # neighbours to send something to at once
         self._gathered: dict[str, None] = {}  # neighbours for whom something is gathered
+        self._counters = Counters(self.strategy.depth) if counters is None else counters
         self._planner = Planner(
             name,
             self.strategy.towards,
@@ -124,7 +125,7 @@ class Router:
         )
         self._spreading = Spreading(
             self.strategy,
-            Counters(self.strategy.depth) if counters is None else counters,
+            self._counters,
             self._planner,
             self._interests,
             self._neighbours,
@@ -203,11 +204,20 @@ class Router:
         """Whether :meth:`flush` may have something to send."""
         return bool(self._gathered)
 
-    def flush(self, most: int = sys.maxsize) -> list[Send]:
-        """What to send of all that channels have gathered: at most one update to a neighbour.
+    def flush(self) -> list[Send]:
+        """What to send of all that channels have gathered: at most one update to a neighbour."""
+        self._spreading.merge(self._gathered)
+        return self._take_gathered(sys.maxsize)
 
-        It has up to ``most`` patterns of each channel; :attr:`has_news` if there are more.
+    def begin_flush(self, most: int = sys.maxsize) -> list[Send]:
+        """What :meth:`flush` does, but merging is left for :meth:`go_on`.
+
+        It has up to ``most`` patterns of each channel; :attr:`has_news` if there are more.  With
+        such a limit, what is gathered waits until it is merged, though not for long.
         """
+        return self._take_gathered(most)
+
+    def _take_gathered(self, most: int) -> list[Send]:
         return self._updates(self._gathered, lambda neighbour: neighbour.take_gathered(most))
 
     def _take(self, message: Message, from_link: str) -> None:
@@ -221,7 +231,8 @@ class Router:
     def _catch_up(self, most: int) -> None:
         most = self._spreading.catch_up(most)
         most = self.documents.catch_up(most)
-        self._spreading.clear_closed(most)
+        most = self._spreading.clear_closed(most)
+        self._spreading.merge_on(most)
 
     @property
     def overlay(self) -> Graph:
@@ -467,6 +478,11 @@ class Router:
     def table_size(self) -> int:
         """The distinct patterns that a document is matched with, also those remembered."""
         return len(self._interests)
+
+    @property
+    def memory_size(self) -> int:
+        """How much stays for long: the patterns, and what merging has counted."""
+        return self.table_size + self._counters.size
 
     @property
     def leaves(self) -> tuple[str, ...]:

@@ -245,7 +245,7 @@ class Spreading:
         """Whether something is left to do, here or in a channel."""
         return (
             bool(self._closing)
-            or any(channel.is_behind for channel in self._channels)
+            or any(channel.is_behind or channel.is_merging for channel in self._channels)
             or any(neighbour.sent.is_behind for neighbour in self._due_neighbours())
         )
 
@@ -261,8 +261,21 @@ class Spreading:
             most = channel.catch_up(most)
         return most
 
-    def clear_closed(self, most: int) -> None:
-        """Forget up to so many patterns of sources that are closed."""
+    def merge(self, names: Iterable[str]) -> None:
+        """Merge what is gathered for neighbours, however long that takes."""
+        for name in names:
+            if name in self._neighbours:
+                for channel in self._neighbours[name].outgoing.values():
+                    if channel.has_news and not channel.is_behind:
+                        channel.merge()
+
+    def merge_on(self, most: int) -> None:
+        """Let channels merge for so many steps."""
+        for channel in self._channels:
+            most = channel.merge_on(most)
+
+    def clear_closed(self, most: int) -> int:
+        """Forget up to so many patterns of sources that are closed; how many are left of them."""
         while self._closing and most > 0:
             source = self._closing[0]  # no channel takes from it but of links that are down
             for pattern in list(islice(self._interests.patterns(source), most)):
@@ -272,3 +285,4 @@ class Spreading:
                 for channel in self._channels:
                     channel.drop_input(source)
                 self._interests.close(self._closing.popleft())
+        return most

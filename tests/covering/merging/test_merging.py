@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations, islice
 from pathlib import Path
@@ -398,6 +398,7 @@ def test_whatever_comes_and_goes_the_invariants_hold(
 ) -> None:
     upstream = Upstream(dtd, threshold)
     merged = upstream.merged
+    merging: Iterator[Change] = iter(())
     for _ in range(12):
         absent = [each for each in patterns if each not in upstream.present]
         there = [each for each in patterns if each in upstream.present]
@@ -406,8 +407,12 @@ def test_whatever_comes_and_goes_the_invariants_hold(
         upstream.present.update(coming)
         upstream.present.difference_update(going)
         upstream.take(merged.update(coming, going))
-        if chance.random() < 0.6:
+        if chance.random() < 0.3:
             upstream.take(merged.merge())
+        elif chance.random() < 0.5:
+            merging = merged.merging()
+        for change in islice(merging, chance.choice((0, 3, 20, 100))):
+            upstream.take(change)
     rest = list(upstream.present)
     upstream.present.clear()
     upstream.take(merged.update((), rest))

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from twigcast.covering.merging.observed_paths import ObservedPaths, Path
 from twigcast.covering.pairwise import require_budget
@@ -54,6 +54,10 @@ class _TooCostly(NamedTuple):
     budget: int
 
 
+_Counts: TypeAlias = tuple[int, ...]
+"""Numbers of paths by class.  There are millions, and Python's collector passes over tuples."""
+
+
 class _State:
     """A set of suffixes, and where the next element leads: ``moves`` by position, else ``rest``.
 
@@ -71,7 +75,7 @@ class _State:
         self.suffixes = suffixes
         self.named = -1  # until the moves are made
         self.persists = False
-        self.levels: list[list[int]] = []
+        self.levels: list[_Counts] = []
         self.known: dict[int, int] = {}
 
 
@@ -117,8 +121,8 @@ class PathCounter:
         self._top = number[automaton.first]
         self._class_of = [number[children] for children in automaton.follow]
         self._totals = self._all_paths()
-        self._class_totals = [
-            [sum(row[position] for position in bits(children)) for children in self._children]
+        self._class_totals: list[_Counts] = [
+            tuple(sum(row[position] for position in bits(children)) for children in self._children)
             for row in self._totals
         ]
         self._several = [
@@ -131,12 +135,18 @@ class PathCounter:
         self._masks: dict[tuple[NodeTest, bool], int] = {}
         self._counts: dict[tuple[Pattern, bool], int | _TooCostly] = {}
         self._left = 0  # of the budget of the present count
+        self._states: dict[frozenset[int], _State] = {}
         self._forget()
 
     def __repr__(self) -> str:
         ending = "" if self.depth == 1 else "s"
         seen = "" if self._observed is None else f", {len(self._observed):,} observed paths"
         return f"<PathCounter: {self._of}, paths of up to {self.depth} element{ending}{seen}>"
+
+    @property
+    def size(self) -> int:
+        """How many states are remembered."""
+        return len(self._states)
 
     def count(self, patterns: Iterable[Pattern], *, budget: int = DEFAULT_BUDGET) -> int:
         """How many paths of the schema one of the linear patterns, or more, may match.
@@ -290,7 +300,7 @@ class PathCounter:
             return self._totals[levels][position]
         return self._below(state, self._class_of[position], levels - 1)
 
-    def _level(self, state: _State, levels: int) -> list[int]:
+    def _level(self, state: _State, levels: int) -> _Counts:
         """For each class, the paths with that many further names that a state with // matches."""
         if state is _MATCHED:
             return self._class_totals[levels]
@@ -299,7 +309,7 @@ class PathCounter:
         known = state.levels
         for level in range(len(known), levels + 1):
             if not level:
-                known.append([0] * len(self._children))
+                known.append((0,) * len(self._children))
             elif state.rest is _MATCHED:
                 known.append(self._class_totals[level])
             else:
@@ -311,9 +321,11 @@ class PathCounter:
                     else:
                         at[position] = self._level(below, level - 1)[self._class_of[position]]
                 known.append(
-                    [sum(pick(at)) for pick in self._several]
-                    + [at[position] for position in self._single]
-                    + self._no_children
+                    (
+                        *[sum(pick(at)) for pick in self._several],
+                        *[at[position] for position in self._single],
+                        *self._no_children,
+                    )
                 )
             self._numbers += len(self._children)
         return known[levels]
@@ -408,8 +420,10 @@ class PathCounter:
 
     def _forget(self) -> None:
         """Begin anew with what is remembered of suffixes."""
+        for state in self._states.values():  # states lead to themselves; so nothing keeps them
+            state.moves, state.rest = {}, _LOST
         self._numbers = 0
-        self._states: dict[frozenset[int], _State] = {}
+        self._states = {}
         self._suffixes: list[tuple[bool, int, int]] = []
         self._suffix_numbers: dict[tuple[bool, int, int], int] = {}
         self._behind: list[frozenset[int]] = []

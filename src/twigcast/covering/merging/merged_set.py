@@ -20,7 +20,9 @@ and nothing present.  A pattern may stand behind several mergers.
 
 Merging is periodic (:meth:`MergedSet.merge`), as in section 4.3 of Li, Hou and Jacobsen: adding a
 pattern only looks whether a merger covers it; removing one dissolves the mergers that no longer
-keep to the above, and their members are forwarded again by themselves.  Groups are chosen greedily:
+keep to the above, and their members are forwarded again by themselves.  A merging of many patterns
+takes seconds; :meth:`MergedSet.merging` does it in small steps, with the invariants above after
+each, so patterns may come and go in between.  Groups are chosen greedily:
 the perfect ones first, larger before smaller, then the others by degree.  Mergers are merged again,
 but always measured against the present patterns behind them, so degrees do not add up unseen.
 """
@@ -30,11 +32,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from twigcast.covering.merging.counting import PathCounter, listed
-from twigcast.covering.merging.rules import Candidate, Rule, candidates
+from twigcast.covering.merging.rules import Candidate, Rule, proposed
 from twigcast.covering.search import PatternSearch
 from twigcast.covering.table import Change
 from twigcast.errors import CountingBudgetError
@@ -99,6 +101,7 @@ class MergedSet:
         self._behind: dict[Pattern, dict[Pattern, None]] = {}  # present pattern -> its mergers
         self._forwarded: dict[Pattern, None] = {}
         self._fresh: set[Pattern] = set()  # forwarded since the last merging
+        self._removed = 0  # how many patterns have been, so far
         self._touched: dict[Pattern, None] = {}  # may have to be forwarded or withdrawn
         self._change: dict[Pattern, bool] = {}  # since the last answer: whether to forward
 
@@ -145,13 +148,17 @@ class MergedSet:
         Some milliseconds for each pattern that is new.  An exception raised by ``progress`` ends
         it; the next call, of whatever method, answers with what was merged until then.
         """
-        for _ in range(_MOST_ROUNDS):
-            proposed = candidates(self._forwarded, frozenset(self._fresh))
-            judged = self._judge(proposed, progress)
-            self._fresh.clear()  # only now: `progress` may have raised, to put it off
-            if not self._choose(judged):
-                break
+        for _ in self._steps(progress):
+            pass
         return self._changes()
+
+    def merging(self) -> Iterator[Change]:
+        """What :meth:`merge` does, in small steps; each gives what it changes.
+
+        :meth:`update` may be called between two steps.  What comes then is merged the next time.
+        """
+        for _ in self._steps(None):
+            yield self._changes()
 
     def __repr__(self) -> str:
         return (
@@ -177,25 +184,49 @@ class MergedSet:
 
     # Choosing mergers.
 
-    def _judge(self, proposed: list[Candidate], progress: Progress | None) -> list[_Judged]:
-        """The candidates within the threshold."""
-        within = []
-        for done, candidate in enumerate(proposed):
-            if progress is not None and done % _REPORTED_EVERY == 0:
-                progress(done, len(proposed))
-            merger = candidate.pattern
-            group: dict[Pattern, None] = {}
-            for each in candidate.members:
-                judged = self._judged.get(each)
-                group.update(dict.fromkeys((each,) if judged is None else judged.group))
-            members = self._present.covered_by(merger)
-            degree = self._measure(merger, group, members)
-            if degree is not None:
-                replaced = tuple(dict.fromkeys((*members, *candidate.members)))
-                within.append(_Judged(merger, candidate.rule, degree, tuple(group), replaced))
-        if progress is not None:
-            progress(len(proposed), len(proposed))
-        return within
+    def _steps(self, progress: Progress | None) -> Iterator[None]:
+        """The steps of a merging."""
+        for _ in range(_MOST_ROUNDS):
+            fresh = frozenset(self._fresh)
+            candidates: list[Candidate] = []
+            for candidate in proposed(self._forwarded, fresh):
+                if candidate is not None:
+                    candidates.append(candidate)
+                yield
+            within: list[_Judged] = []
+            for done, candidate in enumerate(candidates):
+                if progress is not None and done % _REPORTED_EVERY == 0:
+                    progress(done, len(candidates))
+                judged = self._judge(candidate)
+                if judged is not None:
+                    within.append(judged)
+                yield
+            if progress is not None:
+                progress(len(candidates), len(candidates))
+            self._fresh -= fresh  # only now: `progress` may have raised, to put it off
+            has_chosen = False
+            for is_chosen in self._choose(within):
+                has_chosen |= is_chosen
+                yield
+            if not has_chosen:
+                break
+
+    def _judge(self, candidate: Candidate) -> _Judged | None:
+        """A candidate with its degree, if that is within the threshold."""
+        merger = candidate.pattern
+        group: dict[Pattern, None] = {}
+        for each in candidate.members:
+            judged = self._judged.get(each)
+            if judged is not None:
+                group.update(dict.fromkeys(judged.group))
+            elif each in self._present:  # else it has gone since it was proposed
+                group[each] = None
+        members = self._present.covered_by(merger)
+        degree = self._measure(merger, group, members)
+        if degree is None:
+            return None
+        replaced = tuple(dict.fromkeys((*members, *candidate.members)))
+        return _Judged(merger, candidate.rule, degree, tuple(group), replaced, self._removed)
 
     def _measure(
         self, merger: Pattern, group: Iterable[Pattern], members: Iterable[Pattern]
@@ -220,23 +251,30 @@ class MergedSet:
                 break
         return None if least is None or least > self.threshold else least
 
-    def _choose(self, judged: list[_Judged]) -> int:
-        """Let the best mergers stand, as long as they save something; how many these are."""
-        waiting = [(each.rank(self._forwarded), order) for order, each in enumerate(judged)]
-        heapify(waiting)
-        chosen = 0
+    def _choose(self, judged: list[_Judged]) -> Iterator[bool]:
+        """Let the best mergers stand, as long as they save something; whether a step did so."""
+        waiting: list[tuple[_Rank, int]] = []
+        for order, each in enumerate(judged):
+            heappush(waiting, (each.rank(self._forwarded), order))
+            yield False
         while waiting:
             rank, order = heappop(waiting)
-            now = judged[order].rank(self._forwarded)
+            each = judged[order]
+            now = each.rank(self._forwarded)
             if now.saved < 1:
-                continue
-            if now != rank:
+                yield False
+            elif each.removed != self._removed:  # a member may be gone
+                again = self._judge(Candidate(each.merger, each.replaced, each.rule))
+                if again is not None:
+                    judged[order] = again
+                    heappush(waiting, (again.rank(self._forwarded), order))
+                yield False
+            elif now != rank:
                 heappush(waiting, (now, order))
-                continue
-            self._stand(judged[order])
-            self._settle()
-            chosen += 1
-        return chosen
+            else:
+                self._stand(each)
+                self._settle()
+                yield True
 
     def _stand(self, judged: _Judged) -> None:
         merger = judged.merger
@@ -268,6 +306,7 @@ class MergedSet:
         self._touched[pattern] = None
 
     def _remove(self, pattern: Pattern) -> None:
+        self._removed += 1
         self._present.remove(pattern)
         self._linear.discard(pattern)
         self._touched[pattern] = None
@@ -363,6 +402,8 @@ class _Judged(NamedTuple):
     """The present patterns that the rules propose it for."""
     replaced: tuple[Pattern, ...]
     """The patterns, mergers among them, that need not be forwarded beside this one."""
+    removed: int
+    """After how many removals it was measured."""
 
     def rank(self, forwarded: Container[Pattern]) -> _Rank:
         saved = sum(pattern in forwarded for pattern in self.replaced) - 1

@@ -20,13 +20,15 @@ there; for each length of head, the patterns with that head by their tails.  A b
 taken whole, as the degree of a merger can only fall with more members.  A head or tail that all
 members would share even if it were longer is left to the bucket with the longer one.
 
-Cost: patterns × steps² operations on small tuples and integers.
+Cost: patterns × steps² operations on small tuples and integers.  :func:`proposed` takes them in
+small steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import chain
 from typing import NamedTuple
 
 from twigcast.language import Axis, NodeTest, Pattern, Step, require_pattern, restore_pattern
@@ -56,24 +58,37 @@ def candidates(
     One candidate for each merger, with all the members that any of the rules gives it.  With
     ``fresh``, only of groups that one of these belongs to.
     """
+    return [each for each in proposed(patterns, fresh) if each is not None]
+
+
+def proposed(
+    patterns: Iterable[Pattern], fresh: frozenset[Pattern] | None = None
+) -> Iterator[Candidate | None]:
+    """What :func:`candidates` gives, in small steps: None is a step without a candidate."""
     paths = []
-    for pattern in dict.fromkeys(patterns):
+    for number, pattern in enumerate(dict.fromkeys(patterns)):
         require_pattern(pattern)
         steps = pattern.linear_steps
         if steps is not None:
             paths.append(_Path(pattern, steps, fresh is None or pattern in fresh))
+        if number % _AT_ONCE == 0:
+            yield None
     groups: dict[str, tuple[dict[Pattern, None], Rule]] = {}
-    for text, members, rule in (*_same_but_for_one_element(paths), *_same_at_both_ends(paths)):
-        known, _ = groups.setdefault(text, ({}, rule))
-        known.update((path.pattern, None) for path in members)
+    for found in chain(_same_but_for_one_element(paths), _same_at_both_ends(paths)):
+        yield None
+        if found is not None:
+            text, members, rule = found
+            known, _ = groups.setdefault(text, ({}, rule))
+            known.update((path.pattern, None) for path in members)
     merged: dict[Pattern, Candidate] = {}
     for text, (group, rule) in groups.items():
+        yield None
         pattern = restore_pattern(text)
         if pattern in merged:  # two spellings have one normal form
             group = dict.fromkeys((*merged[pattern].members, *group))
             rule = merged[pattern].rule
         merged[pattern] = Candidate(pattern, tuple(group), rule)
-    return list(merged.values())
+    yield from merged.values()
 
 
 class _Path:
@@ -91,6 +106,10 @@ class _Path:
 
 
 _Group = tuple[str, Sequence[_Path], Rule]
+_Groups = Iterator[_Group | None]
+"""Groups, in small steps: None is one without a group."""
+_AT_ONCE = 200
+"""How many paths are looked at in a step."""
 
 
 def _worthwhile(members: Sequence[_Path]) -> bool:
@@ -102,18 +121,24 @@ def spelled(tests: Sequence[str], edges: int) -> str:
     return "".join(("//" if edges >> index & 1 else "/") + test for index, test in enumerate(tests))
 
 
-def _same_but_for_one_element(paths: Sequence[_Path]) -> Iterator[_Group]:
+def _same_but_for_one_element(paths: Sequence[_Path]) -> _Groups:
     by_length: dict[int, list[tuple[tuple[int, ...], _Path]]] = {}
     numbers: dict[NodeTest, int] = {}
-    for path in paths:
+    for number, path in enumerate(paths):
         names = tuple(numbers.setdefault(test, len(numbers)) for test in path.tests)
         by_length.setdefault(len(names), []).append((names, path))
+        if number % _AT_ONCE == 0:
+            yield None
     for length, alike in by_length.items():
         for index in range(length):
             buckets: dict[tuple[int, ...], list[_Path]] = {}
-            for names, path in alike:
+            for number, (names, path) in enumerate(alike):
                 buckets.setdefault(names[:index] + names[index + 1 :], []).append(path)
-            for members in buckets.values():
+                if number % _AT_ONCE == 0:
+                    yield None
+            for number, members in enumerate(buckets.values()):
+                if number % _AT_ONCE == 0:
+                    yield None
                 if _worthwhile(members):
                     yield from _by_edges(members, index)
 
@@ -165,14 +190,20 @@ class _Ends:
         return self.tails[max(1, (length + 1) // 2 - head) : length - head + 1]
 
 
-def _same_at_both_ends(paths: Sequence[_Path]) -> Iterator[_Group]:
+def _same_at_both_ends(paths: Sequence[_Path]) -> _Groups:
     numbers: dict[tuple[object, ...], int] = {(): 0}
-    ends = [_Ends(path, numbers) for path in paths if len(path.tests) > 1]
+    ends = []
+    for number, path in enumerate(paths):
+        if len(path.tests) > 1:
+            ends.append(_Ends(path, numbers))
+        if number % _AT_ONCE == 0:
+            yield None
     head = 1
     while len(ends) > 1:
         by_head: dict[int, list[_Ends]] = {}
         for each in ends:
             by_head.setdefault(each.heads[head], []).append(each)
+        yield None
         ends = []
         for same_head in by_head.values():
             if len(same_head) > 1 and any(each.path.fresh for each in same_head):
@@ -181,18 +212,24 @@ def _same_at_both_ends(paths: Sequence[_Path]) -> Iterator[_Group]:
         head += 1
 
 
-def _by_tails(same_head: Sequence[_Ends], head: int) -> Iterator[_Group]:
+def _by_tails(same_head: Sequence[_Ends], head: int) -> _Groups:
     by_tail: dict[int, list[_Ends]] = {}
-    for each in same_head:
+    for at, each in enumerate(same_head):
         if each.path.fresh:
             for tail in each.tails_behind(head):
                 by_tail.setdefault(tail, []).append(each)
-    for each in same_head:
+        if at % _AT_ONCE == 0:
+            yield None
+    for at, each in enumerate(same_head):
         if not each.path.fresh:
             for tail in each.tails_behind(head):
                 if tail in by_tail:
                     by_tail[tail].append(each)
-    for number, members in by_tail.items():
+        if at % _AT_ONCE == 0:
+            yield None
+    for at, (number, members) in enumerate(by_tail.items()):
+        if at % _AT_ONCE == 0:
+            yield None
         paths = [each.path for each in members]
         if not _worthwhile(paths):
             continue
