@@ -142,6 +142,8 @@ def test_a_certificate_belongs_to_the_principal_that_names_it() -> None:
     for strange in ("desk-7", "agency", "SEVEN.example", "seven.example ", "anonymous", ""):
         assert by(strange) == NOBODY
     assert by() == NOBODY
+    with pytest.raises(AccessError, match="unknown certificate 'evil' may not"):
+        access.require(by("evil"), Permission.LINK)
 
 
 def test_where_no_principal_names_a_certificate_its_name_is_the_principal() -> None:

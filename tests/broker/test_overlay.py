@@ -151,20 +151,27 @@ def test_brokers_that_call_each_other_have_one_link() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "reason"),
+    ("config", "broker", "reason"),
     [
-        (BrokerConfig(name="x"), "both brokers are called 'x'"),
-        (BrokerConfig(name="y", strategy="flooding"), "same strategy"),
+        (BrokerConfig(name="x"), "", "both brokers are called 'x'"),
+        (BrokerConfig(name="y", strategy="flooding"), "", "same strategy"),
+        (BrokerConfig(name="y"), "z", "not 'z': correct address or broker"),
     ],
 )
-def test_brokers_that_do_not_fit_are_not_linked(config: BrokerConfig, reason: str) -> None:
+def test_both_of_two_brokers_that_do_not_fit_say_so(
+    config: BrokerConfig, broker: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scenario() -> None:
         async with one_broker(config=BrokerConfig(name="x")) as first:
-            calling = replace(config, links=(LinkConfig(first.address),))
+            calling = replace(config, links=(LinkConfig(first.address, broker=broker),))
             async with one_broker(config=calling) as second:
                 problems = second.broker.links.problems
                 await until(lambda: reason in problems.get(first.address, ""))
                 assert not first.broker.links.up
+                refused = first.broker.links.refused_lately
+                await until(lambda: reason in refused().get("127.0.0.1", ""))
+                await asyncio.sleep(0.3)  # it calls again
+        assert caplog.text.count("a link from 127.0.0.1 is refused: ") == 1
 
     asyncio.run(scenario())
 

@@ -131,7 +131,7 @@ def test_a_link_that_no_unit_has_is_refused_at_both_ends(
 
     asyncio.run(scenario())
     said = [each.getMessage() for each in caplog.records if remedy in each.getMessage()]
-    assert any(each.startswith("link from ipv4") for each in said)
+    assert any(each.startswith("a link from 127.0.0.1 is refused: ") for each in said)
     assert any(each.startswith("link to 127.0.0.1") for each in said)
 
 
@@ -260,7 +260,9 @@ def test_a_neighbour_without_a_unit_in_common_gets_the_reason(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
-def test_a_gateway_links_under_its_own_name_only(tmp_path: Path) -> None:
+def test_a_gateway_links_under_its_own_name_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """One authority; each site has a certificate of its own, and the principal that it shows."""
     authority = make_authority(tmp_path)
     for name in ("north-a", "south-c"):
@@ -305,6 +307,7 @@ def test_a_gateway_links_under_its_own_name_only(tmp_path: Path) -> None:
                 await until(partial(bool, problems))
                 said = f"south/c may not link as the broker '{unit}/{name}'"
                 assert said in next(iter(problems.values()))
+                assert f"a link from 127.0.0.1 is refused: {said}" in caplog.text
 
     asyncio.run(scenario())
 

@@ -213,6 +213,7 @@ def test_a_network_is_up_until_ctrl_c(tmp_path: Path) -> None:
                 while "b2" not in client.status()["topology"]["b1"]:
                     assert time.monotonic() < deadline
                     time.sleep(0.05)
+            assert "the link to b2 is up again" in (folder / "b1.log").read_text()
             again.end()
         assert running.end(signal.SIGINT) == 0
         assert not is_served(first["address"])
@@ -321,13 +322,14 @@ def test_status_of_much_fits_a_terminal() -> None:
     link |= {"waiting": 12_345, "dropped": 54_321}
     queue: dict[str, Any] = {"name": "desk-of-the-editor", "owner": "editor", "attached": True}
     queue |= {"expressions": {str(n): f"//story[{n}]/p" for n in range(9)}}
-    queue |= {"last": 1_234_567, "waiting": 123_456, "missed": 12_345}
+    queue |= {"last": 1_234_567, "waiting": 123_456, "missed": 12_345, "scope": None}
     status: dict[str, Any] = {"broker": "constantinople-1", "address": "broker.example.org:7400"}
     status |= {"uptime_seconds": 90_000.0, "clients": 1234, "owed": {"smyrna": 1_234_567}}
     status |= {"documents": dict.fromkeys(("in", "out", "forwarded"), 123_456_789)}
     status |= {"tables": {"patterns": 1_234_567, "sent": 1_234_567}, "homes": {}, "problems": {}}
     status |= {"topology": {"constantinople-1": {"constantinople-2": 2.5}, "constantinople-2": {}}}
     status |= {"links": [link], "durable": [queue, {**queue, "owner": "another"}]}
+    status |= {"incarnation": 1, "door": None}
     status |= {"letters": 1_234, "gateway": None, "bits": None, "levels": []}
     console = Console(width=80, file=io.StringIO())
     console.print(_shown([status]))

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from functools import lru_cache
 from hmac import compare_digest
@@ -80,8 +80,12 @@ class Principal:
 
     name: str
     is_anonymous: bool = False
+    certificate: str = field(default="", compare=False)
+    """Whom the certificate names that somebody anonymous has shown."""
 
     def __str__(self) -> str:
+        if self.certificate:
+            return f"a client with the unknown certificate {_short(repr(self.certificate))}"
         return "a client without credentials" if self.is_anonymous else self.name
 
 
@@ -143,7 +147,7 @@ class Access:
                 return self._by_certificate[name]
         if names and not self._by_certificate and names[0] != ANONYMOUS:
             return Principal(names[0])
-        return _NOBODY
+        return replace(_NOBODY, certificate=names[0]) if names else _NOBODY
 
     def may(self, principal: Principal, permission: Permission) -> bool:
         """Whether somebody may do a thing, perhaps with some things only."""
@@ -224,6 +228,12 @@ class Access:
 
     def _refusal(self, principal: Principal, what: str) -> AccessError:
         reason = f"{principal} may not {what}"
+        if principal.certificate:
+            return AccessError(
+                f"{reason}; no principal has that certificate: ask whoever runs the broker to add "
+                "one",
+                "unauthenticated",
+            )
         if principal.is_anonymous and self._knows_somebody:
             return AccessError(f"{reason}; show a token or a certificate", "unauthenticated")
         return AccessError(f"{reason}; ask whoever runs the broker to allow it", "not-allowed")

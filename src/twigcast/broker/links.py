@@ -20,19 +20,24 @@ import asyncio
 import logging
 import random
 import secrets
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import grpc
 import grpc.aio
 
+from twigcast.broker.call_stream import CallStream, LinkedError
 from twigcast.broker.credentials import channel_credentials
 from twigcast.broker.link_codec import LinkProtocolError, decode_name
 from twigcast.broker.link_config import LinkConfig
 from twigcast.broker.link_connection import LinkConnection, Stream, SuspectedError
+from twigcast.broker.log_handler import one_line
+from twigcast.broker.peers import grpc_peer
 from twigcast.broker.spill_queue import SpillQueue
-from twigcast.errors import ConfigError, OverlayError
+from twigcast.errors import AccessError, ConfigError, OverlayError
 from twigcast.hierarchy import (
     Speaker,
     require_room,
@@ -52,12 +57,12 @@ _FIRST_WAIT: Final = 0.05
 _STOPS: Final = "the broker stops"
 _LONGEST_WAIT: Final = 5.0
 _LINK_MEMORY: Final = 4 * 1024 * 1024
-LINKED: Final = grpc.StatusCode.ALREADY_EXISTS
-"""How a broker answers a call of a neighbour that is linked already."""
-
-
-class LinkedError(LinkProtocolError):
-    """The neighbour is linked already, by a call of its own as a rule."""
+_HEARD: Final = 1.0
+"""How long a caller that gives up waits until the called has the reason."""
+_MOST_REFUSED: Final = 100
+_REFUSED_LATELY: Final = 60.0
+_AGAIN: Final = 600.0
+"""After how long without a call a refused caller is logged anew."""
 
 
 class Links:
@@ -69,6 +74,10 @@ class Links:
         self._tasks: list[asyncio.Task[None]] = []
         self.problems: dict[str, str] = {}
         """Why a neighbour that is to be called is not linked, by address."""
+        self._refused: dict[tuple[str, str], float] = {}
+        """When a caller was last refused, by whence it called and why; the latest come last."""
+        self._lost: set[str] = set()
+        """The neighbours whose links have ended."""
         self._called: set[str] = set()
         """The addresses that were called, with or without success."""
         self._reached: set[str] = set()
@@ -130,9 +139,6 @@ class Links:
                 is_linked, reason = True, str(error)
             except (LinkProtocolError, SuspectedError, ConfigError) as error:
                 reason = str(error)
-            except grpc.aio.AioRpcError as error:
-                is_linked = error.code() is LINKED
-                reason = f"{error.details() or error.code().name}"
             except TimeoutError:
                 reason = "the neighbour does not answer"
             except (OSError, asyncio.InvalidStateError, grpc.aio.UsageError) as error:
@@ -181,15 +187,23 @@ class Links:
                 if answer.answered != nonce:
                     raise LinkProtocolError("the answer to our call is a recording")
                 if target.broker not in ("", link.name):
-                    raise LinkProtocolError(
+                    await self._give_up(
+                        link,
                         f"{link.name!r} answers at {address}, not {target.broker!r}: correct "
-                        "address or broker of the link"
+                        "address or broker of the link",
                     )
                 self._require_may_begin(link)
                 await link.send_now(self._hello(link, b"", answer.nonce))
                 await self._serve(link, target.address)
             finally:
                 call.cancel()
+
+    async def _give_up(self, link: LinkConnection, reason: str) -> NoReturn:
+        """End a call that was answered, so that the called knows why; raises the reason."""
+        await link.send_now(messages.LinkItem(refused=reason).SerializeToString())
+        with suppress(LinkProtocolError, TimeoutError):
+            await asyncio.wait_for(link.receive(), _HEARD)
+        raise LinkProtocolError(reason)
 
     # --- being called -----------------------------------------------------------------------------
 
@@ -204,17 +218,47 @@ class Links:
         link = self._new_link(stream, 1.0)
         link.address = address
         link.is_called = True
-        hello = await self._receive_hello(link)
-        require_link(link.name)
-        link.cost = hello.cost
-        self._require_may_begin(link)
-        nonce = secrets.token_bytes(16)
-        await link.send_now(self._hello(link, nonce, hello.nonce))
-        items = await link.receive()
-        if not items or items[0].WhichOneof("item") != "hello" or items[0].hello.answered != nonce:
-            raise LinkProtocolError("the call is a recording, or was given up")
-        self._require_may_begin(link)
+        try:
+            hello = await self._receive_hello(link)
+            require_link(link.name)
+            link.cost = hello.cost
+            self._require_may_begin(link)
+            nonce = secrets.token_bytes(16)
+            await link.send_now(self._hello(link, nonce, hello.nonce))
+            self._require_answered(await link.receive(), nonce, link)
+            self._require_may_begin(link)
+        except LinkedError:
+            raise
+        except (AccessError, LinkProtocolError) as error:
+            self.note_refused(address, str(error))
+            raise
         await self._serve(link, "")
+
+    def _require_answered(
+        self, items: list[messages.LinkItem] | None, nonce: bytes, link: LinkConnection
+    ) -> None:
+        """Refuse a call that does not go on with our nonce."""
+        if not items:
+            raise LinkProtocolError(f"{link.name!r} gives up, and does not say why")
+        if items[0].WhichOneof("item") == "refused":
+            raise LinkProtocolError(f"{link.name!r} gives up: {items[0].refused}")
+        if items[0].WhichOneof("item") != "hello" or items[0].hello.answered != nonce:
+            raise LinkProtocolError("the call is a recording")
+
+    def note_refused(self, peer: str, reason: str) -> None:
+        """Report a caller that is refused; once, though it calls again and again."""
+        now = time.monotonic()
+        key = grpc_peer(peer), one_line(reason)
+        if now - self._refused.pop(key, -_AGAIN) >= _AGAIN:
+            _log.warning("a link from %s is refused: %s", *key)
+        self._refused[key] = now
+        if len(self._refused) > _MOST_REFUSED:
+            del self._refused[next(iter(self._refused))]
+
+    def refused_lately(self) -> dict[str, str]:
+        """Why callers were refused, by whence they called."""
+        since = time.monotonic() - _REFUSED_LATELY
+        return {peer: reason for (peer, reason), at in self._refused.items() if at > since}
 
     # --- both -------------------------------------------------------------------------------------
 
@@ -313,20 +357,19 @@ class Links:
         if link.name in self.up:
             self._end(self.up[link.name], "the neighbour has called anew")
         self.up[link.name] = link
+        is_again = link.name in self._lost or address in self.problems
         if address:
             self._note_called(address, is_reached=True)
         link.is_up = True
         reason = ""
         try:
             self._broker.neighbours.link_up(link)
-            _log.info("link to %s is up", link.name)
+            level = logging.WARNING if is_again else logging.INFO
+            _log.log(level, "the link to %s is up%s", link.name, " again" if is_again else "")
             if problem := self.size_problem(link):
                 _log.warning("%s", problem)
             await link.serve(self._broker.neighbours.handle)
             reason = link.reason or "the neighbour ended it"
-        except grpc.aio.AioRpcError as error:
-            reason = error.details() or error.code().name
-            raise
         except asyncio.CancelledError:
             reason = "the connection is gone"
             raise
@@ -353,29 +396,7 @@ class Links:
             link.is_up = False
             del self.up[link.name]
             link.close(reason)
+            self._lost.add(link.name)
             self._broker.neighbours.link_down(link)
             level = logging.INFO if reason == _STOPS else logging.WARNING
             _log.log(level, "the link to %s is down: %s", link.name, reason)
-
-
-class CallStream:
-    """The calling end of a stream, for :class:`LinkConnection`."""
-
-    def __init__(self, call: grpc.aio.StreamStreamCall[bytes, bytes]) -> None:
-        self._call = call
-
-    async def read(self) -> bytes | None:
-        """The next message; None at the end."""
-        data = await self._call.read()
-        if isinstance(data, bytes):
-            return data
-        # At the end gRPC gives the reason.
-        code = await self._call.code()
-        if code is not grpc.StatusCode.OK:
-            kind = LinkedError if code is LINKED else LinkProtocolError
-            raise kind(await self._call.details() or code.name)
-        return None
-
-    async def write(self, data: bytes) -> None:
-        """Send a message."""
-        await self._call.write(data)

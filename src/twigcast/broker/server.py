@@ -20,6 +20,7 @@ import grpc.aio
 
 from twigcast.broker.access import Permission, Principal
 from twigcast.broker.broker import Broker
+from twigcast.broker.call_stream import LINKED, LinkedError
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.client_stream import ClientStream, read_expression
 from twigcast.broker.config import BrokerConfig
@@ -34,7 +35,6 @@ from twigcast.broker.letter_service import (
 from twigcast.broker.letters import Letters
 from twigcast.broker.link_codec import LinkProtocolError
 from twigcast.broker.link_connection import SuspectedError
-from twigcast.broker.links import LINKED, LinkedError
 from twigcast.broker.listener import Listener
 from twigcast.broker.log_handler import one_line
 from twigcast.broker.long_lived import look_seldom
@@ -143,6 +143,7 @@ class Service:
             principal = await self._principal(context)
             broker.access.require(principal, Permission.LINK)
         except AccessError as error:
+            broker.links.note_refused(context.peer() or "", str(error))
             with suppress(TimeoutError):  # as for clients
                 await asyncio.wait_for(context.read(), _HEARD)
             await self._abort(context, error)
@@ -158,7 +159,6 @@ class Service:
             await context.abort(LINKED, str(error))
         except (LinkProtocolError, SuspectedError) as error:
             broker.metrics.refused("link")
-            _log.warning("link from %s: %s", context.peer(), error)
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
         except TimeoutError:
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "no hello has come")

@@ -128,6 +128,8 @@ def problems(broker: Broker) -> dict[str, str]:
     """What is not as it should be, by what it is about: a link, the store, publishers."""
     failing = broker.links.problems.items()
     reasons = {address: f"there is no link to {address}: {why}" for address, why in failing}
+    for peer, why in broker.links.refused_lately().items():
+        reasons[f"from {peer}"] = f"a link from {peer} is refused: {why}"
     for each in broker.links.up.values():
         reasons[each.name] = broker.links.size_problem(each)
     reasons["store"] = "" if broker.store is None else broker.store.full

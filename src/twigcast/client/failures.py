@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import grpc
 
 from twigcast.errors import ConnectionFailedError, NetworkError, RefusedError, TwigcastError
-from twigcast.wire import messages
+from twigcast.wire import Instead, is_unreachable, messages, short_reason, what_instead
 
 _Code = grpc.StatusCode
 
@@ -35,33 +35,26 @@ CODE_KEY: Final = "twigcast-code"
 
 _NO_BROKER: Final = "no broker answers"
 _START_ONE: Final = "is a broker running there? `twigcast broker` starts one"
-_UNKNOWN_NAME: Final = ("domain name not found", "name or service not known", "nodename nor")
-_NO_NAME: Final = ("errors resolving", "resolution", "lookup")
-_HUNG_UP: Final = ("socket closed", "connection reset", "broken pipe", "handshak", "ssl")
-_INSTEAD: Final = (
-    (_UNKNOWN_NAME, "there is no host of that name"),
-    (_NO_NAME, "the name of the host cannot be looked up; is the network there?"),
-    (("settings frame", "http1.x"), "that is no broker's port; an HTTP port perhaps"),
-    (
-        ("certificate_verify_failed", "hostname verification"),
-        (
-            "something listens there, but its certificate is not one for that host by the "
-            "authority that is trusted here; is that the right one (--ca, ca=)?"
-        ),
+_INSTEAD: Final = {
+    Instead.NO_HOST: "there is no host of that name",
+    Instead.NO_LOOKUP: "the name of the host cannot be looked up; is the network there?",
+    Instead.OTHER_PORT: "that is no broker's port; an HTTP port perhaps",
+    Instead.OTHER_NAME: (
+        "something listens there, but its certificate is not made out to that host; call it by a "
+        "name or an address that the certificate has"
     ),
-    (
-        ("wrong_version_number",),
-        "something listens there, but does not speak TLS; connect without it (no --ca, ca=, tls=)",
+    Instead.OTHER_AUTHORITY: (
+        "something listens there, but its certificate is not by the authority that is trusted "
+        "here; is that the right one (--ca, ca=)?"
     ),
-    (
-        _HUNG_UP,
-        (
-            "something listens there but hung up; does it use TLS (--ca, ca=), or want a "
-            "certificate (--certificate and --key, certificate= and key=)?"
-        ),
+    Instead.NO_TLS: (
+        "something listens there, but does not speak TLS; connect without it (no --ca, ca=, tls=)"
     ),
-)
-"""By words of gRPC's: what there is instead of a broker."""
+    Instead.HUNG_UP: (
+        "something listens there but hung up; does it use TLS (--ca, ca=), or want a "
+        "certificate (--certificate and --key, certificate= and key=)?"
+    ),
+}
 
 _Error = TypeVar("_Error", bound=TwigcastError)
 
@@ -103,7 +96,7 @@ def translated(
     if status is _Code.DEADLINE_EXCEEDED:
         return ConnectionFailedError(address, "the broker does not answer in time")
     if status is _Code.UNAVAILABLE and (
-        _is_unreachable(details) or (not is_greeted and _is_among(details, _HUNG_UP))
+        is_unreachable(details) or (not is_greeted and what_instead(details) is Instead.HUNG_UP)
     ):
         return unreachable(address, details)
     return ConnectionFailedError(
@@ -118,11 +111,10 @@ def is_lasting(error: TwigcastError) -> bool:
 
 def unreachable(address: str, details: str) -> ConnectionFailedError:
     """No broker answers at an address: what there is instead, and what to look at first."""
-    for words, what in _INSTEAD:
-        if _is_among(details, words):
-            return ConnectionFailedError(address, f"{_NO_BROKER}; {what}")
-    short = details.rpartition("to remote host: ")[2]
-    return ConnectionFailedError(address, f"{_NO_BROKER} ({short}); {_START_ONE}")
+    instead = what_instead(details)
+    if instead is not None:
+        return ConnectionFailedError(address, f"{_NO_BROKER}; {_INSTEAD[instead]}")
+    return ConnectionFailedError(address, f"{_NO_BROKER} ({short_reason(details)}); {_START_ONE}")
 
 
 def none_reachable(addresses: str, problems: Sequence[TwigcastError]) -> ConnectionFailedError:
@@ -157,12 +149,3 @@ def fresh(error: _Error) -> _Error:
     copy = type(error)(*error.args)
     copy.__cause__ = error.__cause__
     return copy
-
-
-def _is_unreachable(details: str) -> bool:
-    """Whether gRPC speaks of a connection that never was; a lost one has other words."""
-    return _is_among(details, ("failed to connect", *_NO_NAME))
-
-
-def _is_among(details: str, words: tuple[str, ...]) -> bool:
-    return any(each in details.lower() for each in words)

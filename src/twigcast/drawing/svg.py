@@ -156,7 +156,7 @@ def page(
     down = middle + (len(lines) - 0.5) * _LINE + 6
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{down:.0f}" '
-        f'viewBox="0 0 {across:.0f} {down:.0f}" style="max-width:100%;height:auto" '
+        f'viewBox="0 0 {across:.0f} {down:.0f}" '
         "font-family=\"ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace\">"
     )
     return "\n".join([opening, *filter(None, shapes), "</svg>"]) + "\n"

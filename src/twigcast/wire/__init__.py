@@ -10,6 +10,7 @@ from typing import Final
 
 from twigcast.wire import raw
 from twigcast.wire import twigcast_pb2 as messages
+from twigcast.wire.instead import Instead, is_unreachable, short_reason, what_instead
 from twigcast.wire.tls_files import TlsFileError, TlsFiles, read_tls_files
 
 PROTOCOL: Final = 2
@@ -47,11 +48,15 @@ __all__ = [
     "MESSAGE_SLACK",
     "PROTOCOL",
     "SERVICE",
+    "Instead",
     "TlsFileError",
     "TlsFiles",
     "channel_options",
+    "is_unreachable",
     "messages",
     "method",
     "raw",
     "read_tls_files",
+    "short_reason",
+    "what_instead",
 ]

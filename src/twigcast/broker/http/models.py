@@ -308,7 +308,7 @@ class Links(_Exact):
     """The neighbours of this broker."""
 
     up: list[LinkFigures]
-    problems: dict[str, str] = Field(description="By address, why a link is not up.")
+    problems: dict[str, str] = Field(description="By address, why there is no link with it.")
 
 
 class DocumentCounts(_Exact):

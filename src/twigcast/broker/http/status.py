@@ -105,7 +105,8 @@ async def links(caller: KnownCaller) -> JSONResponse:
     """The links to neighbours."""
     caller.require_known()
     broker = caller.broker
-    return JSONResponse({"up": report.links(broker), "problems": dict(broker.links.problems)})
+    problems = broker.links.problems | broker.links.refused_lately()
+    return JSONResponse({"up": report.links(broker), "problems": problems})
 
 
 @router.get(
