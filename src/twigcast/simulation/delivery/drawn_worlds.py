@@ -124,9 +124,10 @@ def spared_links(overlay: Overlay, links: list[tuple[str, str]]) -> list[list[tu
 
     spared = []
     for gateway in overlay.gateways:
-        for unit, outside in pairwise(units[gateway]):
-            if taking_part[unit] & taking_part[outside] == {gateway}:
-                break
+        borders = [*pairwise(units[gateway])]
+        if any(taking_part[unit] & taking_part[around] == {gateway} for unit, around in borders):
+            continue
+        for _, outside in borders:
             cut = [pair for pair in links if gateway in pair and outside in shared[pair]]
             if cut and go_on(gateway, outside, [pair for pair in links if pair not in cut]):
                 spared.append(cut)
