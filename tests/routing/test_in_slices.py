@@ -166,3 +166,38 @@ def test_a_home_is_noted_in_slices_and_forgotten_at_once() -> None:
     documents.drop_home("rome")
     assert not router.is_behind
     assert router.table_size == 0
+
+
+def test_a_client_that_is_gone_gets_nothing_while_what_it_wanted_is_forgotten() -> None:
+    router = Router("a", "covering")
+    for name in ("here", "gone"):
+        router.handle(LinkUp(LinkKind.CLIENT), name)
+        router.handle(Subscribe(dict(zip("pqrs", PATTERNS, strict=False))), name)
+    both = router.documents.publish(b"<a><b/></a>", "here")
+    assert [name for name, _ in both.recipients.deliveries] == ["here", "gone"]
+    router.begin(LinkDown(), "gone")
+    router.begin(LinkUp(LinkKind.CLIENT), "gone")  # another one of that name
+    router.begin(Subscribe({"new": twigcast.parse("/only")}), "gone")
+    steps = 0
+    while router.is_behind:
+        routed = router.documents.publish(b"<a><b/></a>", "here")
+        assert [name for name, _ in routed.recipients.deliveries] == ["here"]
+        router.go_on(1)
+        steps += 1
+    assert steps >= 4
+    assert [each.last_hop for each in router.subscriptions()] == ["here"] * 4 + ["gone"]
+    assert router.table_size == 5
+
+
+def test_many_new_interests_are_taken_in_before_a_document_comes() -> None:
+    router = Router("a", "covering")
+    router.handle(LinkUp(LinkKind.CLIENT), "client")
+    many = {str(number): twigcast.parse(f"/a/b{number}") for number in range(1_000)}
+    router.begin(Subscribe(many), "client")
+    steps = 0
+    while router.is_behind:
+        router.go_on(10)
+        steps += 1
+    assert 2 <= steps <= 20
+    [(_, ids)] = router.documents.publish(b"<a><b7/></a>", "client").recipients.deliveries
+    assert ids == ("7",)

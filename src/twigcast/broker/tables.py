@@ -88,7 +88,6 @@ class Tables:
         try:
             async for most in taking_turns(repeat(_STEPS)):
                 is_behind = self.router.go_on(most)
-                self.router.prepare()
                 self.note_growth()
                 self._flush_soon()
                 if not is_behind:

@@ -56,11 +56,13 @@ class ClientRequests:
         return self._interests.open(is_client=True, scope=scope)
 
     def detach(self, name: str) -> None:
-        """Take in that the link to a client is down: it wants and promises nothing any more."""
+        """Take in that the link to a client is down: it wants and promises nothing any more.
+
+        :meth:`Spreading.clear_closed` forgets what it wanted, some of it at a time.
+        """
         for wants in self._clients.pop(name).wants:
-            for pattern in list(self._interests.patterns(wants.source)):
-                self._spreading.unwant_all(wants.source, pattern)
-            self._close(wants)
+            del self._wants_of[wants.source]
+            self._spreading.close_client(wants.source)
         self._plan_anew()
 
     def _close(self, wants: Wants) -> None:

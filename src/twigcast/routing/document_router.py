@@ -204,9 +204,14 @@ class DocumentRouter:
         self._published += 1
         return DocumentId(self._broker, self._life, self._published - 1)
 
-    def prepare(self) -> None:
-        """Take in new interests now, not when the next document comes."""
-        self._interests.refresh()
+    def prepare(self, most: int | None = None) -> None:
+        """Take in new interests now, or so many; not when the next document comes."""
+        self._interests.refresh(most)
+
+    @property
+    def is_unprepared(self) -> bool:
+        """Whether the next document would have to wait for many new interests."""
+        return self._interests.is_outdated
 
     def recipients(self, content: Source, origin: str = "") -> Recipients:
         """The clients of this broker that want a document of a broker, however it has come."""

@@ -22,6 +22,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -62,6 +63,8 @@ class _Entry:
 
 
 _NO_CLIENTS: Final[AbstractSet[int]] = frozenset()
+_STALE: Final = 500
+"""As many patterns as the next document may bring into the matcher."""
 _SPARE_SETS: Final = 1024
 _REMEMBERED: Final = 100_000
 """How many matches all answers have together that are kept, at most."""
@@ -85,6 +88,8 @@ class Interests:
         """The sources that are clients, by scope; always with those that want anywhere."""
         self._scopes: dict[int, int] = {}
         """The scopes of sources that have one."""
+        self._retired: set[int] = set()
+        """Clients that get no documents any more, while what they wanted is removed."""
         self._sets: dict[frozenset[int], frozenset[int]] = {}
         self._next = 0
         self._moment = 0
@@ -107,11 +112,17 @@ class Interests:
         """Forget a source that wants nothing any more."""
         assert not self._patterns[source], "what a source wants is removed first"
         del self._patterns[source]
+        self._retired.discard(source)
         scope = self._scopes.pop(source, 0)
         if scope in self._clients:
             self._clients[scope].discard(source)
             if scope and not self._clients[scope]:
                 del self._clients[scope]
+
+    def retire(self, source: int) -> None:
+        """Let a client get no documents from now on; what it wants is removed later."""
+        self._retired.add(source)
+        self._moment += 1
 
     def clients(self, scope: int) -> AbstractSet[int]:
         """The sources that are clients and want something within a scope."""
@@ -259,22 +270,29 @@ class Interests:
         for entry in self._by_number.of(batch.named, number):
             sets.add(entry.channels)
             for client in entry.clients:
+                if client in self._retired:
+                    continue
                 if client in clients:
                     clients[client].append(entry.pattern)
                 else:
                     clients[client] = [entry.pattern]
         return Wanting(NO_CHANNELS.union(*sets), clients)
 
-    def refresh(self) -> None:
-        """Bring the matcher up to date."""
-        for text, entry in self._stale.items():
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the next document would have to wait until the matcher is up to date."""
+        return len(self._stale) > _STALE
+
+    def refresh(self, most: int | None = None) -> None:
+        """Bring the matcher up to date, or up to so many patterns."""
+        for text in tuple(islice(self._stale, most)):
+            entry = self._stale.pop(text)
             channels = NO_CHANNELS if entry.clients else entry.channels
             entry.unnamed = self._channels.change(entry.pattern, entry.unnamed, channels)
             if not entry.clients and entry.unnamed == entry.channels:
                 self._matcher.discard(text)
             elif text not in self._matcher:
                 self._matcher.add(text, entry.pattern)
-        self._stale.clear()
 
     def __len__(self) -> int:
         """The number of distinct patterns."""

@@ -98,11 +98,16 @@ class Planner:
             return tuple(name for name in self._around(tree) if name != link)
         return view.tree(tree).below(self._name)
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether clients want something within other scopes than at the last plan."""
+        return self._scopes != self._interests.client_scopes
+
     def plan(self, stale: Collection[str] | None) -> Plan:
         """What is to be sent, now that these trees have changed; None stands for all."""
         trees = self._all_trees() if stale is None else sorted(stale)
         touched: dict[str, None] = {}
-        if self._scopes != self._interests.client_scopes:
+        if self.is_outdated:
             self._scopes = self._interests.client_scopes
             touched.update(dict.fromkeys(self._inputs))
         sent: list[tuple[str, str, Advertised]] = []

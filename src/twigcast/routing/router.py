@@ -188,11 +188,13 @@ class Router:
     @property
     def is_behind(self) -> bool:
         """Whether :meth:`go_on` has something to do."""
-        return self._spreading.is_behind or self.documents.is_behind
+        documents = self.documents
+        return self._spreading.is_behind or documents.is_behind or documents.is_unprepared
 
     def go_on(self, most: int) -> bool:
         """Do up to so many of the steps that :meth:`begin` has left; whether more are left."""
         self._catch_up(most)
+        self.documents.prepare(_PREPARED)
         return self.is_behind
 
     def prepare(self) -> None:
@@ -232,6 +234,7 @@ class Router:
         most = self._spreading.catch_up(most)
         most = self.documents.catch_up(most)
         most = self._spreading.clear_closed(most)
+        most = self._spreading.catch_up(most)  # with channels that end with what is closed
         self._spreading.merge_on(most)
 
     @property
@@ -502,6 +505,8 @@ def _in_short(reasons: list[str]) -> str:
 
 
 _MOST_REASONS = 5
+_PREPARED = 100
+"""How many new interests are taken in for the next document at once."""
 _EVERYTHING = sys.maxsize
 _FROM_CLIENTS = (LinkDown, Subscribe, Unsubscribe, Advertise, Unadvertise, Publish, Refused)
 _FROM_BROKERS = (LinkDown, Update, Document, Refused)

@@ -6,7 +6,8 @@
                  ──► channels that take from the source ──► what neighbours are sent
 
     plan_anew    ──► plan() asks the Planner ──► advertisements sent, courses of channels
-    close        ──► a source that no planned channel takes from; it is cleared when there is time
+    close        ──► a source that no planned channel takes from, or of a client that is gone; it
+                     is cleared when there is time
 
     remember     ──► channels of a link that is down, which want and unwant go on to concern
     recall       ──► a neighbour that goes on with them, when both ends have agreed on that
@@ -98,7 +99,7 @@ class Spreading:
 
     def plan(self) -> None:
         """Bring the advertisements sent, and the channels, in line with what is known now."""
-        if self._stale is None or self._stale:
+        if self._stale is None or self._stale or self._planner.is_outdated:
             plan = self._planner.plan(self._stale)
             self._stale = set()
             for name, origin, advertised in plan.advertised:
@@ -172,6 +173,11 @@ class Spreading:
         if channels:
             self.plan()
         self._forget(channels)
+
+    def close_client(self, source: int) -> None:
+        """Let a client's source get no documents, and forget it when there is time."""
+        self._interests.retire(source)
+        self._closing.append(source)
 
     def _forget(self, channels: Iterable[Incoming]) -> None:
         self._closing.extend(channel.source for channel in channels)
@@ -277,7 +283,7 @@ class Spreading:
     def clear_closed(self, most: int) -> int:
         """Forget up to so many patterns of sources that are closed; how many are left of them."""
         while self._closing and most > 0:
-            source = self._closing[0]  # no channel takes from it but of links that are down
+            source = self._closing[0]  # channels take from it if it is a client, or a link is down
             for pattern in list(islice(self._interests.patterns(source), most)):
                 self.unwant_all(source, pattern)
                 most -= 1
@@ -285,4 +291,5 @@ class Spreading:
                 for channel in self._channels:
                     channel.drop_input(source)
                 self._interests.close(self._closing.popleft())
+                self.plan()
         return most
