@@ -135,6 +135,8 @@ def test_commands_keep_documents_within_a_unit(network: LocalNetwork, tmp_path: 
     assert "far.xml: the broker 'c1/b1' is in no unit 'c2'; choose a scope among" in said.stderr
     said = run("publish", here, names[0], "--scope", "c2", "--advertise", "anything")
     assert "choose a scope among: cluster, c1" in str(said.exception)
+    for command, *arguments in (("publish", here, names[0]), ("subscribe", far, "//p")):
+        assert "this is empty" in run(command, *arguments, "--scope", "").stderr
     rows, _ = rows_of(network, "c1/b2", "c2/b2")
     assert ["c1/b2", "kept", "//p", "c1", "2", "0", "away"] in rows
     assert ["c2/b2", "wide", "//p", "", "2", "0", "away"] in rows
