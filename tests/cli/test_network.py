@@ -333,10 +333,15 @@ def test_status_marks_who_is_lost_and_who_is_cut_off(network: LocalNetwork) -> N
 
 def test_status_of_much_fits_a_terminal() -> None:
     """Large numbers, long names and trouble fold; no row is cut."""
-    link: dict[str, Any] = {"broker": "constantinople-2", "cost": 2.5, "up_seconds": 90_000.0}
+    link: dict[str, Any] = {
+        "broker": "constantinople-2",
+        "unit": "",
+        "cost": 2.5,
+        "up_seconds": 90_000.0,
+    }
     link |= {"address": "ipv6:%5B::1%5D:39143", "called": "neighbour"}
     link |= {"documents_sent": 1_234_567, "documents_received": 12_345_678}
-    link |= {"waiting": 12_345, "dropped": 54_321}
+    link |= {"waiting": 1, "dropped": 54_321}
     queue: dict[str, Any] = {"name": "desk-of-the-editor", "owner": "editor", "attached": True}
     queue |= {"expressions": {str(n): f"//story[{n}]/p" for n in range(9)}}
     queue |= {"last": 1_234_567, "waiting": 123_456, "missed": 12_345, "scope": None}
@@ -357,8 +362,8 @@ def test_status_of_much_fits_a_terminal() -> None:
         assert text in shown
     below = " ".join(shown.rpartition("┘")[2].split())
     assert "constantinople-1 owes smyrna 1,234,567 documents" in below
-    assert "12,345 documents for constantinople-2 wait at constantinople-1" in below
-    assert "54,321 documents for constantinople-2 were dropped at constantinople-1" in below
+    assert "constantinople-1 holds 1 document for constantinople-2" in below
+    assert "constantinople-1 has dropped 54,321 documents for constantinople-2" in below
     assert "constantinople-1 has set 1,234 documents aside: twigcast letters" in below
     assert "desk-of-the-editor at constantinople-1 has missed 12,345 documents" in below
     assert "…" not in shown.replace("… and 6", "")

@@ -71,7 +71,7 @@ def address_of(network: LocalNetwork, broker: str) -> str:
 
 def rows_of(network: LocalNetwork, *brokers: str) -> tuple[list[list[str]], str]:
     """The rows of all tables that are shown of brokers, and what stands below."""
-    asked = [word for each in brokers for word in ("--broker", network.addresses[each])]
+    asked = ["--broker", ",".join(network.addresses[each] for each in brokers)]
     result = CliRunner().invoke(app, ["network", "status", *asked], env={"COLUMNS": "100"})
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stdout.splitlines() if line.startswith("│")]
