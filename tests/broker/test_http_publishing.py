@@ -73,6 +73,7 @@ def test_documents_over_http_are_kept_within_a_unit(tmp_path: Path) -> None:
             ):
                 assert refused.status_code == 400
                 assert "choose a scope among: cluster, north" in refused.json()["reason"]
+            assert (await client.post("/v1/publish?scope=", content=b"<a/>")).status_code == 400
             answer = await client.post("/v1/publish?scope=north", json=many)
             assert "leave out scope of the request" in answer.json()["reason"]
 

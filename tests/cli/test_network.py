@@ -39,6 +39,14 @@ def is_served(address: str) -> bool:
     return True
 
 
+TWO = """
+brokers = ["b1", "b2"]
+strategy = "flooding"
+links = [{ between = ["b1", "b2"] }]
+clients = [{ name = "desk", broker = "b1" }]
+"""
+
+
 def wait_until_gone(addresses: list[str]) -> None:
     deadline = time.monotonic() + PATIENCE
     while any(map(is_served, addresses)):
@@ -170,6 +178,11 @@ def test_networks_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         LocalNetwork(chain(2), tmp_path, http=True, base_port=65_533)
     with pytest.raises(ConfigError, match="no name for a broker"):
         LocalNetwork(Overlay(["a b"], []), tmp_path)
+    (tmp_path / "parts.toml").write_text('brokers = ["a", "b"]')
+    arguments = ("--topology", str(tmp_path / "parts.toml"), "--base-port", "65535")
+    said = CliRunner().invoke(app, ["network", "up", *arguments])
+    assert "falls into 2 parts" in said.stderr
+    assert "too few ports" in str(said.exception)
     with pytest.raises(ConfigError, match="there is no strategy"):
         LocalNetwork(chain(2), tmp_path, strategy="gossip")
 
@@ -184,7 +197,8 @@ def wait_until_up(running: Command) -> list[dict[str, Any]]:
 
 
 def test_a_network_is_up_until_ctrl_c(tmp_path: Path) -> None:
-    arguments = ("--topology", "chain:count=2", "--http", "--json")
+    (tmp_path / "two.toml").write_text(TWO)
+    arguments = ("--topology", str(tmp_path / "two.toml"), "--http", "--json")
     with command(tmp_path, "network", "up", *arguments) as running:
         first, second = wait_until_up(running)
         assert (first["broker"], first["links"]) == ("b1", ["b2"])
@@ -198,11 +212,14 @@ def test_a_network_is_up_until_ctrl_c(tmp_path: Path) -> None:
         }
         os.kill(second["pid"], signal.SIGKILL)
         running.until(lambda: "error: b2 was ended by SIGKILL" in running.errors)
+        assert "starting 2 brokers" in running.errors
+        assert "warning: the clients of the network file are left out" in running.errors
         assert "link to b1 is up" in running.errors
         remedy = "to bring it back: "
         running.until(lambda: running.errors.partition(remedy)[2].endswith("\n"))
         words = shlex.split(running.errors.partition(remedy)[2])
         assert words[:2] == ["twigcast", "broker"]
+        assert "--strategy=flooding" in words
         with command(tmp_path, *words[1:], "--json") as again:
             again.until(again.json_lines)
             found = again.json_lines()[0]
@@ -316,10 +333,15 @@ def test_status_marks_who_is_lost_and_who_is_cut_off(network: LocalNetwork) -> N
 
 def test_status_of_much_fits_a_terminal() -> None:
     """Large numbers, long names and trouble fold; no row is cut."""
-    link: dict[str, Any] = {"broker": "constantinople-2", "cost": 2.5, "up_seconds": 90_000.0}
+    link: dict[str, Any] = {
+        "broker": "constantinople-2",
+        "unit": "",
+        "cost": 2.5,
+        "up_seconds": 90_000.0,
+    }
     link |= {"address": "ipv6:%5B::1%5D:39143", "called": "neighbour"}
     link |= {"documents_sent": 1_234_567, "documents_received": 12_345_678}
-    link |= {"waiting": 12_345, "dropped": 54_321}
+    link |= {"waiting": 1, "dropped": 54_321}
     queue: dict[str, Any] = {"name": "desk-of-the-editor", "owner": "editor", "attached": True}
     queue |= {"expressions": {str(n): f"//story[{n}]/p" for n in range(9)}}
     queue |= {"last": 1_234_567, "waiting": 123_456, "missed": 12_345, "scope": None}
@@ -340,8 +362,8 @@ def test_status_of_much_fits_a_terminal() -> None:
         assert text in shown
     below = " ".join(shown.rpartition("┘")[2].split())
     assert "constantinople-1 owes smyrna 1,234,567 documents" in below
-    assert "12,345 documents for constantinople-2 wait at constantinople-1" in below
-    assert "54,321 documents for constantinople-2 were dropped at constantinople-1" in below
+    assert "constantinople-1 holds 1 document for constantinople-2" in below
+    assert "constantinople-1 has dropped 54,321 documents for constantinople-2" in below
     assert "constantinople-1 has set 1,234 documents aside: twigcast letters" in below
     assert "desk-of-the-editor at constantinople-1 has missed 12,345 documents" in below
     assert "…" not in shown.replace("… and 6", "")

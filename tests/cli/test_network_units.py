@@ -71,7 +71,7 @@ def address_of(network: LocalNetwork, broker: str) -> str:
 
 def rows_of(network: LocalNetwork, *brokers: str) -> tuple[list[list[str]], str]:
     """The rows of all tables that are shown of brokers, and what stands below."""
-    asked = [word for each in brokers for word in ("--broker", network.addresses[each])]
+    asked = ["--broker", ",".join(network.addresses[each] for each in brokers)]
     result = CliRunner().invoke(app, ["network", "status", *asked], env={"COLUMNS": "100"})
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stdout.splitlines() if line.startswith("│")]
@@ -135,6 +135,8 @@ def test_commands_keep_documents_within_a_unit(network: LocalNetwork, tmp_path: 
     assert "far.xml: the broker 'c1/b1' is in no unit 'c2'; choose a scope among" in said.stderr
     said = run("publish", here, names[0], "--scope", "c2", "--advertise", "anything")
     assert "choose a scope among: cluster, c1" in str(said.exception)
+    for command, *arguments in (("publish", here, names[0]), ("subscribe", far, "//p")):
+        assert "this is empty" in run(command, *arguments, "--scope", "").stderr
     rows, _ = rows_of(network, "c1/b2", "c2/b2")
     assert ["c1/b2", "kept", "//p", "c1", "2", "0", "away"] in rows
     assert ["c2/b2", "wide", "//p", "", "2", "0", "away"] in rows

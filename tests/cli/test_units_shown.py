@@ -22,7 +22,8 @@ NOTHING = {"out": 0, "into": 0, "in_vain": 0, "turned_away": 0}
 
 def level(unit: str, gateways: list[str], units: dict[str, Any], **crossed: int) -> dict[str, Any]:
     crossings = NOTHING | crossed if crossed else None
-    return {"unit": unit, "gateways": gateways, "units": units, "crossings": crossings}
+    levels = {"unit": unit, "gateways": gateways, "units": units, "crossings": crossings}
+    return levels | {"topology": {}}
 
 
 def part(*gateways: str, **acting: str) -> dict[str, Any]:
@@ -102,6 +103,19 @@ def test_a_unit_that_has_parted_and_one_without_a_gateway() -> None:
     assert list(problems_of_units([AT_B], {})) == [
         "north/b has turned 2 documents away that came from outside and were published inside north"
     ]
+
+
+def test_gateways_that_nobody_reaches() -> None:
+    outer = level("", [], {"north": [part("north/a")]})
+    outer["topology"] = {each: {} for each in ("north/a", "north/b", "south/x/c", "west")}
+    answered = [status("north/a", "north", level("north", ["north/a"], {}, out=1), outer)]
+    units = parts_of_units(answered)
+    assert shown(answered) == [
+        ["north", "a, b (lost)", "", "1", "0", "0"],
+        ["south", "x/c (lost)", "", "0", "0", "0"],
+    ]
+    assert gateways_of(answered, units)["north/b"] == "north"
+    assert list(problems_of_units(answered, units)) == ["no gateway of south can be reached"]
 
 
 def test_a_neighbour_in_the_same_unit_has_its_own_name() -> None:

@@ -169,6 +169,8 @@ def test_each_unit_is_reached_by_the_gateway_that_is_cheapest() -> None:
     assert [network.acting_gateway("x", to) for to in "yz"] == ["x/a", None]
     with pytest.raises(NetworkError, match="not beside each other"):
         network.acting_gateway("x", "y/c")
+    with pytest.raises(NetworkError, match="no unit 'west'"):
+        network.acting_gateway("x", "west")
 
 
 def test_where_all_documents_take_one_tree_one_gateway_acts_for_all() -> None:

@@ -65,6 +65,13 @@ def with_wants(strategy: str = "advertisements-covering", scope: str = "") -> Ne
     return made
 
 
+def test_a_frozen_network_counts_a_client_once_whatever_its_scopes() -> None:
+    made = with_wants()
+    made.subscribe(at("n/o/b"), "near", "//q", scope="n")
+    made.settle()
+    assert f"{len(made.overlay)} clients" in repr(made.freeze())
+
+
 STRATEGIES = ("flooding", "advertisements-covering", "xnet")
 
 

@@ -26,6 +26,7 @@ def test_a_broker_stands_in_its_unit_and_a_gateway_in_those_around() -> None:
         ("north/a", "south", "is not in the unit 'south'; make it a gateway of one of: north"),
         ("north/a", "", "is not in the unit"),
         ("north/a", "north/a", "is itself no unit; make it a gateway of one of: north"),
+        ("north/a", "north/", "leave the slash out"),
         ("a", "a", "is in no unit, so it is a gateway of none"),
     ],
 )

@@ -45,6 +45,8 @@ def test_a_scope_is_a_unit_that_the_broker_is_in() -> None:
         depth_of_scope("n/b", "s")
     with pytest.raises(NetworkError, match="choose a scope among"):
         depth_of_scope("n/b", "super-cluster")
+    with pytest.raises(NetworkError, match="leave the slash out"):
+        depth_of_scope("n/b", "n/")
     with pytest.raises(NetworkError, match="leave the scope out"):
         depth_of_scope("b", "cluster")
     with pytest.raises(NetworkError, match="choose a unit that the broker is in"):

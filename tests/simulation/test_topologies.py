@@ -209,6 +209,9 @@ def test_a_text_may_be_the_path_of_a_network_file(tmp_path: Path) -> None:
         ("random:count=4,cost=x", "not 'x'", r"a range \(5\.\.20\)"),
         ("chain:count=4,latency=5..9", "not '5..9'", r"milliseconds, a number \(12.5\)"),
         ("chain:count=4,latency=inf", "not 'inf'", "milliseconds"),
+        ("hierarchy:2x3x40", "not 40", "a unit has 1 to 32 members"),
+        ("hierarchy:2x2x2x2x2", "not 5", "1 to 4 levels"),
+        ("hierarchy:4x1x2,gateways=2", "2 gateways", "the smallest unit has 1 members"),
     ],
 )
 def test_an_error_shows_the_text_what_is_wrong_and_what_is_allowed(

@@ -336,6 +336,9 @@ class BrokerConfig:
     rules: tuple[RuleConfig, ...] = ()
 
     def __post_init__(self) -> None:
+        unit, slash, name = self.name.rpartition("/")
+        if slash:
+            refuse("name", f"this is a path; write name = {name!r} and unit = {unit!r}")
         if self.name and not NAME.fullmatch(self.name):
             refuse(
                 "name",

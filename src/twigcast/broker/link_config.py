@@ -83,6 +83,8 @@ def read_link(entry: _LinkEntry) -> LinkConfig:
 
 def require_path(where: str, path: str, most: int) -> None:
     """Refuse what is no path of so many names at most."""
+    if path.endswith("/"):
+        refuse(where, f"{path!r} ends with a slash; leave the slash out")
     names = path.split("/")
     for name in names:
         if not name:

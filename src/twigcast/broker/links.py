@@ -371,7 +371,7 @@ class Links:
             await link.serve(self._broker.neighbours.handle)
             reason = link.reason or "the neighbour ended it"
         except asyncio.CancelledError:
-            reason = "the connection is gone"
+            reason = "the connection is lost"
             raise
         except Exception as error:
             reason = str(error) or type(error).__name__

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,8 +126,12 @@ class LocalBroker:
         self.http_address = ready["http"] or ""
 
 
-def wait_until_ready(brokers: Iterable[LocalBroker]) -> None:
-    """Wait until clients can connect to each; NetworkError if one ends, or none gets on."""
+def wait_until_ready(brokers: Iterable[LocalBroker], show: Callable[[int], object]) -> None:
+    """Wait until clients can connect to each; NetworkError if one ends, or none gets on.
+
+    ``show`` is called with the number of those that are ready, as it grows.
+    """
+    count = 0
     with selectors.DefaultSelector() as selector:
         for broker in brokers:
             assert broker.process.stdout is not None, "it is a pipe"
@@ -150,6 +154,8 @@ def wait_until_ready(brokers: Iterable[LocalBroker]) -> None:
                 if b"\n" in line:
                     selector.unregister(key.fileobj)
                     broker.take_ready_line(line)
+                    count += 1
+                    show(count)
 
 
 def end_all(brokers: Iterable[LocalBroker]) -> None:

@@ -19,7 +19,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -120,9 +120,10 @@ class LocalNetwork:
 
     # --- starting and ending ----------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, show: Callable[[int], object] = bool) -> None:
         """Start all brokers; returns when clients can connect to each.
 
+        ``show`` is called with the number of those that can be connected to, as it grows.
         Links may still be coming up: see :meth:`wait_until_whole`.  Raises NetworkError, with the
         last lines of its log, if a broker does not start; then none is left running.
         """
@@ -131,7 +132,7 @@ class LocalNetwork:
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             for wave in self._waves:
-                self._start(wave)
+                self._start(wave, show)
         except BaseException:
             self.stop()
             raise
@@ -216,7 +217,7 @@ class LocalNetwork:
             raise NetworkError(f"there is no broker {name!r}; there are: {there}")
         return broker
 
-    def _start(self, names: Sequence[str]) -> None:
+    def _start(self, names: Sequence[str], show: Callable[[int], object] = bool) -> None:
         started = []
         for name in names:
             former = self._brokers.get(name)
@@ -225,7 +226,8 @@ class LocalNetwork:
                 broker.address, broker.http_address = former.address, former.http_address
             self._brokers[name] = broker
             started.append(broker)
-        wait_until_ready(started)
+        before = len(self._brokers) - len(started)
+        wait_until_ready(started, lambda count: show(before + count))
 
     def _arguments(self, name: str) -> list[str]:
         index = self.overlay.brokers.index(name)

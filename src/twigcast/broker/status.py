@@ -13,7 +13,14 @@ from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.door import door_addresses
 from twigcast.errors import StoreError
-from twigcast.hierarchy import Addresses, Gateway, gateways_out, parts_below, unit_at
+from twigcast.hierarchy import (
+    Addresses,
+    Gateway,
+    common_unit,
+    gateways_out,
+    parts_below,
+    unit_at,
+)
 from twigcast.routing import Router
 
 _COUNTED: Final = (
@@ -35,6 +42,7 @@ async def status(sessions: ClientSessions, principal: Principal) -> dict[str, An
         "broker": broker.name,
         "bits": bits(broker),
         "gateway": broker.config.gateway_of,
+        "most_patterns": broker.config.most_patterns,
         "version": twigcast.__version__,
         "uptime_seconds": round(time.time() - broker.started, 3),
         "incarnation": broker.incarnation,
@@ -109,6 +117,7 @@ def links(broker: Broker) -> list[dict[str, Any]]:
     return [
         {
             "broker": link.name,
+            "unit": common_unit(broker.name, link.name),
             "address": link.address,
             "called": "neighbour" if link.is_called else "here",
             "cost": link.cost,

@@ -46,6 +46,13 @@ CERTIFICATE = Annotated[
 KEY = Annotated[Path | None, typer.Option(help="The key of your certificate (PEM).")]
 
 
+def require_scope(scope: str | None) -> str | None:
+    """Refuse a scope that is empty, as of a variable without a value: it would mean everywhere."""
+    if scope == "":
+        raise typer.BadParameter("this is empty; name a unit, or leave --scope out")
+    return scope
+
+
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
     """How a broker is reached, as the options say."""

@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from twigcast.cli.broker_options import ended_by_signals, noting_signals, requiring
-from twigcast.cli.console import complain, make_table, note, print_json, showing_work, wide_output
+from twigcast.cli.console import (
+    complain,
+    make_table,
+    note,
+    print_json,
+    showing_work,
+    warn,
+    wide_output,
+)
 from twigcast.cli.network_status import status
+from twigcast.cli.simulate_tables import about_parts
 from twigcast.errors import OverlayError
-from twigcast.simulation import parse_topology
+from twigcast.simulation import parse_plan
 
 if TYPE_CHECKING:
     from twigcast.broker import LocalNetwork
@@ -44,16 +53,20 @@ def up(
         ),
     ] = _TOPOLOGY,
     strategy: Annotated[
-        str, typer.Option(help="How subscriptions spread: covering, flooding, and so on.")
-    ] = "covering",
+        str | None,
+        typer.Option(
+            help="How subscriptions spread: covering, flooding, and so on; otherwise as the "
+            "network file says, or covering."
+        ),
+    ] = None,
     most_patterns: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=0,
             help="How many patterns a unit of brokers sends outside, and hears from there, at "
-            "most; 0 is no limit.",
+            "most, 0 for no limit; otherwise as the network file says, or no limit.",
         ),
-    ] = 0,
+    ] = None,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -82,14 +95,21 @@ def up(
 ) -> None:
     """Start an overlay of brokers, each a process on this machine, and end it with Ctrl-C.
 
-    Of a network file it takes the brokers, the links and the gateways.
+    Of a network file it takes all but the clients.
 
     Latencies of the topology are not imitated; twigcast simulate does that.
     """
     try:
-        overlay = parse_topology(topology)
+        plan = parse_plan(topology)
     except OverlayError as error:
         raise typer.BadParameter(str(error), param_hint="--topology") from None
+    overlay = plan.overlay
+    if plan.clients:
+        warn("the clients of the network file are left out; connect your own")
+    if len(parts := overlay.parts()) > 1:
+        warn(about_parts(parts))
+    if most_patterns is None:
+        most_patterns = plan.strategy.most_patterns or 0
     with requiring("broker"):
         from twigcast.broker import LocalNetwork
     with ended_by_signals(), _folder(store) as folder:
@@ -97,14 +117,14 @@ def up(
             overlay,
             folder,
             http=http,
-            strategy=strategy,
+            strategy=strategy or plan.strategy.name,
             most_patterns=most_patterns,
             base_port=base_port,
         )
         try:
+            note(f"starting {len(overlay):,} brokers, each a second of a processor")
             with showing_work() as show:
-                show(f"starting {len(overlay):,} brokers")
-                running.start()
+                running.start(lambda count: show("starting brokers", count, len(overlay)))
                 show("waiting for links")
                 running.wait_until_whole(_PATIENCE)
             _print(running, json=json)

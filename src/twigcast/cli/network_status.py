@@ -49,8 +49,8 @@ def status(
             "--broker",
             metavar="HOST:PORT",
             envvar="TWIGCAST_BROKER",
-            help=f"A broker to ask, {broker_options.DEFAULT_ADDRESS} by default; can be given "
-            "several times.",
+            help=f"A broker to ask, {broker_options.DEFAULT_ADDRESS} by default; several with "
+            "commas between are all asked.  Can be given several times.",
         ),
     ] = None,
     watch: Annotated[
@@ -67,7 +67,8 @@ def status(
     A broker knows the overlay of its unit, a gateway those of the units around it, too.  Figures it
     has of its own only.
     """
-    addresses = list(dict.fromkeys(brokers or [broker_options.DEFAULT_ADDRESS]))
+    named = [each for several in brokers or () for each in several.split(",") if each]
+    addresses = list(dict.fromkeys(named or [broker_options.DEFAULT_ADDRESS]))
     reached = [ClientOptions(address, token, ca, certificate, key) for address in addresses]
     with ExitStack() as stack:
         asked = [stack.enter_context(closing(_Asked(each))) for each in reached]
@@ -163,7 +164,8 @@ def _brokers(answered: Sequence[Status], gateways: Mapping[str, str]) -> Table:
     """All brokers that are known, and how those are that were asked."""
     stands_for = ("gateway of",) if gateways else ()
     words = ("broker", *stands_for, "address", "links")
-    table = _table("brokers", words, ("up", "clients", "owed"))
+    title = "brokers, in the units of those asked" if gateways else "brokers"
+    table = _table(title, words, ("up", "clients", "owed"))
     known = _known(answered)
     reached = _reached([each["broker"] for each in answered], known)
     by_name = {each["broker"]: each for each in answered}
@@ -226,7 +228,8 @@ def _doors(groups: Sequence[Status]) -> Table:
 def _documents(answered: Sequence[Status]) -> Table:
     """What went through the brokers that were asked, and how large their tables are."""
     counts = ("in", "out", "forwarded")
-    table = _table("documents and tables", ("broker",), (*counts, "patterns", "sent"))
+    title = "documents, since each broker runs, and tables"
+    table = _table(title, ("broker",), (*counts, "patterns", "sent"))
     for each in sorted(answered, key=lambda each: str(each["broker"])):
         numbers = [each["documents"][name] for name in counts]
         numbers += [each["tables"][name] for name in ("patterns", "sent")]
@@ -235,10 +238,13 @@ def _documents(answered: Sequence[Status]) -> Table:
 
 
 def _links(links: Sequence[tuple[str, Status]]) -> Table:
-    table = _table("links", ("broker", "neighbour", "address"), ("cost", "up", "sent", "received"))
+    within = ("unit",) if any(link["unit"] for _, link in links) else ()
+    words = ("broker", "neighbour", *within, "address")
+    table = _table("links, since each is up", words, ("cost", "up", "sent", "received"))
     for broker, link in links:
+        units = (link["unit"] or "whole",) if within else ()
         table.add_row(
-            *map(Text, (broker, link["broker"], _address(link))),
+            *map(Text, (broker, link["broker"], *units, _address(link))),
             f"{link['cost']:g}",
             _span(link["up_seconds"]),
             *(f"{link[name]:,}" for name in ("documents_sent", "documents_received")),
@@ -280,19 +286,23 @@ def _problems(answered: Sequence[Status]) -> Iterator[str]:
     for each in answered:
         for home, count in each["owed"].items():
             if count:
-                yield f"{each['broker']} owes {named_home(home)} {count:,} documents"
+                yield f"{each['broker']} owes {named_home(home)} {_count(count)}"
         for reason in each["problems"].values():
             yield f"{each['broker']}: {reason}"
         if each["letters"]:
-            yield f"{each['broker']} has set {each['letters']:,} documents aside: twigcast letters"
+            yield f"{each['broker']} has set {_count(each['letters'])} aside: twigcast letters"
         for link in each["links"]:
-            for count, fate in ((link["waiting"], "wait"), (link["dropped"], "were dropped")):
+            for count, fate in ((link["waiting"], "holds"), (link["dropped"], "has dropped")):
                 if count:
-                    yield f"{count:,} documents for {link['broker']} {fate} at {each['broker']}"
+                    yield f"{each['broker']} {fate} {_count(count)} for {link['broker']}"
         for queue in each["durable"]:
             if queue["missed"]:
                 whose = f"{queue['name']} at {each['broker']}"
-                yield f"{whose} has missed {queue['missed']:,} documents"
+                yield f"{whose} has missed {_count(queue['missed'])}"
+
+
+def _count(documents: int) -> str:
+    return f"{documents:,} document{'' if documents == 1 else 's'}"
 
 
 def _span(seconds: float) -> str:

@@ -107,13 +107,14 @@ def publish(
         ),
     ] = None,
     scope: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="UNIT",
+            callback=broker_options.require_scope,
             help="Keep the documents, and what --advertise says, within a unit that the broker is "
             "in: its name, or cluster, super-cluster or super-super-cluster.",
         ),
-    ] = "",
+    ] = None,
     to: Annotated[
         list[str] | None,
         typer.Option(
@@ -141,7 +142,7 @@ def publish(
     if advertise is not None and not promised:
         promised = read_schema(advertise, root)
     until = None if expires is None else parse_expiry(expires)
-    said = _Said(identity, _headers(header or []), until, scope, tuple(to or ()))
+    said = _Said(identity, _headers(header or []), until, scope or "", tuple(to or ()))
     names = list(xml_files(files))
     if not names:
         raise typer.BadParameter(f"there is no .xml file in {', '.join(files)}")

@@ -91,9 +91,9 @@ def simulate(
     most_patterns: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            help="How many patterns a unit of brokers sends to the outside at most; wider ones "
-            "stand for what does not fit.",
+            min=0,
+            help="How many patterns a unit of brokers sends to the outside at most, 0 for no "
+            "limit; wider ones stand for what does not fit.",
         ),
     ] = None,
     latency_ms: Annotated[
@@ -157,8 +157,9 @@ def simulate(
         raise typer.BadParameter(reason, param_hint=option) from None
     if svg is not None:
         _draw(result, svg)
-    if len(result.workload.parts) > 1:
-        warn(about_parts(result.workload.parts))
+    parts = result.workload.overlay.parts()
+    if len(parts) > 1:
+        warn(about_parts(parts))
     elif any(run.unreachable for run in result.runs):
         warn(
             "some documents cannot reach who wants them: no path leads through a unit from outside "

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from twigcast.cli.broker_options import require_scope
+
 if TYPE_CHECKING:
     from twigcast.pipeline import SourceOptions
 
@@ -81,9 +83,10 @@ AT_COLUMN = Annotated[
     str | None, typer.Option(help="The column of a table that names that broker.")
 ]
 SCOPE = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="UNIT",
+        callback=require_scope,
         help="Keep the documents within a unit that this broker is in: its name, or cluster, "
         "super-cluster or super-super-cluster.",
     ),
@@ -130,7 +133,7 @@ def check_delivery(
     network: str | None,
     at: str | None,
     at_column: str | None,
-    scope: str,
+    scope: str | None,
 ) -> None:
     """Refuse options that exclude each other."""
     if subscriptions is None and network is None:

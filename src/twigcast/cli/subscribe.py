@@ -104,13 +104,14 @@ def subscribe(
         ),
     ] = None,
     scope: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="UNIT",
+            callback=broker_options.require_scope,
             help="Get only what is published in a unit that the broker is in: its name, or "
             "cluster, super-cluster or super-super-cluster.",
         ),
-    ] = "",
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="End after so many documents.")] = None,
     timeout: Annotated[
         float | None,
@@ -175,7 +176,7 @@ def subscribe(
             shared=shared,
             ordered_by=path,
             deliveries=deliveries,
-            scope=scope,
+            scope=scope or "",
             window=window,
         )
         with subscription, noting_signals() as signals:

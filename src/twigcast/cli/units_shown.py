@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from twigcast.cli.console import make_table
-from twigcast.hierarchy import depth_of, own_name, parse_leaf, unit_of
+from twigcast.hierarchy import depth_of, own_name, parse_leaf, unit_at, unit_of
 from twigcast.routing import OUTER, is_outer
 
 _CROSSINGS = {"out": "out", "into": "in", "in_vain": "in vain"}
@@ -22,6 +22,8 @@ class Part:
     """A unit, or a part of one, by its gateways."""
 
     gateways: tuple[str, ...]
+    lost: list[str] = field(default_factory=list)
+    """Gateways of the unit that nobody reaches; of a unit that has parted, with its first part."""
     acting: dict[str, str] = field(default_factory=dict)
     crossings: Counter[str] = field(default_factory=Counter)
 
@@ -30,6 +32,7 @@ def parts_of_units(answered: Iterable[Mapping[str, Any]]) -> dict[str, list[Part
     """The parts of each unit that brokers know of, those around a unit rather than those inside."""
     parts: dict[str, dict[tuple[str, ...], Part]] = {}
     inside: dict[str, set[tuple[str, ...]]] = {}
+    known: dict[str, dict[str, None]] = {}
     crossings: dict[tuple[str, str], Counter[str]] = {}
     for status in answered:
         for level in status["levels"]:
@@ -38,6 +41,10 @@ def parts_of_units(answered: Iterable[Mapping[str, Any]]) -> dict[str, list[Part
                     gateways = tuple(each["gateways"])
                     part = parts.setdefault(unit, {}).setdefault(gateways, Part(gateways))
                     part.acting |= each["acting"]
+            depth = depth_of(level["unit"])
+            for broker in level["topology"]:
+                if depth_of(unit_of(broker)) > depth:
+                    known.setdefault(unit_at(broker, depth + 1), {})[broker] = None
             if level["unit"]:
                 inside.setdefault(level["unit"], set()).add(tuple(level["gateways"]))
             if level["crossings"] is not None:
@@ -45,6 +52,11 @@ def parts_of_units(answered: Iterable[Mapping[str, Any]]) -> dict[str, list[Part
     for unit, seen in inside.items():
         if unit not in parts:
             parts[unit] = {gateways: Part(gateways) for gateways in sorted(seen)}
+    for unit, named in known.items():
+        of_unit = parts.setdefault(unit, {})
+        reached = {each for part in of_unit.values() for each in part.gateways}
+        first = next(iter(of_unit.values())) if of_unit else of_unit.setdefault((), Part(()))
+        first.lost = [each for each in named if each not in reached]
     for (unit, gateway), counts in crossings.items():
         for part in parts[unit].values():
             if gateway in part.gateways:
@@ -59,7 +71,7 @@ def gateways_of(
     outermost = {each["broker"]: each["gateway"] for each in answered if each["gateway"]}
     for unit in sorted(units, key=depth_of):
         for part in units[unit]:
-            for gateway in part.gateways:
+            for gateway in (*part.gateways, *part.lost):
                 outermost.setdefault(gateway, unit)
     return outermost
 
@@ -67,11 +79,15 @@ def gateways_of(
 def units_table(units: Mapping[str, Sequence[Part]]) -> Table:
     """A row for each unit, or for each part of one that has parted."""
     numbers = tuple(_CROSSINGS.values())
-    table = make_table(["unit", "gateways", "acts", *numbers], numbers=numbers, title="units")
+    columns = ["unit", "gateways", "acts", *numbers]
+    title = "units; documents, since each gateway runs"
+    table = make_table(columns, numbers=numbers, title=title)
     for unit, parts in units.items():
         for number, part in enumerate(parts, start=1):
             name = unit if len(parts) == 1 else f"{unit}, part {number} of {len(parts)}"
-            gateways = ", ".join(_inside(each, unit) for each in part.gateways) or "none"
+            named = [_inside(each, unit) for each in part.gateways]
+            named += [f"{_inside(each, unit)} (lost)" for each in part.lost]
+            gateways = ", ".join(named) or "none"
             table.add_row(
                 *map(Text, (name, gateways, _acts(unit, part))),
                 *(f"{part.crossings[kind]:,}" for kind in _CROSSINGS),
@@ -88,6 +104,8 @@ def problems_of_units(
         if len(parts) > 1:
             named = "; ".join(" and ".join(part.gateways) or "no gateway" for part in parts)
             yield f"the unit {unit} has parted: its parts have the gateways {named}"
+        elif parts[0].lost and not parts[0].gateways:
+            yield f"no gateway of {unit} can be reached"
     for status in answered:
         for level in status["levels"]:
             if level["unit"] and not level["gateways"]:

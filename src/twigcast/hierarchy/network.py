@@ -13,6 +13,7 @@ from twigcast.hierarchy.units import (
     require_units,
     unit_at,
     unit_of,
+    units_around,
     units_of_link,
 )
 from twigcast.routing import Link, LinkKind, LinkUp, NetworkPlan, Router
@@ -93,6 +94,10 @@ class Network(FlatNetwork):
         """
         if unit_of(unit) != unit_of(towards):
             raise NetworkError(f"{unit!r} and {towards!r} are not beside each other in one unit")
+        units = {each for broker in self.overlay for each in units_around(broker)}
+        for each in (unit, towards):
+            if each not in units:
+                raise NetworkError(f"there is no unit {each!r}; name one that brokers are in")
         for level in self._levels_of(unit_of(unit)):
             view = level.documents.view
             leaves = leaves_below(view)

@@ -70,6 +70,11 @@ def units_of(broker: str, gateway: str | None = None) -> tuple[str, ...]:
             f"the broker {broker!r} is in no unit, so it is a gateway of none; leave it out of the "
             "gateways"
         )
+    if gateway.endswith("/"):
+        raise OverlayError(
+            f"the unit {gateway!r}, of which {broker!r} is a gateway, ends with a slash; leave the "
+            "slash out"
+        )
     reason = "is itself no unit" if gateway == broker else f"is not in the unit {gateway!r}"
     raise OverlayError(
         f"the broker {broker!r} {reason}; make it a gateway of one of: {', '.join(units)}"

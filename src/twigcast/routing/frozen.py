@@ -304,8 +304,9 @@ class FrozenNetwork:
         return draw_overlay(Overlay(tables, sorted(pairs)), clients=clients)
 
     def __repr__(self) -> str:
+        clients = {name for name, _ in self._tables.clients.values()}
         return (
-            f"<FrozenNetwork of {len(self.brokers)} brokers, {len(self._tables.clients)} clients "
+            f"<FrozenNetwork of {len(self.brokers)} brokers, {len(clients)} clients "
             f"and {len(self._tables.holders):,} patterns>"
         )
 

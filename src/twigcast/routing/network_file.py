@@ -91,8 +91,8 @@ def _seconds(milliseconds: Decimal) -> float:
 
 
 def _most_patterns(value: int) -> int:
-    if value < 1:
-        raise ConfigError(f"this is {value}; write a number above 0")
+    if value < 0:
+        raise ConfigError(f"this is {value}; write 0 for no limit, or more")
     return value
 
 
@@ -217,7 +217,7 @@ def read_network(path: str | os.PathLike[str]) -> NetworkPlan:
     try:
         file = read_file(path, _NetworkFile)
         overlay = _overlay(file)
-        strategy = replace(file.strategy, most_patterns=file.most_patterns)
+        strategy = replace(file.strategy, most_patterns=file.most_patterns or None)
         return NetworkPlan(overlay, strategy, _clients(file, overlay))
     except ConfigError as error:
         raise OverlayError(str(ConfigError(error.reason, str(path), error.where))) from None

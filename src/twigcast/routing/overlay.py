@@ -113,6 +113,22 @@ class Overlay:
         """The brokers with one link at most."""
         return tuple(name for name, links in self._neighbours.items() if len(links) < 2)
 
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """The brokers that links connect with each other, the most first; usually that is all."""
+        parts: list[tuple[str, ...]] = []
+        seen: set[str] = set()
+        for start in self:
+            if start not in seen:
+                part = {start: None}
+                waiting = [start]
+                while waiting:
+                    further = [each for each in self.neighbours(waiting.pop()) if each not in part]
+                    waiting += further
+                    part |= dict.fromkeys(further)
+                seen.update(part)
+                parts.append(tuple(part))
+        return tuple(sorted(parts, key=len, reverse=True))
+
     def __contains__(self, broker: object) -> bool:
         return broker in self._neighbours
 

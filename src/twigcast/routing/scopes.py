@@ -34,6 +34,8 @@ def depth_of_scope(broker: str, scope: str) -> int:
         )
     units = {"/".join(broker.split("/")[:each]): each for each in range(depth, 0, -1)}
     depths = units | dict(zip(SCOPES, units.values(), strict=False))
+    if scope.endswith("/") and scope.rstrip("/") in depths:
+        raise NetworkError(f"the scope {scope!r} ends with a slash; leave the slash out")
     if scope not in depths:
         raise NetworkError(
             f"the broker {broker!r} is in no unit {scope!r}; choose a scope among: "

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from twigcast.errors import OverlayError
 from twigcast.hierarchy import MOST_LEVELS, MOST_MEMBERS, read_network
-from twigcast.routing import Link, LinkTraits, Overlay
+from twigcast.routing import Link, LinkTraits, NetworkPlan, Overlay
 
 MOST_BROKERS: Final = 100_000
 MOST_LINKS: Final = 1_000_000
@@ -133,19 +133,16 @@ def hierarchy(sizes: Sequence[int], gateways: int = 1, *, latency: float = _LATE
     for it; where there are several, each is linked to one of every unit that the tree links.
     """
     count = prod(sizes)
-    if (
-        not sizes
-        or len(sizes) > MOST_LEVELS
-        or not all(1 <= each <= MOST_MEMBERS for each in sizes)
-    ):
-        raise OverlayError(
-            f"a hierarchy has 1 to {MOST_LEVELS} levels of 1 to {MOST_MEMBERS} members, not "
-            f"{'x'.join(map(str, sizes))}"
-        )
+    if not 0 < len(sizes) <= MOST_LEVELS:
+        raise OverlayError(f"a hierarchy has 1 to {MOST_LEVELS} levels, not {len(sizes)}")
+    for size in sizes:
+        if not 1 <= size <= MOST_MEMBERS:
+            raise OverlayError(f"a unit has 1 to {MOST_MEMBERS} members, not {size}")
     _require_count("hierarchy", count)
-    if not 1 <= gateways <= min(sizes[1:], default=1):
+    most = min(sizes[1:], default=1)
+    if not 1 <= gateways <= most:
         raise OverlayError(
-            f"a unit has 1 to {min(sizes[1:], default=1)} gateways here, not {gateways}"
+            f"{gateways} gateways are too many or too few: the smallest unit has {most} members"
         )
     pairs: set[tuple[str, str]] = set()
     standing: dict[str, str] = {}
@@ -238,7 +235,12 @@ _SHAPES: Final = {
 
 
 def parse_topology(text: str) -> Overlay:
-    """The overlay that a text describes (see above), or that of a network file.
+    """The overlay of :func:`parse_plan`."""
+    return parse_plan(text).overlay
+
+
+def parse_plan(text: str) -> NetworkPlan:
+    """What a network file describes; or the overlay that a text describes (see above).
 
     Without them ``extra`` and ``seed`` are 0, ``cost`` is 1 and ``latency`` 1 millisecond; for a
     random overlay the last two may be ranges.  Raises :class:`~twigcast.errors.OverlayError` with
@@ -248,7 +250,7 @@ def parse_topology(text: str) -> Overlay:
     shape = _SHAPES.get(word)
     if shape is None:
         if text.endswith(".toml") or Path(text).is_file():
-            return read_network(text).overlay
+            return read_network(text)
         _refuse_word(text, word)
     arguments: dict[str, int | float | tuple[float, ...]] = {}
     for name, value in _settings(text, shape, settings).items():
@@ -266,7 +268,7 @@ def parse_topology(text: str) -> Overlay:
         else:
             arguments[name] = low
     try:
-        return shape.build(**arguments)
+        return NetworkPlan(shape.build(**arguments))
     except OverlayError as error:
         raise OverlayError(f"the topology {text!r}: {error}") from None
 

@@ -42,9 +42,10 @@ _CHOICES: Final = ("relative-to", "version")
 Scope: TypeAlias = Annotated[
     str,
     Query(
+        min_length=1,
         description="A unit that the broker is in, or `cluster`, `super-cluster` or "
         "`super-super-cluster`, to count from the innermost one. A document does not leave it; a "
-        "subscription gets what is published in it. Empty for none."
+        "subscription gets what is published in it.",
     ),
 ]
 

@@ -292,6 +292,9 @@ class LinkFigures(_Exact):
     """A link that is up."""
 
     broker: str
+    unit: str = Field(
+        description="The innermost unit that both brokers are in; empty for the whole network."
+    )
     address: str
     called: Literal["here", "neighbour"] = Field(description="Which side has called.")
     cost: float
@@ -395,6 +398,10 @@ class Status(_Exact):
     )
     gateway: str | None = Field(
         description="The outermost unit that the broker is a gateway of; null if it is none."
+    )
+    most_patterns: Count = Field(
+        description="How many patterns a gateway sends outside, and hears from there, at most; 0 "
+        "for no limit."
     )
     version: str
     uptime_seconds: float

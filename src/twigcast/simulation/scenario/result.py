@@ -36,7 +36,7 @@ class ScenarioResult:
             "options": dict(self.options),
             "brokers": list(workload.overlay),
             "links": [str(link) for link in workload.overlay.links],
-            "parts": len(workload.parts),
+            "parts": len(workload.overlay.parts()),
             "producers": {client.name: client.broker for client in workload.producers},
             "subscribers": {client.name: client.broker for client in workload.subscribers},
             "subscriptions": len(patterns),

@@ -68,7 +68,7 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "branching": (0, 1),
     "skew": (0, 10),
     "values": (0, 1),
-    "most_patterns": (1, inf),
+    "most_patterns": (0, inf),
     "latency_ms": (0, inf),
     "loss": (0, 0.9),
     "faults": (0, inf),
@@ -166,8 +166,10 @@ class Scenario:
         plan = self._make_plan() if self.network is None else _read_plan(self.network)
         if not chosen:
             chosen = _named((ALL,)) if self.network is None else [plan.strategy]
-        most = self.most_patterns or plan.strategy.most_patterns
-        chosen = [replace(each, most_patterns=most) for each in chosen]
+        most = self.most_patterns
+        if most is None:
+            most = plan.strategy.most_patterns
+        chosen = [replace(each, most_patterns=most or None) for each in chosen]
         if self.latency_ms is not None:
             plan = replace(plan, overlay=_with_latency(plan.overlay, self.latency_ms / 1000))
         _require_schemas(chosen, plan)

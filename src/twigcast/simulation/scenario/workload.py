@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 from twigcast.hierarchy import reachable, units_of
@@ -89,25 +89,6 @@ class SimulatedWorkload:
         for client in clients:
             counts[client.broker] = counts.get(client.broker, 0) + 1
         return counts
-
-    @cached_property
-    def parts(self) -> tuple[tuple[str, ...], ...]:
-        """The brokers that links connect with each other, the most first; usually that is all."""
-        parts: list[tuple[str, ...]] = []
-        seen: set[str] = set()
-        for start in self.overlay:
-            if start not in seen:
-                part = {start: None}
-                waiting = [start]
-                while waiting:
-                    further = [
-                        each for each in self.overlay.neighbours(waiting.pop()) if each not in part
-                    ]
-                    waiting += further
-                    part |= dict.fromkeys(further)
-                seen.update(part)
-                parts.append(tuple(part))
-        return tuple(sorted(parts, key=len, reverse=True))
 
     def expected(self) -> Expected:
         """Who is to get what, by one matcher for all subscriptions and without a router.
