@@ -197,6 +197,8 @@ def test_units_are_frames_around_their_brokers_and_units() -> None:
     text = draw_overlay(overlay)
     assert text.count("<title>s1/c1</title>") == 1
     assert ">gateway<" in text
+    assert "<title>s1/c1/b1, gateway of s1: " in text
+    assert "style=" not in text  # with which some viewers show nothing
     assert ">b1<" in text
     assert ">s1/c1/b1<" not in text
 

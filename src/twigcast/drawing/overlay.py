@@ -245,12 +245,14 @@ class _Picture:
         x, y = self._layout.points[broker]
         clients = self._clients.get(broker, 0)
         links = len(self._overlay.neighbours(broker))
-        style = "gateway" if broker in self._overlay.gateways else "plain"
+        unit = self._overlay.gateways.get(broker)
+        style = "plain" if unit is None else "gateway"
+        stands_for = "" if unit is None else f", gateway of {unit}"
         if clients and not look.is_roomy:
             style = "clients"
         ink = svg.STYLES[style].ink
         return svg.titled(
-            f"{broker}: {_count(links, 'link')}, {_count(clients, 'client')}",
+            f"{broker}{stands_for}: {_count(links, 'link')}, {_count(clients, 'client')}",
             svg.box(x, y, width, height, style, height / 2),
             svg.text(x, y, self._labels[broker], ink, font=look.font, centred=True),
             _plate(x + width / 2 - 0.1 * height, y - 0.45 * height, clients)

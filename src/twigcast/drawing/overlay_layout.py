@@ -62,7 +62,7 @@ class Graph(Protocol):
     def links(self) -> Collection[Pair]: ...
 
     @property
-    def gateways(self) -> Collection[str]: ...
+    def gateways(self) -> Mapping[str, str]: ...
 
     def neighbours(self, broker: str, /) -> Collection[str]: ...
 
@@ -111,7 +111,7 @@ class _Part:
         self._graph = graph
         self._brokers = dict.fromkeys(brokers)
         self.links = [link for link in graph.links if link[0] in self and link[1] in self]
-        self.gateways = ()
+        self.gateways: Mapping[str, str] = {}
 
     def neighbours(self, broker: str, /) -> Collection[str]:
         return [other for other in self._graph.neighbours(broker) if other in self]
