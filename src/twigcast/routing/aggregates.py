@@ -188,7 +188,7 @@ class Counters:
 
     @property
     def size(self) -> int:
-        """How many states all counters remember."""
+        """How many patterns and states all counters remember."""
         return sum(counter.size for counter in self._counters.values())
 
     def counter(self, promises: frozenset[Promise]) -> PathCounter | None:

@@ -145,8 +145,8 @@ class PathCounter:
 
     @property
     def size(self) -> int:
-        """How many states are remembered."""
-        return len(self._states)
+        """How many patterns and states are remembered."""
+        return len(self._whole) + len(self._states)
 
     def count(self, patterns: Iterable[Pattern], *, budget: int = DEFAULT_BUDGET) -> int:
         """How many paths of the schema one of the linear patterns, or more, may match.
