@@ -30,7 +30,21 @@ _FRESH = 0.2
 """The share of fresh patterns from which on a merging is worth its time."""
 
 
-class Plain:
+class _Unmerged:
+    """What every aggregate can do that has nothing to merge."""
+
+    @property
+    def is_merging(self) -> bool:
+        return False
+
+    def begin_merging(self) -> None:
+        pass
+
+    def merge_on(self) -> Change:
+        return _NOTHING
+
+
+class Plain(_Unmerged):
     """Every subscription is forwarded by itself, also where another one is equal."""
 
     def __init__(self) -> None:
@@ -53,21 +67,11 @@ class Plain:
         return Change((pattern,) * (count - before), (pattern,) * (before - count))
 
     @property
-    def is_merging(self) -> bool:
-        return False
-
-    def begin_merging(self) -> None:
-        pass
-
-    def merge_on(self) -> Change:
-        return _NOTHING
-
-    @property
     def forwarded(self) -> tuple[Pattern, ...]:
         return tuple(pattern for pattern, count in self._counts.items() for _ in range(count))
 
 
-class Covered:
+class Covered(_Unmerged):
     """Covered patterns are not forwarded."""
 
     def __init__(self) -> None:
@@ -86,16 +90,6 @@ class Covered:
 
     def _pass_on(self, change: Change) -> Change:
         return change
-
-    @property
-    def is_merging(self) -> bool:
-        return False
-
-    def begin_merging(self) -> None:
-        pass
-
-    def merge_on(self) -> Change:
-        return _NOTHING
 
     @property
     def forwarded(self) -> tuple[Pattern, ...]:
