@@ -401,7 +401,7 @@ class Arriving:
         assert level is not None, "it is a home of ours"
         instructions: list[Instruction] = []
         for broker in level.bringing(document.origin):
-            if broker not in (but, self._broker):
+            if broker != but:
                 due, wake = self._due_about(broker, home)
                 due.stored[document] = None
                 instructions += wake

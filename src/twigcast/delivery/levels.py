@@ -98,7 +98,7 @@ class Level:
         return next((each for each in (self.inside, self.outside) if group_of(each) == group), "")
 
     def bringing(self, origin: str) -> tuple[str, ...]:
-        """The gateways that may each bring a document here which was published elsewhere."""
+        """The other gateways that may bring a document here which was published elsewhere."""
         if unit_of(origin) == self.unit:
             return ()
         view = self.documents.view
@@ -114,6 +114,7 @@ class Level:
                 for leaf, brokers in leaves
                 if (group_of(leaf) == unit if inside else is_outer(leaf))
                 for broker in brokers
+                if broker != self.router.name
             )
         return known[unit]
 

@@ -435,6 +435,10 @@ class Delivery:
 
     # --- homes ------------------------------------------------------------------------------------
 
+    def can_reach(self, home: str) -> bool:
+        """Whether links lead to a home, as far as is known."""
+        return self._levels.can_reach(home)
+
     def _on_neighbour_up(self, event: NeighbourUp, moment: Moment) -> list[Instruction]:
         return self.announcing.send_versions(event.link)
 

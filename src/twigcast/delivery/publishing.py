@@ -375,9 +375,7 @@ class Publishing:
             instructions.append(Send(tuple(copy.neighbours), said))
         for home in owed if held.goes_along else ():
             level = self._levels.of(home)
-            if level is not None and any(
-                each != self._broker for each in level.bringing(document.origin)
-            ):
+            if level is not None and level.bringing(document.origin):
                 self._custody.sent(home, document, moment.now)
         return instructions
 
