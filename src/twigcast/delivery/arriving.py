@@ -219,6 +219,7 @@ class Arriving:
         if self._levels.are_several:
             parcel = published(parcel)
         instructions: list[Instruction] = []
+        left = beyond
         for taken in owed:
             try:
                 if parcel.is_outdated(moment.time):
@@ -246,9 +247,12 @@ class Arriving:
                     ]
                     goes_on = self._take_over(taken, keep, copies, moment, goes_along=goes_along)
                     instructions += goes_on
-                    beyond = [each for each in beyond if each not in copies]
+                    left = [each for each in left if each not in copies]
                 else:
                     instructions += self._keep(keep, taken)
+                if not goes_along or self._leaves_later(parcel, level, taken, routed=beyond):
+                    is_wanted = bool(keep.homes or keep.entries)
+                    self._levels.cross((taken.home, *taken.own), is_wanted=is_wanted)
             except DocumentError as error:
                 instructions.append(Drop(parcel.id, str(error)))
                 instructions += self._refuse_all([taken], str(error))
@@ -257,7 +261,16 @@ class Arriving:
                 instructions.append(Drop(parcel.id, str(error)))
         if entries and self._has_store:
             instructions += self._keep_unowed(parcel, entries, moment)
-        return instructions + (self._publishing.pass_on(parcel, beyond, moment) if beyond else [])
+        return instructions + (self._publishing.pass_on(parcel, left, moment) if left else [])
+
+    def _leaves_later(
+        self, parcel: Parcel, level: Level, taken: Taken, *, routed: list[Copy]
+    ) -> bool:
+        """Whether a document that came along a tree leaves the unit here, but not along it."""
+        if taken.home != level.outside or level.above is None:
+            return False
+        leaves = any(each.document.depth < level.depth for each in routed)
+        return not leaves and not level.above.bringing(parcel.id.origin)
 
     def _note(self, parcel: Parcel, taken: Taken) -> list[Instruction]:
         """Note a document that was owed to us, and that nobody wants here or beyond."""
@@ -291,8 +304,11 @@ class Arriving:
             parcel, moment.time, entries, onward.homes, taken.settled, lacking, taken.line
         )
         if onward.homes:
-            return self._take_over(taken, keep, [], moment, goes_along=False)
-        return self._keep(keep, taken)
+            instructions = self._take_over(taken, keep, [], moment, goes_along=False)
+        else:
+            instructions = self._keep(keep, taken)
+        self._levels.cross((taken.home, *onward.own), is_wanted=True)
+        return instructions
 
     def _take_over(
         self,

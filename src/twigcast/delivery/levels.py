@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from twigcast.delivery.writes import Destination, Parcel
-from twigcast.hierarchy import is_within, leaf_of, named, unit_at, unit_of
+from twigcast.hierarchy import Gateway, is_within, leaf_of, named, unit_at, unit_of
 from twigcast.routing import OUTER, Router, View, is_outer
 
 
@@ -192,6 +192,7 @@ class Levels:
         homes: dict[str, None] = {}
         is_for_queues = False
         lacking: list[str] = []
+        own: dict[str, None] = {}
         for each in to:
             group = level.towards(each.broker)
             ours = next((home for home in group if home in level.own), None)
@@ -200,11 +201,12 @@ class Levels:
                 homes |= dict.fromkeys(onward.homes)
                 is_for_queues |= onward.is_for_queues
                 lacking += onward.lacking
+                own |= dict.fromkeys((ours, *onward.own))
             elif group:
                 homes[level.nearest(group)] = None
             else:
                 lacking.append(level.lacks(each.broker))
-        return Onward(tuple(homes), is_for_queues, tuple(dict.fromkeys(lacking)))
+        return Onward(tuple(homes), is_for_queues, tuple(dict.fromkeys(lacking)), tuple(own))
 
     def addressed_beyond(self, level: Level, home: str, to: Iterable[Destination]) -> Onward:
         """Who is owed a document that is addressed, and that one of our homes takes over."""
@@ -213,6 +215,17 @@ class Levels:
         beyond = level.above if home == level.outside else level.below
         assert beyond is not None, "who stands for something is there, too"
         return self.addressed(beyond, to)
+
+    def cross(self, homes: Iterable[str], *, is_wanted: bool) -> None:
+        """Count a document that our homes take over and that came along no tree."""
+        for home in homes:
+            level = self.of(home)
+            assert level is not None, "it is a home of ours"
+            if home == level.outside and isinstance(level.router, Gateway):
+                level.router.crossings.out += is_wanted
+            elif level.below is not None and isinstance(level.below.router, Gateway):
+                level.below.router.crossings.into += 1
+                level.below.router.crossings.in_vain += not is_wanted
 
     def beyond(self, level: Level, home: str, parcel: Parcel) -> Onward:
         """Who is owed a document that one of our homes takes over.

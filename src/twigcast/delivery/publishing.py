@@ -220,6 +220,7 @@ class Publishing:
         for lacking in (*onward.lacking, *missing):
             raise RefusedError(lacking, "unknown")
         identity = self._documents.accept(event.content, event.foreseen)
+        self._levels.cross(onward.own, is_wanted=True)
         return _Concerned(identity, [], NOBODY, entries, onward.homes, (), is_wanted=True)
 
     def _again(self, event: Published, known: Publication) -> list[Instruction]:
