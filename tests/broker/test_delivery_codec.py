@@ -66,7 +66,8 @@ ROUTED = st.builds(
 def receipts(draw: st.DrawFn, origin: str) -> Receipt:
     ids = st.builds(DocumentId, st.just(origin), st.integers(0, 2), NUMBERS)
     refused = st.lists(st.tuples(ids, st.text(max_size=9)), max_size=3).map(tuple)
-    stored = sorted(draw(st.lists(ids, max_size=5)))  # by incarnation, as they are encoded
+    others = st.builds(DocumentId, NAMES, st.integers(0, 2), NUMBERS)
+    stored = sorted(draw(st.lists(ids | others, max_size=5)))  # by incarnation, as encoded
     return Receipt(tuple(stored), draw(refused), draw(HOMES | st.just("")))
 
 

@@ -398,10 +398,11 @@ def test_a_home_that_will_not_return_is_forgotten(tmp_path: Path) -> None:
                 subscribed(other, xpath="//a", durable="desk"),
             ):
                 await until(lambda: running.broker.homes.patterns.get("there"))
+                refusal(await client.delete("/v1/homes/there"), 409, "taken")
             await until(lambda: not running.broker.links.up)
             await publish(client, "<a/>")
             assert (await client.get("/v1/status")).json()["owed"] == {"there": 1}
-            assert (await client.delete("/v1/homes/there")).status_code == 204
+            assert (await client.delete("/v1/homes/there")).json() == {"dropped": 1}
             assert (await client.get("/v1/status")).json()["homes"] == {"there": 0}
             assert running.broker.owed.get("there", 0) == 0
 

@@ -25,7 +25,7 @@ from twigcast.delivery import (
     group_of,
 )
 from twigcast.delivery.levels import Levels
-from twigcast.hierarchy import make_router
+from twigcast.hierarchy import Crossings, Gateway, make_router
 from twigcast.routing import DocumentId, Overlay
 
 # --- names ----------------------------------------------------------------------------------------
@@ -557,3 +557,30 @@ def test_what_is_said_about_a_unit_that_a_broker_takes_no_part_in_is_left() -> N
     disk = net["n/a"].disk
     assert disk is not None
     assert disk.documents == {}
+
+
+@pytest.mark.parametrize("to", [(), ("s/b:d",)])
+def test_what_is_owed_and_what_is_addressed_count_as_crossings_once(to: tuple[str, ...]) -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    for _ in range(3):
+        net.publish("n/a", "<a/>", "", *to)
+    net.settle(3.0)
+    assert net.queue("s/b") == ["<a/>"] * 3
+    crossings = [net[name].router for name in ("n/b", "s/a")]
+    counts = [each.crossings for each in crossings if isinstance(each, Gateway)]
+    assert counts == [Crossings(out=3), Crossings(into=3)]
+
+
+def test_what_waited_for_a_unit_counts_as_a_crossing() -> None:
+    net = Net(TWO_UNITS)
+    net.subscribe("s/b")
+    net.world.cut(("n/b", "s/a"))
+    net.publish("n/a")
+    net.settle(3.0)
+    net.world.mend(("n/b", "s/a"))
+    net.settle(3.0)
+    counts = [net[name].router for name in ("n/b", "s/a")]
+    crossings = [each.crossings for each in counts if isinstance(each, Gateway)]
+    assert crossings[1] == Crossings(into=1)
+    assert crossings[0].out == 1

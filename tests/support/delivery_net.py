@@ -41,18 +41,23 @@ class Net:
     """Brokers in units, with disks, of whom nothing is lost unless a test wants it."""
 
     def __init__(
-        self, network: tuple[list[tuple[str, str]], Mapping[str, str]], *without_disk: str
+        self,
+        network: tuple[list[tuple[str, str]], Mapping[str, str]],
+        *without_disk: str,
+        strategy: str = "covering",
+        random: Random | None = None,
     ) -> None:
         links, gateways = network
         names = sorted({name for link in links for name in link})
         brokers = {name: name not in without_disk for name in names}
         self.answers: list[tuple[str, Answer]] = []
         self.world = World(
-            Random(0),
+            random or Random(0),
             brokers,
             links,
             lambda broker, answer: self.answers.append((broker.name, answer)),
             gateways=gateways,
+            strategy=strategy,
         )
         self._ticket = 0
         self.settle()

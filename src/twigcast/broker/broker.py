@@ -312,9 +312,22 @@ class Broker:
         """How many documents are owed to each home."""
         return self.flow.machine.custody.owed
 
-    def forget_home(self, home: str) -> None:
-        """Owe nothing more to a broker that will not return, until it says something new."""
+    def forget_home(self, home: str) -> int:
+        """Owe nothing more to a broker that will not return, until it says something new.
+
+        How many documents are dropped.  Raises RefusedError for a home that can be reached: what is
+        published later would be lost to it.
+        """
+        if self.flow.machine.can_reach(home):
+            raise RefusedError(
+                f"{home!r} can be reached, so it may return: stop its broker before, or end its "
+                "durable subscriptions there",
+                "taken",
+            )
+        dropped = self.owed.get(home, 0)
         self.flow.happen(HomeForgotten(home))
+        _log.warning("nothing is owed to %s any more: %d documents are dropped", home, dropped)
+        return dropped
 
     # --- asking -----------------------------------------------------------------------------------
 

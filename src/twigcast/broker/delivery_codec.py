@@ -154,7 +154,7 @@ def _encode_addressed(message: Addressed) -> messages.Addressed:
     if isinstance(content, Routed):
         said.document.CopyFrom(_encode_document(content))
     elif isinstance(content, Receipt):
-        said.receipt.CopyFrom(_encode_receipt(content))
+        said.receipt.CopyFrom(_encode_receipt(content, message.to))
     elif isinstance(content, HomeAsk):
         said.home_ask.home, said.home_ask.round = content.home, content.round
         said.home_ask.epoch, said.home_ask.version = content.version
@@ -171,12 +171,12 @@ def decode_addressed(said: messages.Addressed) -> Addressed:
     return Addressed(to, sender, content, min(said.hops, _MOST_HOPS), said.depth)
 
 
-def _decode_content(said: messages.Addressed, origin: str) -> Addressee:
+def _decode_content(said: messages.Addressed, to: str) -> Addressee:
     kind = said.WhichOneof("content")
     if kind == "document":
         return decode_document(said.document)
     if kind == "receipt":
-        return _decode_receipt(said.receipt, origin)
+        return _decode_receipt(said.receipt, to)
     if kind == "home_ask":
         ask = said.home_ask
         return HomeAsk(decode_home(ask.home), _decode_version(ask.epoch, ask.version), ask.round)
@@ -190,26 +190,27 @@ def _decode_content(said: messages.Addressed, origin: str) -> Addressee:
     raise LinkProtocolError("something to one broker has no content that is known here")
 
 
-def _encode_receipt(receipt: Receipt) -> messages.Receipt:
+def _encode_receipt(receipt: Receipt, custodian: str) -> messages.Receipt:
     said = messages.Receipt(home=receipt.home)
-    numbers: dict[int, list[int]] = {}
-    for document in receipt.stored:
-        numbers.setdefault(document.incarnation, []).append(document.number)
-    for incarnation, each in numbers.items():
-        said.stored.add(incarnation=incarnation, numbers=each)
+    numbers: dict[tuple[str, int], list[int]] = {}
+    for origin, incarnation, number in receipt.stored:
+        numbers.setdefault((origin, incarnation), []).append(number)
+    for (origin, incarnation), each in numbers.items():
+        by_id = "" if origin == custodian else origin
+        said.stored.add(incarnation=incarnation, numbers=each, origin=by_id)
     for document, reason in receipt.refused:
         said.refused.add(incarnation=document.incarnation, number=document.number, reason=reason)
     return said
 
 
-def _decode_receipt(said: messages.Receipt, origin: str) -> Receipt:
+def _decode_receipt(said: messages.Receipt, custodian: str) -> Receipt:
     stored = tuple(
-        _decode_id(origin, each.incarnation, number)
+        _decode_id(decode_name(each.origin) if each.origin else custodian, each.incarnation, number)
         for each in said.stored
         for number in each.numbers
     )
     refused = tuple(
-        (_decode_id(origin, each.incarnation, each.number), each.reason) for each in said.refused
+        (_decode_id(custodian, each.incarnation, each.number), each.reason) for each in said.refused
     )
     return Receipt(stored, refused, decode_home(said.home) if said.home else "")
 

@@ -381,12 +381,12 @@ class DocumentFlow:
                 if link is not None:
                     link.say(items)
             return
-        is_resent = isinstance(instruction.message, Addressed)
+        is_alone = isinstance(instruction.message, Addressed)
         for name in instruction.links:
             link = self._link(name)
             if link is None:
                 continue
-            if is_resent and not link.takes(items[0]):
+            if is_alone and not link.takes(items[0]):
                 # It was dropped when it went with others; now whoever owes it sets it aside.
                 reason = (
                     f"it cannot cross the link to {name}, on which documents have up to "
@@ -394,7 +394,7 @@ class DocumentFlow:
                 )
                 self.happen(TooLarge(name, instruction.message, reason))
                 continue
-            if is_resent:
+            if instruction.is_again:
                 self._metrics.resent()
             self._metrics.forwarded(link.pass_on(items[0]))
 

@@ -52,7 +52,7 @@ _COUNTED: Final = {
     "documents_repeated": "Documents that had come before.",
     "documents_out": "Documents queued for clients.",
     "documents_forwarded": "Documents queued for neighbours.",
-    "documents_resent": "Documents sent again to homes.",
+    "documents_resent": "Documents sent again to homes that have not confirmed them.",
     "wrong_tokens": "Tokens that nobody has.",
     "documents_lost": "Undelivered documents lost to retention.",
     "documents_expired": "Documents that went no further, since their time was over.",

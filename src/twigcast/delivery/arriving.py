@@ -10,6 +10,10 @@ A document is passed on at once in the overlay in which it came: its custodian a
 is confirmed when it is safe here, refused if it can never be taken, and left unanswered while it
 cannot be stored: it comes again.
 
+Several gateways of a unit may take a document over, each by which it goes on.  They owe it to the
+same homes, and each home has it from one of them only.  So a receipt goes to all of them; those
+that did not send the document know it by its id.
+
 A document that has expired goes no further, and is confirmed without being stored.  Where others
 are owed it, too, its custodian notices that by itself.
 """
@@ -18,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 from twigcast.delivery.custody import Receipts, line_of
@@ -51,6 +56,7 @@ from twigcast.delivery.room import FullError, Room
 from twigcast.delivery.writes import Entry, KeepDocument, Kept, NoteReceived, Parcel
 from twigcast.errors import DocumentError
 from twigcast.routing import Copy, Document, DocumentId
+from twigcast.routing import Routed as DocumentRouted
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
@@ -126,6 +132,7 @@ class Arriving:
         if parcel.is_outdated(moment.time):
             instructions.append(Outdated(parcel.id))
             return instructions + self._store(parcel, level, owed, [], (), moment)
+        owed += self._adopted(said, level, routed)
         entries, others = self._queues.split(routed.recipients)
         beyond = []
         for copy in routed.copies:
@@ -135,7 +142,8 @@ class Arriving:
                 beyond.append(copy)
         if others.deliveries and self._offered.is_first(parcel):
             instructions.append(Offer(parcel, others))
-        if any(home in (level.home, level.inside) for home, _ in said.debts):
+        owing = (*(home for home, _ in said.debts), *(each.home for each in owed))
+        if any(home in (level.home, level.inside) for home in owing):
             entries = ()  # what is owed here is enough
         return instructions + self._store(parcel, level, owed, beyond, entries, moment)
 
@@ -151,7 +159,33 @@ class Arriving:
             return [Repeat(str(parcel.id)), *instructions] if is_ours else instructions
         if parcel.is_outdated(moment.time):
             instructions.append(Outdated(parcel.id))
-        return instructions + self._store(parcel, level, owed, [], (), moment)
+        return instructions + self._store(parcel, level, owed, [], (), moment, goes_along=False)
+
+    def _adopted(self, said: Routed, level: Level, routed: DocumentRouted) -> list[Taken]:
+        """What is owed to others of our groups, and goes on from here along its tree."""
+        owed: list[Taken] = []
+        if not (self._levels.are_several and self._has_store):
+            return owed
+        depths = {copy.document.depth for copy in routed.copies}
+        custody = said.custody or said.parcel.id
+        for home, settled in said.debts:
+            ours = level.ours(home)
+            if not ours or home in level.own:
+                continue
+            if ours == level.outside:
+                goes_on = min(depths, default=level.depth) < level.depth
+            else:
+                has_clients = bool(routed.recipients.deliveries)
+                goes_on = has_clients or max(depths, default=level.depth) > level.depth
+            if not goes_on:
+                continue
+            if broker_of(home) == custody.origin:
+                owed.append(Taken(ours, custody, None, None))
+                continue
+            line = line_of(ours, custody, is_standing=True)
+            if self._receipts.begin(line, settled):
+                owed.append(Taken(ours, custody, line, min(settled, custody.number)))
+        return owed
 
     def _owed_to_us(self, said: Routed, level: Level) -> tuple[list[Taken], list[Instruction]]:
         """What homes of ours are owed and have not had; what was had is confirmed again."""
@@ -180,6 +214,8 @@ class Arriving:
         beyond: list[Copy],
         entries: tuple[Entry, ...],
         moment: Moment,
+        *,
+        goes_along: bool = True,
     ) -> list[Instruction]:
         """Store a document for durable subscriptions here, and take it over for homes beyond.
 
@@ -190,6 +226,7 @@ class Arriving:
         if self._levels.are_several:
             parcel = published(parcel)
         instructions: list[Instruction] = []
+        left = beyond
         for taken in owed:
             try:
                 if parcel.is_outdated(moment.time):
@@ -199,13 +236,16 @@ class Arriving:
                     instructions += self._store_addressed(parcel, level, taken, moment)
                     continue
                 onward = self._levels.beyond(level, taken.home, parcel)
+                taken = taken._replace(own=onward.own)
+                entered = self._entries(parcel) if onward.is_for_queues else ()
                 keep = KeepDocument(
                     parcel,
                     moment.time,
-                    self._entries(parcel) if onward.is_for_queues else (),
+                    entered,
                     onward.homes,
                     taken.settled,
                     line=taken.line,
+                    is_part=taken.line is None and not entered,
                 )
                 if onward.homes and self._is_in_vain(level, taken):
                     instructions += self._turn_away(keep, taken, moment)
@@ -214,22 +254,37 @@ class Arriving:
                     copies = [
                         each for each in beyond if (each.document.depth > level.depth) is is_inside
                     ]
-                    instructions += self._take_over(taken, keep, copies, moment)
-                    beyond = [each for each in beyond if each not in copies]
+                    goes_on = self._take_over(taken, keep, copies, moment, goes_along=goes_along)
+                    instructions += goes_on
+                    left = [each for each in left if each not in copies]
                 else:
                     instructions += self._keep(keep, taken)
+                if not goes_along or self._leaves_later(parcel, level, taken, routed=beyond):
+                    is_wanted = bool(keep.homes or keep.entries)
+                    self._levels.cross((taken.home, *taken.own), is_wanted=is_wanted)
             except DocumentError as error:
                 instructions.append(Drop(parcel.id, str(error)))
                 instructions += self._refuse_all([taken], str(error))
             except FullError as error:
-                self._receipts.failed(taken.line)
+                self.has_not_taken(taken)
                 instructions.append(Drop(parcel.id, str(error)))
         if entries and self._has_store:
             instructions += self._keep_unowed(parcel, entries, moment)
-        return instructions + (self._publishing.pass_on(parcel, beyond, moment) if beyond else [])
+        return instructions + (self._publishing.pass_on(parcel, left, moment) if left else [])
+
+    def _leaves_later(
+        self, parcel: Parcel, level: Level, taken: Taken, *, routed: list[Copy]
+    ) -> bool:
+        """Whether a document that came along a tree leaves the unit here, but not along it."""
+        if taken.home != level.outside or level.above is None:
+            return False
+        leaves = any(each.document.depth < level.depth for each in routed)
+        return not leaves and not level.above.bringing(parcel.id.origin)
 
     def _note(self, parcel: Parcel, taken: Taken) -> list[Instruction]:
         """Note a document that was owed to us, and that nobody wants here or beyond."""
+        if taken.line is None or taken.settled is None:
+            return []
         ticket = self._wait(Arrival(parcel, (), taken))
         return [Store(ticket, NoteReceived(taken.line, taken.settled))]
 
@@ -248,7 +303,7 @@ class Arriving:
         if onward.lacking:
             self._lacks_since = min(self._lacks_since, moment.now)
             if moment.now < self._lacks_since + _UNCERTAIN:
-                self._receipts.failed(taken.line)
+                self.has_not_taken(taken)
                 return [Drop(parcel.id, onward.lacking[0])]
         lacking = "; ".join((*onward.lacking, *missing))
         if lacking and not (entries or onward.homes):
@@ -260,21 +315,31 @@ class Arriving:
         if onward.homes and self._is_in_vain(level, taken):
             return self._turn_away(keep, taken, moment)
         if onward.homes:
-            return self._take_over(taken, keep, [], moment)
-        return self._keep(keep, taken)
+            instructions = self._take_over(taken, keep, [], moment, goes_along=False)
+        else:
+            instructions = self._keep(keep, taken)
+        self._levels.cross((taken.home, *onward.own), is_wanted=True)
+        return instructions
 
     def _take_over(
-        self, taken: Taken, keep: KeepDocument, copies: list[Copy], moment: Moment
+        self,
+        taken: Taken,
+        keep: KeepDocument,
+        copies: list[Copy],
+        moment: Moment,
+        *,
+        goes_along: bool,
     ) -> list[Instruction]:
         """Take over a document for homes beyond; raises FullError.
 
         What has no room in a queue here goes on all the same.  It is not confirmed, so it comes
         again, and then it is for the queues here only.
         """
-        if self._receipts.has_passed(taken.line):
+        if taken.line is not None and self._receipts.has_passed(taken.line):
             return self._keep(keep._replace(homes=()), taken)
+        take_over = partial(self._publishing.take_over, goes_along=goes_along)
         try:
-            return self._publishing.take_over(taken, keep, copies, moment)
+            return take_over(taken, keep, copies, moment)
         except FullError as error:
             if not keep.entries:
                 raise
@@ -282,7 +347,7 @@ class Arriving:
             rest = taken._replace(is_part=True)
             return [
                 Drop(keep.parcel.id, str(error)),
-                *self._publishing.take_over(rest, part, copies, moment),
+                *take_over(rest, part, copies, moment),
             ]
 
     def _is_in_vain(self, level: Level, taken: Taken) -> bool:
@@ -341,7 +406,7 @@ class Arriving:
             and (entered := self._queues.enter(entries, kept.sequences))
         ):
             instructions.append(Queue(parcel, entered))
-        return instructions + ([] if taken is None else self.has_taken(taken))
+        return instructions + ([] if taken is None else self.has_taken(taken, parcel))
 
     def failed(self, arrival: Arrival) -> None:
         """Note that a document could not be stored; it comes again."""
@@ -350,41 +415,61 @@ class Arriving:
         if arrival.taken is not None:
             self.has_not_taken(arrival.taken)
 
-    def has_taken(self, taken: Taken) -> list[Instruction]:
+    def has_taken(self, taken: Taken, parcel: Parcel) -> list[Instruction]:
         """Confirm what is safe here, unless it is still to come to queues."""
         if taken.is_part:
-            self._receipts.passed(taken.line)
+            if taken.line is not None:
+                self._receipts.passed(taken.line)
             return []
-        self._receipts.done(taken.line)
-        return self._confirm(taken)
+        instructions: list[Instruction] = []
+        but = ""
+        if taken.line is not None:
+            self._receipts.done(taken.line)
+            instructions = self._confirm(taken)
+            but = taken.custody.origin
+        for home in () if parcel.to else (taken.home, *taken.own):
+            instructions += self.say(home, parcel.id, but if home == taken.home else "")
+        return instructions
 
     def has_not_taken(self, taken: Taken) -> None:
         """Leave unconfirmed what could not be stored: it comes again."""
-        self._receipts.failed(taken.line)
+        if taken.line is not None:
+            self._receipts.failed(taken.line)
+
+    def say(self, home: str, document: DocumentId, but: str = "") -> list[Instruction]:
+        """Confirm what one of our homes has to all gateways that may owe it, but for one."""
+        level = self._levels.of(home)
+        assert level is not None, "it is a home of ours"
+        instructions: list[Instruction] = []
+        for broker in level.bringing(document.origin):
+            if broker != but:
+                due, wake = self._due_about(broker, home)
+                due.stored[document] = None
+                instructions += wake
+        return instructions
 
     # --- receipts ---------------------------------------------------------------------------------
 
     def _confirm(self, taken: Taken) -> list[Instruction]:
-        due, instructions = self._due_about(taken)
+        due, instructions = self._due_about(taken.custody.origin, taken.home)
         due.stored[taken.custody] = None
         return instructions
 
     def _refuse_all(self, owed: list[Taken], reason: str) -> list[Instruction]:
         instructions: list[Instruction] = []
         for taken in owed:
-            self._receipts.failed(taken.line)
+            self.has_not_taken(taken)
             instructions += self._refuse(taken, reason)
         return instructions
 
     def _refuse(self, taken: Taken, reason: str) -> list[Instruction]:
-        due, instructions = self._due_about(taken)
+        due, instructions = self._due_about(taken.custody.origin, taken.home)
         due.refused[taken.custody] = reason
         return instructions
 
-    def _due_about(self, taken: Taken) -> tuple[_Due, list[Instruction]]:
+    def _due_about(self, custodian: str, home: str) -> tuple[_Due, list[Instruction]]:
         instructions: list[Instruction] = [] if self._due else [Wake(RECEIPT_DELAY)]
-        key = taken.custody.origin, taken.home
-        return self._due.setdefault(key, _Due({}, {})), instructions
+        return self._due.setdefault((custodian, home), _Due({}, {})), instructions
 
     def send_receipts(self) -> list[Instruction]:
         """Confirm and refuse what is due."""

@@ -39,6 +39,7 @@ WINDOW: Final = 256
 """How many documents are sent to a home again and not yet confirmed, at most."""
 FIRST_PATIENCE: Final = 2.0
 LONGEST_PATIENCE: Final = 30.0
+_MOST_EARLY: Final = 4096
 
 
 class Debt(NamedTuple):
@@ -62,6 +63,8 @@ class _Account:
         """When each was sent, in that order."""
         self.again: set[DocumentId] = set()
         """Those of the flying that were sent by themselves, and not along the tree."""
+        self.returned: set[DocumentId] = set()
+        """Those that were sent and taken as lost."""
         self.patience = FIRST_PATIENCE
         self.offered: dict[DocumentId, DocumentId] = {}
         """What the home has been asked to take, though it is not owed it, and how it is called."""
@@ -93,6 +96,7 @@ class _Account:
         self.ready.pop(document, None)
         self.flying.pop(document, None)
         self.again.discard(document)
+        self.returned.discard(document)
         return True
 
     def withdraw(self, document: DocumentId) -> bool:
@@ -107,12 +111,14 @@ class _Account:
         if not numbers:
             del self.lives[custody.incarnation]
 
-    def land(self, documents: Iterable[DocumentId]) -> None:
-        """Take flying documents as lost."""
+    def land(self, documents: Iterable[DocumentId], *, was_sent: bool = True) -> None:
+        """Take flying documents as lost, or as not sent at all."""
         for each in documents:
             del self.flying[each]
             self.again.discard(each)
             self.ready[each] = None
+            if was_sent:
+                self.returned.add(each)
 
     @property
     def count(self) -> int:
@@ -131,7 +137,9 @@ class Custody:
         self._broker = broker
         self._new_id = new_id
         self._accounts: dict[str, _Account] = {}
-        self._groups: dict[str, list[_Account]] = {}
+        self._groups: dict[str, dict[str, _Account]] = {}
+        self._early: dict[tuple[str, DocumentId], None] = {}
+        """By group, what it has already that may yet be owed to it, as others brought it there."""
         for home, documents in (owed or {}).items():
             for each in documents:
                 self.owe(home, each, self.call(each))
@@ -166,7 +174,7 @@ class Custody:
         account = self._accounts.get(home)
         if account is None:
             account = self._accounts[home] = _Account()
-            self._groups.setdefault(group_of(home), []).append(account)
+            self._groups.setdefault(group_of(home), {})[home] = account
         return account
 
     def called(self, home: str, document: DocumentId) -> DocumentId:
@@ -177,7 +185,7 @@ class Custody:
     def debt(self, home: str, document: DocumentId) -> Debt:
         """What is said to a home with a document that is owed to it."""
         _, life, number = self.called(home, document)
-        group = self._groups[group_of(home)]
+        group = self._groups[group_of(home)].values()
         firsts = (next(iter(each.lives[life])) for each in group if life in each.lives)
         return Debt(home, min(firsts, default=number))
 
@@ -193,6 +201,35 @@ class Custody:
         if account is None or custody.origin != self._broker:
             return None
         return account.lives.get(custody.incarnation, {}).get(custody.number)
+
+    def settle(
+        self, home: str, received: Iterable[DocumentId]
+    ) -> dict[str, tuple[DocumentId, ...]]:
+        """Owe documents no more that a home, or another one of its group, has.
+
+        They are named as this broker calls them, or by the ids of what others have published; by
+        the home that each was owed to.
+        """
+        settled: dict[str, list[DocumentId]] = {}
+        group = group_of(home)
+        accounts = self._groups.get(group, {})
+        for each in received:
+            is_owed = False
+            for name, account in accounts.items():
+                document = self.document(name, each) if each.origin == self._broker else each
+                if document is not None and account.remove(document):
+                    account.patience = FIRST_PATIENCE
+                    settled.setdefault(name, []).append(document)
+                    is_owed = True
+            if not is_owed and each.origin != self._broker:
+                self._early[group, each] = None
+                if len(self._early) > _MOST_EARLY:
+                    del self._early[next(iter(self._early))]
+        return {name: tuple(documents) for name, documents in settled.items()}
+
+    def has_settled(self, home: str, document: DocumentId) -> bool:
+        """Whether a home has a document that it is about to be owed."""
+        return (group_of(home), document) in self._early
 
     def confirm(self, home: str, documents: Iterable[DocumentId]) -> tuple[DocumentId, ...]:
         """Owe documents no more: the home has them, or they are kept no longer; which were owed."""
@@ -235,7 +272,12 @@ class Custody:
         """Note that some of what was due was too much to send at once."""
         account = self._accounts.get(home)
         if account is not None:
-            account.land([each for each in documents if each in account.flying])
+            flying = [each for each in documents if each in account.flying]
+            account.land(flying, was_sent=False)
+
+    def was_sent(self, home: str, document: DocumentId) -> bool:
+        """Whether a document that is owed to a home was sent to it before, and taken as lost."""
+        return document in self._accounts[home].returned
 
     def is_owed(self, home: str, document: DocumentId) -> bool:
         """Whether a home has not confirmed a document."""
@@ -246,7 +288,7 @@ class Custody:
         """Owe nothing to a home any more."""
         account = self._accounts.pop(home, None)
         if account is not None:
-            self._groups[group_of(home)].remove(account)
+            del self._groups[group_of(home)][home]
 
     @property
     def owed(self) -> dict[str, int]:

@@ -49,6 +49,7 @@ class Receipt(NamedTuple):
     """What a home says to a custodian of the documents that it was sent, as that calls them."""
 
     stored: tuple[DocumentId, ...]
+    """What another custodian has sent that this one may owe, too, has the id it came with."""
     refused: tuple[tuple[DocumentId, str], ...] = ()
     """Those that it, or a broker on the way to it, can never take, and why."""
     home: str = ""
@@ -309,6 +310,8 @@ class Send(NamedTuple):
 
     links: tuple[str, ...]
     message: LinkMessage
+    is_again: bool = False
+    """Whether it is a document that the home was sent before, as far as is known."""
 
 
 class Route(NamedTuple):

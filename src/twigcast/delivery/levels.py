@@ -15,8 +15,12 @@ home in this overlay; to the group that stands for the unit below which has it; 
 stands for the outside.
 
 The gateways of a unit are a *group* of homes: they want the same, and one of them takes a document
-over for all.  What is wanted in a group is said to neither the group itself nor, if it stands for
-all that is outside, to units around.  So no document returns to where it came from.
+over for all.  A document that is owed to one of them goes along its tree, which may go on by others
+of the group: these *act*, and each of them takes the document over, too.  So the copy that goes on
+along the tree is the one that is owed, and nothing is sent twice.
+
+What is wanted in a group is said to neither the group itself nor, if it stands for all that is
+outside, to units around.  So no document returns to where it came from.
 """
 
 from __future__ import annotations
@@ -26,8 +30,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from twigcast.delivery.writes import Destination, Parcel
-from twigcast.hierarchy import is_within, leaf_of, named, unit_at, unit_of
-from twigcast.routing import OUTER, Router, is_outer
+from twigcast.hierarchy import Gateway, is_within, leaf_of, named, unit_at, unit_of
+from twigcast.routing import OUTER, Router, View, is_outer
 
 
 class Level:
@@ -48,6 +52,7 @@ class Level:
         """The home that stands here for the unit below; empty where there is none."""
         self.outside = "" if is_outermost else OUTER + leaf_of(self.unit, [router.name])
         """The home that stands here for all that is outside; empty where we are no gateway."""
+        self._bringing: tuple[View | None, dict[str, tuple[str, ...]]] = (None, {})
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -91,6 +96,32 @@ class Level:
             homes = {leaf_of(unit, [each]) for each in brokers if is_within(each, unit)}
         homes.update(each for each in self.documents.known_homes if group_of(each) == group)
         return sorted(homes)
+
+    def ours(self, home: str) -> str:
+        """The home of this broker that is of a group with another one; empty if none is."""
+        group = group_of(home)
+        return next((each for each in (self.inside, self.outside) if group_of(each) == group), "")
+
+    def bringing(self, origin: str) -> tuple[str, ...]:
+        """The other gateways that may bring a document here which was published elsewhere."""
+        if unit_of(origin) == self.unit:
+            return ()
+        view = self.documents.view
+        if self._bringing[0] is not view:
+            self._bringing = view, {}
+        inside = is_within(origin, self.unit)
+        unit = unit_at(origin, self.depth + 1) if inside else self.unit
+        known = self._bringing[1]
+        if unit not in known:
+            leaves = view.leaves.items()
+            known[unit] = tuple(
+                broker
+                for leaf, brokers in leaves
+                if (group_of(leaf) == unit if inside else is_outer(leaf))
+                for broker in brokers
+                if broker != self.router.name
+            )
+        return known[unit]
 
     def lacks(self, broker: str) -> str:
         """Why a broker cannot be addressed that no home here leads to."""
@@ -183,6 +214,7 @@ class Levels:
         homes: dict[str, None] = {}
         is_for_queues = False
         lacking: list[str] = []
+        own: dict[str, None] = {}
         for each in to:
             group = level.towards(each.broker)
             ours = next((home for home in group if home in level.own), None)
@@ -191,11 +223,12 @@ class Levels:
                 homes |= dict.fromkeys(onward.homes)
                 is_for_queues |= onward.is_for_queues
                 lacking += onward.lacking
+                own |= dict.fromkeys((ours, *onward.own))
             elif group:
                 homes[level.nearest(group)] = None
             else:
                 lacking.append(level.lacks(each.broker))
-        return Onward(tuple(homes), is_for_queues, tuple(dict.fromkeys(lacking)))
+        return Onward(tuple(homes), is_for_queues, tuple(dict.fromkeys(lacking)), tuple(own))
 
     def addressed_beyond(self, level: Level, home: str, to: Iterable[Destination]) -> Onward:
         """Who is owed a document that is addressed, and that one of our homes takes over."""
@@ -204,6 +237,17 @@ class Levels:
         beyond = level.above if home == level.outside else level.below
         assert beyond is not None, "who stands for something is there, too"
         return self.addressed(beyond, to)
+
+    def cross(self, homes: Iterable[str], *, is_wanted: bool) -> None:
+        """Count a document that our homes take over and that came along no tree."""
+        for home in homes:
+            level = self.of(home)
+            assert level is not None, "it is a home of ours"
+            if home == level.outside and isinstance(level.router, Gateway):
+                level.router.crossings.out += is_wanted
+            elif level.below is not None and isinstance(level.below.router, Gateway):
+                level.below.router.crossings.into += 1
+                level.below.router.crossings.in_vain += not is_wanted
 
     def beyond(self, level: Level, home: str, parcel: Parcel) -> Onward:
         """Who is owed a document that one of our homes takes over.
@@ -222,7 +266,9 @@ class Levels:
         assert below is not None, "who stands for a unit is in it"
         homes = [each for each in _wanting(below, parcel) if not is_outer(each)]
         onward = self._debtors(below, homes, parcel, but="")
-        return onward._replace(is_for_queues=onward.is_for_queues or bool(below.home))
+        if below.home:
+            return onward._replace(is_for_queues=True, own=(*onward.own, below.home))
+        return onward
 
     def _debtors(self, level: Level, homes: Iterable[str], parcel: Parcel, but: str) -> Onward:
         groups: dict[str, list[str]] = {}
@@ -231,6 +277,7 @@ class Levels:
         groups.pop(group_of(but), None)
         debtors: list[str] = []
         is_for_queues = False
+        own: list[str] = []
         for group in groups.values():
             ours = next((home for home in group if home in level.own), None)
             if ours is None:
@@ -239,7 +286,8 @@ class Levels:
                 onward = self.beyond(level, ours, parcel)
                 debtors += onward.homes
                 is_for_queues |= onward.is_for_queues
-        return Onward(tuple(debtors), is_for_queues)
+                own += [ours, *onward.own]
+        return Onward(tuple(debtors), is_for_queues, own=tuple(own))
 
 
 class Onward(NamedTuple):
@@ -250,6 +298,8 @@ class Onward(NamedTuple):
     """Whether it may be for durable subscriptions here."""
     lacking: tuple[str, ...] = ()
     """Why some of the destinations of an addressed document are not reached."""
+    own: tuple[str, ...] = ()
+    """The homes of this broker that take it over, at once."""
 
 
 def _wanting(level: Level, parcel: Parcel) -> list[str]:

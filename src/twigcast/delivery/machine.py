@@ -319,7 +319,11 @@ class Delivery:
 
     def _on_held(self, held: Held, kept: Kept | None, moment: Moment) -> list[Instruction]:
         instructions = self._publishing.stored(held, kept, moment)
-        return instructions + ([] if held.taken is None else self._arriving.has_taken(held.taken))
+        if held.taken is not None:
+            return instructions + self._arriving.has_taken(held.taken, held.parcel)
+        for home in held.own if held.is_ours else ():
+            instructions += self._arriving.say(home, held.parcel.id)
+        return instructions
 
     def _on_store_failed(self, event: StoreFailed, moment: Moment) -> list[Instruction]:
         waiting = self._writing.pop(event.ticket, None)
@@ -430,6 +434,10 @@ class Delivery:
         return instructions + self.announcing.go_on_asking(moment.now)
 
     # --- homes ------------------------------------------------------------------------------------
+
+    def can_reach(self, home: str) -> bool:
+        """Whether links lead to a home, as far as is known."""
+        return self._levels.can_reach(home)
 
     def _on_neighbour_up(self, event: NeighbourUp, moment: Moment) -> list[Instruction]:
         return self.announcing.send_versions(event.link)

@@ -79,14 +79,14 @@ class Owing:
     def on_receipt(self, home: str, receipt: Receipt, moment: Moment) -> list[Instruction]:
         """Take in what a home says of the documents that it was sent."""
         instructions: list[Instruction] = []
-        called = (self._custody.document(home, each) for each in receipt.stored)
-        settled = self._custody.confirm(home, [each for each in called if each is not None])
-        if settled and self._has_store:
-            instructions.append(Store(0, Confirm(home, settled, moment.time)))
-        elif settled:
-            instructions += self._publishing.confirmed(home, settled)
-        for each in settled:
-            instructions += self._brought_on(home, each, moment)
+        settled = self._custody.settle(home, receipt.stored)
+        for owed, documents in settled.items():
+            if self._has_store:
+                instructions.append(Store(0, Confirm(owed, documents, moment.time)))
+            else:
+                instructions += self._publishing.confirmed(owed, documents)
+            for each in documents:
+                instructions += self._brought_on(owed, each, moment)
         for custody, reason in receipt.refused:
             document = self._custody.document(home, custody)
             if document is not None and self._custody.withdraw(home, document):
@@ -104,7 +104,9 @@ class Owing:
                     instructions.append(Store(0, aside))
                 else:
                     instructions += self._publishing.refused(home, document, reason)
-        return instructions + self._send_due(home, moment) if settled else instructions
+        for owed in settled:
+            instructions += self._send_due(owed, moment)
+        return instructions
 
     def on_loaded(self, event: Loaded, moment: Moment) -> list[Instruction]:
         """Send what was loaded, or let another home of the group have it."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from twigcast.delivery.custody import Custody
+from twigcast.delivery.custody import Custody, Debt
 from twigcast.delivery.events import (
     Addressed,
     Answer,
@@ -37,11 +37,11 @@ from twigcast.delivery.events import (
     Send,
     Store,
 )
-from twigcast.delivery.levels import Levels, broker_of, reduced
+from twigcast.delivery.levels import Levels, broker_of, group_of, reduced
 from twigcast.delivery.publications import Publication, RecentPublications
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
-from twigcast.delivery.writes import NOTHING, Entry, KeepDocument, Kept, Parcel, is_of
+from twigcast.delivery.writes import NOTHING, Confirm, Entry, KeepDocument, Kept, Parcel, is_of
 from twigcast.errors import RefusedError
 from twigcast.routing import NOBODY, Copy, DocumentId, Recipients, shared_depth
 
@@ -61,10 +61,13 @@ class Taken(NamedTuple):
     home: str
     custody: DocumentId
     """What the other broker calls it."""
-    line: DocumentId
-    settled: int
+    line: DocumentId | None
+    """None if the other broker, a gateway of the same group, has taken it over itself."""
+    settled: int | None
     is_part: bool = False
     """Whether it comes again, for queues here that have no room for it now."""
+    own: tuple[str, ...] = ()
+    """Other homes of this broker that take it over at once."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,6 +91,10 @@ class Held:
     """For a document that this broker takes over: from whom."""
     custody: DocumentId | None = None
     """What this broker calls it then."""
+    own: tuple[str, ...] = ()
+    """The homes of this broker that have taken it over at once."""
+    goes_along: bool = True
+    """Whether it goes on along trees, and may do so by other gateways, too."""
 
     @property
     def is_settled(self) -> bool:
@@ -155,7 +162,7 @@ class Publishing:
         if 0 < event.expires <= moment.time:
             raise RefusedError(EXPIRED, "invalid")
         route = self._address if event.to else self._match
-        identity, copies, recipients, entries, homes, is_wanted = route(event)
+        identity, copies, recipients, entries, homes, own, is_wanted = route(event)
         parcel = Parcel(
             identity,
             event.content,
@@ -169,7 +176,7 @@ class Publishing:
         )
         if self._levels.innermost.depth or self._levels.are_several:
             parcel = published(parcel)
-        held = Held([event.ticket], event.link, parcel, copies, recipients)
+        held = Held([event.ticket], event.link, parcel, copies, recipients, own=own)
         if self._has_store:
             aside = UNROUTED if self._keep_unrouted and not is_wanted else ""
             if entries or homes or self._keep_all or aside:
@@ -190,13 +197,15 @@ class Publishing:
         routed = self._documents.publish(event.content, event.link, event.foreseen, event.scope)
         entries, recipients = self._queues.split(routed.recipients)
         homes: tuple[str, ...] = ()
+        own: tuple[str, ...] = ()
         if routed.homes:
             innermost = self._levels.innermost
             parcel = Parcel(routed.document.id, event.content, 0, scope=event.scope)
-            homes = self._levels.debtors(innermost, routed.homes, parcel).homes
+            onward = self._levels.debtors(innermost, routed.homes, parcel)
+            homes, own = onward.homes, onward.own
         is_wanted = bool(homes or routed.recipients.deliveries or routed.copies)
         return _Concerned(
-            routed.document.id, routed.copies, recipients, entries, homes, is_wanted=is_wanted
+            routed.document.id, routed.copies, recipients, entries, homes, own, is_wanted=is_wanted
         )
 
     def _address(self, event: Published) -> _Concerned:
@@ -213,7 +222,8 @@ class Publishing:
         for lacking in (*onward.lacking, *missing):
             raise RefusedError(lacking, "unknown")
         identity = self._documents.accept(event.content, event.foreseen)
-        return _Concerned(identity, [], NOBODY, entries, onward.homes, is_wanted=True)
+        self._levels.cross(onward.own, is_wanted=True)
+        return _Concerned(identity, [], NOBODY, entries, onward.homes, (), is_wanted=True)
 
     def _again(self, event: Published, known: Publication) -> list[Instruction]:
         if known.fingerprint != _fingerprint(event):
@@ -244,7 +254,13 @@ class Publishing:
         return instructions
 
     def take_over(
-        self, taken: Taken, keep: KeepDocument, copies: list[Copy], moment: Moment
+        self,
+        taken: Taken,
+        keep: KeepDocument,
+        copies: list[Copy],
+        moment: Moment,
+        *,
+        goes_along: bool,
     ) -> list[Instruction]:
         """Take over a document from another broker, and release it beyond when it is safe.
 
@@ -252,8 +268,9 @@ class Publishing:
         """
         parcel = keep.parcel
         self._room.reserve(parcel, keep.entries, self._queues)
-        held = Held([], _passing(parcel), parcel, copies, NOBODY, keep, taken=taken)
+        held = Held([], _passing(parcel), parcel, copies, NOBODY, keep, taken=taken, own=taken.own)
         held.custody = self._custody.call(parcel.id)
+        held.goes_along = goes_along
         return self._enter(held, moment)
 
     def pass_on(self, parcel: Parcel, copies: list[Copy], moment: Moment) -> list[Instruction]:
@@ -270,10 +287,15 @@ class Publishing:
         held.kept = kept
         assert held.keep is not None, "something of it is stored"
         self._room.written(held.parcel, held.keep.entries, is_kept=kept.is_added)
+        instructions: list[Instruction] = []
         if held.is_ours:
+            document = held.parcel.id
             for home in held.keep.homes:
-                self._custody.owe(home, held.parcel.id, held.custody)
-        return self._release_in_turn(held, moment)
+                if self._custody.has_settled(home, document):
+                    instructions.append(Store(0, Confirm(home, (document,), moment.time)))
+                else:
+                    self._custody.owe(home, document, held.custody)
+        return instructions + self._release_in_turn(held, moment)
 
     def failed(self, held: Held, reason: str, moment: Moment) -> list[Instruction]:
         """Note that a document could not be stored; its publisher hears of it."""
@@ -329,14 +351,10 @@ class Publishing:
         if held.recipients.deliveries and self._offered.is_first(held.parcel):
             instructions.append(Offer(held.parcel, held.recipients))
         document = held.parcel.id
-        # Retention may have been quicker.
-        called = held.custody or document
-        owed = [
-            each
-            for each in homes
-            if self._custody.is_owed(each, document)
-            and self._custody.called(each, document) == called
-        ]
+        # Retention may have been quicker; and what was taken over before has another name.
+        owed = [each for each in homes if self._custody.is_owed(each, document)]
+        called = self._custody.called(owed[0], document) if owed else held.custody or document
+        owed = [each for each in owed if self._custody.called(each, document) == called]
         if held.parcel.to:
             for home in owed:
                 if self._levels.can_reach(home):
@@ -350,11 +368,18 @@ class Publishing:
             for home in here:
                 if level.documents.leads(copy.document.tree, broker_of(home)):
                     self._custody.sent(home, document, moment.now)
-            debts = tuple(self._custody.debt(home, document) for home in here)
-            custody = held.custody if here else None
+            debts = [self._custody.debt(home, document) for home in here]
+            # Other gateways by which it goes on take it over, too.
+            own = (home for home in held.own if self._levels.of(home) is level)
+            debts += (Debt(home, 0) for home in own if len(level.group(group_of(home))) > 1)
+            custody = called if debts and called != document else None
             going = copy.document
-            said = Routed(held.parcel, going.tree, debts, custody, level.depth, going.trace)
+            said = Routed(held.parcel, going.tree, tuple(debts), custody, level.depth, going.trace)
             instructions.append(Send(tuple(copy.neighbours), said))
+        for home in owed if held.goes_along else ():
+            level = self._levels.of(home)
+            if level is not None and level.bringing(document.origin):
+                self._custody.sent(home, document, moment.now)
         return instructions
 
     def send_to(self, home: str, parcel: Parcel) -> list[Instruction]:
@@ -367,7 +392,7 @@ class Publishing:
         called = None if custody == parcel.id else custody
         said = Routed(reduced(parcel, home), "", debts, called, level.depth)
         addressed = Addressed(broker_of(home), self._broker, said, depth=level.depth)
-        return [Send((hop,), addressed)]
+        return [Send((hop,), addressed, self._custody.was_sent(home, parcel.id))]
 
     # --- without one ------------------------------------------------------------------------------
 
@@ -445,6 +470,8 @@ class _Concerned(NamedTuple):
     recipients: Recipients
     entries: tuple[Entry, ...]
     homes: tuple[str, ...]
+    own: tuple[str, ...]
+    """Our homes that take it over at once."""
     is_wanted: bool
 
 

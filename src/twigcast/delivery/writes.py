@@ -98,7 +98,7 @@ class KeepDocument(NamedTuple):
     line: DocumentId | None = None
     """What it is noted as when it was owed to this broker, unless that is the document's id."""
     is_part: bool = False
-    """Whether it is not noted yet, since there is no room in queues here: it comes again."""
+    """Whether it is not noted: it comes again for full queues, or another gateway notes it."""
 
     @property
     def is_for_others(self) -> bool:

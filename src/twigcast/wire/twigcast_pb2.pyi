@@ -520,10 +520,11 @@ class Receipt(_message.Message):
     def __init__(self, stored: _Optional[_Iterable[_Union[DocumentNumbers, _Mapping]]] = ..., refused: _Optional[_Iterable[_Union[RefusedDocument, _Mapping]]] = ..., home: _Optional[str] = ...) -> None: ...
 
 class DocumentNumbers(_message.Message):
-    __slots__ = ("incarnation", "numbers")
+    __slots__ = ("incarnation", "numbers", "origin")
     incarnation: int
     numbers: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, incarnation: _Optional[int] = ..., numbers: _Optional[_Iterable[int]] = ...) -> None: ...
+    origin: str
+    def __init__(self, incarnation: _Optional[int] = ..., numbers: _Optional[_Iterable[int]] = ..., origin: _Optional[str] = ...) -> None: ...
 
 class RefusedDocument(_message.Message):
     __slots__ = ("incarnation", "number", "reason")

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Path, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
 from twigcast.broker.access import Permission
 from twigcast.broker.http.bodies import body_of, read_model
 from twigcast.broker.http.context import KnownCaller
 from twigcast.broker.http.errors import answers
-from twigcast.broker.http.models import Backup, BackupRequest
+from twigcast.broker.http.models import Backup, BackupRequest, ForgottenHome
 from twigcast.broker.http.pages_elsewhere import require_mark
 from twigcast.errors import RefusedError, StoreError
 
@@ -24,21 +24,20 @@ _UNFINISHED: Final = ".unfinished"
 
 @router.delete(
     "/v1/homes/{name:path}",
-    status_code=204,
-    response_class=Response,
-    responses=answers("Nothing is owed to that broker any more.", 400, 401, 403, 404, status=204),
+    responses=answers(
+        "Nothing is owed to that home any more.", 400, 401, 403, 404, 409, model=ForgottenHome
+    ),
 )
 async def forget_home(
     caller: KnownCaller,
-    name: Annotated[str, Path(description="The name of the broker.", min_length=1)],
-) -> Response:
+    name: Annotated[str, Path(description="As `homes` and `owed` of the status name it.")],
+) -> JSONResponse:
     """Owe nothing more to a broker that will not return."""
     caller.require(Permission.ADMINISTER)
     broker = caller.broker
     if name not in broker.homes.patterns and name not in broker.owed:
         raise RefusedError(f"nothing is known of durable subscriptions at {name!r}", "unknown")
-    broker.forget_home(name)
-    return Response(status_code=204)
+    return JSONResponse({"dropped": broker.forget_home(name)})
 
 
 @router.post(

@@ -435,6 +435,12 @@ class Status(_Exact):
     )
 
 
+class ForgottenHome(_Exact):
+    """A home to which nothing is owed any more."""
+
+    dropped: Count = Field(description="How many documents it was owed.")
+
+
 class Backup(_Exact):
     """A copy of the store that is there now."""
 

@@ -48,7 +48,17 @@ from twigcast.delivery import (
     Write,
 )
 from twigcast.hierarchy import depth_of, make_router, units_of_link
-from twigcast.routing import Link, LinkDown, LinkKind, LinkUp, Overlay, Router, Update
+from twigcast.routing import (
+    ANYTHING,
+    Advertise,
+    Link,
+    LinkDown,
+    LinkKind,
+    LinkUp,
+    Overlay,
+    Router,
+    Update,
+)
 from twigcast.simulation.delivery.model_store import ModelStore
 
 Said: TypeAlias = Update | LinkMessage
@@ -94,6 +104,7 @@ class World:
         answered: Callable[[SimulatedBroker, Answer], None],
         limits: Limits = Limits(),  # noqa: B008 - it is immutable
         gateways: Mapping[str, str] = _NO_GATEWAYS,
+        strategy: str = "covering",
     ) -> None:
         self.random = random
         self.overlay = Overlay(brokers, links, gateways)
@@ -102,6 +113,7 @@ class World:
             for name, has_disk in brokers.items()
         }
         self._links = links
+        self._strategy = strategy
         self._answered = answered
         self._up: dict[tuple[str, str], deque[Said]] = {}
         """By sender and receiver, what is on the way."""
@@ -133,10 +145,11 @@ class World:
             incarnation += 1
         self._lives.add(incarnation)
         gateway = self.overlay.gateways.get(broker.name)
-        broker.router = make_router(broker.name, gateway, "covering", incarnation)
+        broker.router = make_router(broker.name, gateway, self._strategy, incarnation)
         state = None if broker.disk is None else broker.disk.state(incarnation)
         broker.machine = Delivery(broker.router, state, limits=self.limits)
         broker.router.handle(LinkUp(LinkKind.CLIENT), PUBLISHER)
+        broker.router.handle(Advertise("all", ANYTHING), PUBLISHER)
         self._carry_out(broker, broker.machine.begin())
         for pair in self._links:
             if broker.name in pair:
