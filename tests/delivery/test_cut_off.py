@@ -70,3 +70,16 @@ def test_what_is_offered_to_others_is_not_taken_for_settled() -> None:
     net.settle(40.0)
     assert sorted(net.queue("n/a")) == sorted(contents)
     assert net.owed() == {}
+
+
+def test_a_gateway_that_begins_again_cut_off_has_others_bring_on_what_is_addressed() -> None:
+    net = Net(TWO_GATEWAYS)
+    net.subscribe("n/a")
+    net.world.cut(("n/b", "s/a"))
+    net.world.crash(net["s/a"])
+    net.world.start(net["s/a"])
+    net.settle(3.0)
+    net.publish("s/c", "<a/>", "", "n/a:d")
+    net.settle(9.0)
+    assert net.queue("n/a") == ["<a/>"]
+    assert net.owed() == {}

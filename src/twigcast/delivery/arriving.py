@@ -300,6 +300,8 @@ class Arriving:
         parcel = reduced(parcel, taken.home)
         onward = self._levels.addressed_beyond(level, taken.home, parcel.to)
         entries, missing = self._queues.named(self._broker, parcel.to)
+        if onward.lacking and not (entries or onward.homes) and self._is_cut_off(level, taken):
+            return self._refuse_all([taken], CUT_OFF)
         if onward.lacking:
             self._lacks_since = min(self._lacks_since, moment.now)
             if moment.now < self._lacks_since + _UNCERTAIN:
@@ -350,12 +352,15 @@ class Arriving:
                 *take_over(rest, part, copies, moment),
             ]
 
+    def _is_cut_off(self, level: Level, taken: Taken) -> bool:
+        """Whether we reach nobody in the overlay into which we would bring a document on."""
+        beyond = level.above if taken.home == level.outside else level.below
+        return beyond is not None and beyond.is_cut_off
+
     def _is_in_vain(self, level: Level, taken: Taken) -> bool:
         """Whether another gateway of the unit would have us bring on what we cannot either."""
-        beyond = level.above if taken.home == level.outside else level.below
-        if beyond is None or not beyond.is_cut_off:
-            return False
-        return taken.custody.origin in map(broker_of, level.group(group_of(taken.home)))
+        group = map(broker_of, level.group(group_of(taken.home)))
+        return self._is_cut_off(level, taken) and taken.custody.origin in group
 
     def _turn_away(self, keep: KeepDocument, taken: Taken, moment: Moment) -> list[Instruction]:
         """Leave a document to the gateway that has it, but for queues here."""

@@ -65,7 +65,7 @@ class Owing:
         self._lost: dict[str, float] = {}
         """Since when homes cannot be reached."""
         self._left: set[str] = set()
-        """The homes that their brokers are no more, as far as is known."""
+        """The homes that take nothing over, as they have said: they are none, or reach nobody."""
         self._moving: set[tuple[str, DocumentId]] = set()
         """What is being kept for another home, by the home that it was owed to."""
         self._offers: dict[tuple[str, DocumentId], set[str]] = {}
@@ -92,11 +92,11 @@ class Owing:
             if document is not None and self._custody.withdraw(home, document):
                 del self._offers[home, document]
                 self._turned_away.add(home)
-            elif reason == CUT_OFF:
-                continue  # it comes again
-            elif document is not None and reason == NO_HOME and self._others(home):
+            elif document is not None and reason in (NO_HOME, CUT_OFF) and self._others(home):
                 self._left.add(home)
                 self._custody.unsent(home, (document,))
+            elif reason == CUT_OFF:
+                continue  # it comes again
             elif document is not None and self._custody.confirm(home, (document,)):
                 instructions.append(Drop(document, f"not for {home}: {reason}"))
                 if self._has_store:
