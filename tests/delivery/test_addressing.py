@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -9,8 +10,10 @@ from delivery_net import THREE_LEVELS, TWO_GATEWAYS, TWO_UNITS, Net
 
 from twigcast.delivery import (
     Destination,
+    Drop,
     DurableDropped,
     DurablePut,
+    Instruction,
     Parcel,
     PutDurable,
     arriving,
@@ -20,7 +23,7 @@ from twigcast.delivery.levels import Levels, reduced
 from twigcast.errors import DocumentError, RefusedError
 from twigcast.hierarchy import make_router
 from twigcast.routing import DocumentId
-from twigcast.simulation.delivery.world import SimulatedBroker
+from twigcast.simulation.delivery.world import SimulatedBroker, World
 
 FLAT: tuple[list[tuple[str, str]], Mapping[str, str]] = ([("oslo", "rome"), ("rome", "bonn")], {})
 
@@ -248,11 +251,49 @@ def test_a_home_with_some_of_the_subscriptions_keeps_a_letter() -> None:
 
 def test_a_gateway_waits_for_what_it_may_not_know_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arriving, "_UNCERTAIN", 60.0)
+    drops: list[str] = []
+    carry_out = World._carry_out
+
+    def note(world: World, broker: SimulatedBroker, instructions: list[Instruction]) -> None:
+        drops.extend(each.reason for each in instructions if isinstance(each, Drop))
+        carry_out(world, broker, instructions)
+
+    monkeypatch.setattr(World, "_carry_out", note)
     net = Net(TWO_UNITS)
     net.publish("n/a", "<a/>", "", "e/a:d")
     net.settle(3.0)
     assert net.owed() == {"n/a": {"^n/@b": 1}}
+    gateway = net["n/b"].machine
+    assert gateway is not None
+    [reason] = gateway.waiting
+    assert reason.startswith("no unit 'e' is known in the whole network: check the name")
     for _ in range(4):
         net.settle(30.0)
+    assert drops[:-1] == [f"it waits up to an hour where it is owed: {reason}"]
+    assert drops[-1].startswith("not for ^n/@b: no unit 'e'")
     assert letters(net["n/a"]) == [("^n/@b", "no unit 'e' is known in the whole network: c")]
+    assert net.owed() == {}
+    net.settle(200.0)
+    assert gateway.waiting == ()
+
+
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [
+        ("s:d", "'s' is a unit: name a broker in it"),
+        ("n:d", "'n' is a unit: name a broker in it"),
+        ("a:d", "no broker 'a' is known in the whole network: did you mean 'n/a'?"),
+    ],
+)
+def test_what_can_never_be_is_refused_at_once(to: str, reason: str) -> None:
+    net = Net(TWO_UNITS)
+    with pytest.raises(RefusedError, match=re.escape(reason)):
+        net.publish("n/b", "<a/>", "", to)
+    if to == "n:d":  # a broker knows the units that it is in, and a gateway the others
+        with pytest.raises(RefusedError, match=re.escape(reason)):
+            net.publish("n/a", "<a/>", "", to)
+        return
+    net.publish("n/a", "<a/>", "", to)
+    net.settle(3.0)
+    assert letters(net["n/a"]) == [("^n/@b", reason[:44])]
     assert net.owed() == {}

@@ -134,7 +134,7 @@ def links(broker: Broker) -> list[dict[str, Any]]:
 
 
 def problems(broker: Broker) -> dict[str, str]:
-    """What is not as it should be, by what it is about: a link, the store, publishers."""
+    """What is not as it should be, by what it is about: a link, the store, publishers, ..."""
     failing = broker.links.problems.items()
     reasons = {address: f"there is no link to {address}: {why}" for address, why in failing}
     for peer, why in broker.links.refused_lately().items():
@@ -146,6 +146,10 @@ def problems(broker: Broker) -> dict[str, str]:
         held = broker.flow.held
         now = f"are held back ({held:,})" if held else "were just refused"
         reasons["publishers"] = f"publishers {now}: {broker.flow.full}"
+    if waiting := broker.flow.machine.waiting:
+        more = f"; and {len(waiting) - 1:,} more" if len(waiting) > 1 else ""
+        owed = "addressed documents wait where they are owed"
+        reasons["destinations"] = f"{owed}: {waiting[-1]}{more}"
     return {what: reason for what, reason in reasons.items() if reason}
 
 

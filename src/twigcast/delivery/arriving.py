@@ -25,7 +25,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
-from twigcast.delivery.custody import Receipts, line_of
+from twigcast.delivery.custody import LONGEST_PATIENCE, Receipts, line_of
 from twigcast.delivery.events import (
     Addressed,
     Drop,
@@ -60,6 +60,7 @@ from twigcast.routing import Routed as DocumentRouted
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
+_MOST_WAITING: Final = 100
 _UNCERTAIN: Final = 3600.0
 """How long, in seconds, a unit or broker may still become known: links may have been down."""
 
@@ -108,6 +109,8 @@ class Arriving:
         self._wait = wait
         self._lacks_since = math.inf
         """Since when destinations come up that are not known here."""
+        self.waiting: dict[str, float] = {}
+        """Why documents wait where they are owed to us, and when that was seen last."""
         self._due: dict[tuple[str, str], _Due] = {}
         """By custodian and home of ours."""
 
@@ -306,8 +309,8 @@ class Arriving:
             self._lacks_since = min(self._lacks_since, moment.now)
             if moment.now < self._lacks_since + _UNCERTAIN:
                 self.has_not_taken(taken)
-                return [Drop(parcel.id, onward.lacking[0])]
-        lacking = "; ".join((*onward.lacking, *missing))
+                return self._wait_for(onward.lacking[0], parcel, moment)
+        lacking = "; ".join((*onward.wrong, *onward.lacking, *missing))
         if lacking and not (entries or onward.homes):
             return self._refuse_all([taken], lacking)
         self._documents.recipients(parcel.content)
@@ -322,6 +325,21 @@ class Arriving:
             instructions = self._keep(keep, taken)
         self._levels.cross((taken.home, *onward.own), is_wanted=True)
         return instructions
+
+    def _wait_for(self, reason: str, parcel: Parcel, moment: Moment) -> list[Instruction]:
+        """Leave a document where it is owed, and say why, but not again with each attempt."""
+        is_new = self.waiting.pop(reason, None) is None
+        self.waiting[reason] = moment.now
+        if len(self.waiting) > _MOST_WAITING:
+            del self.waiting[next(iter(self.waiting))]
+        said = f"it waits up to an hour where it is owed: {reason}"
+        return [Drop(parcel.id, said)] if is_new else []
+
+    def forget_waiting(self, now: float) -> None:
+        """Take a reason for over that has stood in the way of nothing for a while."""
+        for reason, last in list(self.waiting.items()):
+            if now > last + 2 * LONGEST_PATIENCE:
+                del self.waiting[reason]
 
     def _take_over(
         self,

@@ -128,15 +128,15 @@ class Level:
         if not is_within(broker, self.unit):
             return (
                 f"no gateway of {named(self.unit)} is known that leads to {broker!r}: give it one, "
-                "or link it, and publish the document again"
+                "or link it"
             )
         if unit_of(broker) == self.unit:
             what = f"no broker {broker!r}"
         else:
             what = f"no unit {unit_at(broker, self.depth + 1)!r}"
         return (
-            f"{what} is known in {named(self.unit)}: check the name, see that its brokers are "
-            "linked, and publish the document again"
+            f"{what} is known in {named(self.unit)}: check the name, and see that its brokers are "
+            "linked"
         )
 
     def nearest(self, homes: Iterable[str]) -> str:
@@ -214,21 +214,41 @@ class Levels:
         homes: dict[str, None] = {}
         is_for_queues = False
         lacking: list[str] = []
+        wrong: list[str] = []
         own: dict[str, None] = {}
         for each in to:
-            group = level.towards(each.broker)
+            group = [] if is_within(level.router.name, each.broker) else level.towards(each.broker)
             ours = next((home for home in group if home in level.own), None)
             if ours is not None:
                 onward = self.addressed_beyond(level, ours, (each,))
                 homes |= dict.fromkeys(onward.homes)
                 is_for_queues |= onward.is_for_queues
                 lacking += onward.lacking
+                wrong += onward.wrong
                 own |= dict.fromkeys((ours, *onward.own))
             elif group:
                 homes[level.nearest(group)] = None
+            elif mistake := self._mistake(level, each.broker):
+                wrong.append(mistake)
             else:
                 lacking.append(level.lacks(each.broker))
-        return Onward(tuple(homes), is_for_queues, tuple(dict.fromkeys(lacking)), tuple(own))
+        return Onward(
+            tuple(homes),
+            is_for_queues,
+            tuple(dict.fromkeys(lacking)),
+            tuple(own),
+            tuple(dict.fromkeys(wrong)),
+        )
+
+    def _mistake(self, level: Level, broker: str) -> str:
+        """Why a broker that is not known cannot be one of that name; empty if it may be."""
+        if any(is_within(each, broker) for each in level.documents.view.brokers):
+            return f"{broker!r} is a unit: name a broker in it"
+        for each in self if not unit_of(broker) else ():
+            full = f"{each.unit}/{broker}"
+            if full in each.documents.view.brokers:
+                return f"no broker {broker!r} is known in the whole network: did you mean {full!r}?"
+        return ""
 
     def addressed_beyond(self, level: Level, home: str, to: Iterable[Destination]) -> Onward:
         """Who is owed a document that is addressed, and that one of our homes takes over."""
@@ -297,9 +317,11 @@ class Onward(NamedTuple):
     is_for_queues: bool
     """Whether it may be for durable subscriptions here."""
     lacking: tuple[str, ...] = ()
-    """Why some of the destinations of an addressed document are not reached."""
+    """Why some of the destinations of an addressed document are not reached now."""
     own: tuple[str, ...] = ()
     """The homes of this broker that take it over, at once."""
+    wrong: tuple[str, ...] = ()
+    """Why some of the destinations of an addressed document will never be reached."""
 
 
 def _wanting(level: Level, parcel: Parcel) -> list[str]:

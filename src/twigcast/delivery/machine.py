@@ -431,9 +431,15 @@ class Delivery:
     def _on_tick(self, event: Tick, moment: Moment) -> list[Instruction]:
         instructions = self._arriving.send_receipts() + self._owing.look(moment)
         instructions += self._consuming.look(moment)
+        self._arriving.forget_waiting(moment.now)
         return instructions + self.announcing.go_on_asking(moment.now)
 
     # --- homes ------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Why addressed documents wait where they are owed, and do not go on from here."""
+        return tuple(self._arriving.waiting)
 
     def can_reach(self, home: str) -> bool:
         """Whether links lead to a home, as far as is known."""

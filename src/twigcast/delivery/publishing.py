@@ -219,7 +219,7 @@ class Publishing:
                 )
         onward = self._levels.addressed(self._levels.innermost, event.to)
         entries, missing = self._queues.named(self._broker, event.to)
-        for lacking in (*onward.lacking, *missing):
+        for lacking in (*onward.wrong, *onward.lacking, *missing):
             raise RefusedError(lacking, "unknown")
         identity = self._documents.accept(event.content, event.foreseen)
         self._levels.cross(onward.own, is_wanted=True)

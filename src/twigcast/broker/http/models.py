@@ -427,7 +427,7 @@ class Status(_Exact):
     links: list[LinkFigures]
     problems: dict[str, str] = Field(
         description="What is not as it should be, by what it is about: the address or name of a "
-        "neighbour, `store`, `publishers`."
+        "neighbour, `store`, `publishers`, `destinations`."
     )
     topology: dict[str, dict[str, float]]
     levels: list[Level] = Field(
