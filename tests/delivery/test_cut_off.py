@@ -74,7 +74,7 @@ def test_what_is_offered_to_others_is_not_taken_for_settled() -> None:
 
 def test_a_gateway_that_begins_again_cut_off_has_others_bring_on_what_is_addressed() -> None:
     net = Net(TWO_GATEWAYS)
-    net.subscribe("n/a")
+    net.subscribe("n/a", scope=1)  # so nobody in s hears of n by what it wants
     net.world.cut(("n/b", "s/a"))
     net.world.crash(net["s/a"])
     net.world.start(net["s/a"])

@@ -9,6 +9,7 @@ from twigcast.delivery import (
     Answer,
     AskKnown,
     Destination,
+    DurableOptions,
     DurablePut,
     DurableWants,
     Published,
@@ -74,8 +75,9 @@ class Net:
         while self.world.step():
             pass
 
-    def subscribe(self, home: str, name: str = "d", xpath: str = "//a") -> None:
-        self.world.happen(self[home], DurablePut(0, PutDurable(name, "ann", {"k": xpath})))
+    def subscribe(self, home: str, name: str = "d", xpath: str = "//a", scope: int = 0) -> None:
+        put = PutDurable(name, "ann", {"k": xpath}, DurableOptions(scope=scope))
+        self.world.happen(self[home], DurablePut(0, put))
         while self.world.step():
             pass
         self.world.happen(self[home], DurableWants(name, {"k": parse(xpath)}))
