@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,6 +28,7 @@ from twigcast.broker import (
     start_server,
     status,
 )
+from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.config import RuleConfig, TlsConfig
 from twigcast.broker.http.gauges import Gauges
@@ -46,9 +48,9 @@ class Site:
         self.running: dict[str, RunningBroker] = {}
 
     async def start(self, name: str, gateway: str = "", calls: str = "", **link: Any) -> None:
-        """Start a broker that calls another one."""
+        """Start a broker that calls others, whose names have blanks in between."""
         unit, _, own = name.rpartition("/")
-        links = [LinkConfig(self.running[calls].address, **link)] if calls else []
+        links = [LinkConfig(self.running[each].address, **link) for each in calls.split()]
         config = BrokerConfig(
             name=own,
             unit=unit,
@@ -402,5 +404,52 @@ def test_what_crosses_the_border_is_counted_for_prometheus(tmp_path: Path) -> No
             text = broker.metrics.text(figures).decode()
             for kind in ("out", "into", "in_vain", "turned_away"):
                 assert f'twigcast_unit_documents_{kind}_total{{unit="north"}} 0.0' in text
+
+    asyncio.run(scenario())
+
+
+def _owed(brokers: Iterable[Broker]) -> int:
+    return sum(sum(each.owed.values()) for each in brokers)
+
+
+def _received_and_resent(brokers: Iterable[Broker]) -> Counter[str]:
+    resent = (each.metrics.value("twigcast_documents_resent_total") for each in brokers)
+    return Counter(
+        resent=int(sum(resent)),
+        **{
+            broker.name: sum(each["documents_received"] for each in status.links(broker))
+            for broker in brokers
+        },
+    )
+
+
+def test_what_is_owed_crosses_each_link_once_where_units_have_several_gateways(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("s1/c1/b", "s1")
+            await brokers.start("s1/c2/b", "s1", calls="s1/c1/b")
+            await brokers.start("s2/c1/b", "s2", calls="s1/c1/b")
+            await brokers.start("s2/c2/b", "s2", calls="s2/c1/b s1/c2/b")
+            await until(lambda: all(len(brokers.links(each)) == 2 for each in brokers.running))
+            running = {name: each.broker for name, each in brokers.running.items()}
+            async with (
+                connect(brokers.running["s1/c1/b"].address) as subscriber,
+                connect(brokers.running["s2/c2/b"].address) as publisher,
+            ):
+                desk = subscriber.subscribe("/a", durable="desk")
+                await desk.ready()
+                await until(lambda: all(each.homes.patterns for each in running.values()))
+                before: Counter[str] = Counter()
+                for count in (1, 5):  # what is in transit while links come up is sent again
+                    before = _received_and_resent([*running.values()])
+                    await publisher.publish_all([b"<a/>"] * count)
+                    for _ in range(count):
+                        await asyncio.wait_for(anext(desk), PATIENCE)
+                    await until(lambda: not _owed(running.values()))
+                after = _received_and_resent([*running.values()])
+                assert after["resent"] == before["resent"]
+                assert after["s1/c1/b"] - before["s1/c1/b"] == 5
 
     asyncio.run(scenario())
