@@ -69,6 +69,7 @@ def test_who_does_not_know_the_book_knows_only_the_names() -> None:
         (BOOK.digest, Members([(0, 1), (1,)]), [0, 0]),
         (BOOK.digest, Members([(0,), (1,)]), [0, 10]),
         (BOOK.digest, Members([(0,), (1,)]), [0, -(2**61)]),
+        (BOOK.digest, b"\x10" * 6, [0] * 6),
     ],
 )
 def test_what_is_hostile_is_refused(

@@ -184,6 +184,10 @@ def test_a_scope_that_the_broker_is_not_in_is_refused(tmp_path: Path) -> None:
             running = await start(name, tmp_path / name.replace("/", "+"), "")
             async with connect(running.address) as client:
                 await refusals(client, scope, remedy)
+                if name == "n/b":
+                    await client.publish("<p/>", scope="n", id="p")
+                    with pytest.raises(RefusedError, match="or the same one for others"):
+                        await client.publish("<p/>", id="p")
             await running.close()
 
     asyncio.run(run())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -25,6 +27,7 @@ from twigcast.broker import (
     start_server,
     status,
 )
+from twigcast.broker.broker import Broker
 from twigcast.broker.client_sessions import ClientSessions
 from twigcast.broker.config import RuleConfig, TlsConfig
 from twigcast.broker.debts_codec import Known, read_debts
@@ -395,3 +398,50 @@ def test_homes_of_a_unit_are_named_by_their_bits(
 
     asyncio.run(scenario())
     assert came == [(True, ("north/b", "north/c"))] * 2
+
+
+def _owed(brokers: Iterable[Broker]) -> int:
+    return sum(sum(each.owed.values()) for each in brokers)
+
+
+def _received_and_resent(brokers: Iterable[Broker]) -> Counter[str]:
+    resent = (each.metrics.value("twigcast_documents_resent_total") for each in brokers)
+    return Counter(
+        resent=int(sum(resent)),
+        **{
+            broker.name: sum(each["documents_received"] for each in status.links(broker))
+            for broker in brokers
+        },
+    )
+
+
+def test_what_is_owed_crosses_each_link_once_where_units_have_several_gateways(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        async with site(tmp_path) as brokers:
+            await brokers.start("s1/c1/b", "s1")
+            await brokers.start("s1/c2/b", "s1", calls="s1/c1/b")
+            await brokers.start("s2/c1/b", "s2", calls="s1/c1/b")
+            await brokers.start("s2/c2/b", "s2", calls="s2/c1/b s1/c2/b")
+            await until(lambda: all(len(brokers.links(each)) == 2 for each in brokers.running))
+            running = {name: each.broker for name, each in brokers.running.items()}
+            async with (
+                connect(brokers.running["s1/c1/b"].address) as subscriber,
+                connect(brokers.running["s2/c2/b"].address) as publisher,
+            ):
+                desk = subscriber.subscribe("/a", durable="desk")
+                await desk.ready()
+                await until(lambda: all(each.homes.patterns for each in running.values()))
+                before: Counter[str] = Counter()
+                for count in (1, 5):  # what is in transit while links come up is sent again
+                    before = _received_and_resent([*running.values()])
+                    await publisher.publish_all([b"<a/>"] * count)
+                    for _ in range(count):
+                        await asyncio.wait_for(anext(desk), PATIENCE)
+                    await until(lambda: not _owed(running.values()))
+                after = _received_and_resent([*running.values()])
+                assert after["resent"] == before["resent"]
+                assert after["s1/c1/b"] - before["s1/c1/b"] == 5
+
+    asyncio.run(scenario())

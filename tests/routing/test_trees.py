@@ -133,6 +133,11 @@ class TestLinkStates:
         assert states.accept(LinkState("a", 7, 3, (("b", 1.0),)))
         assert states.own == LinkState("a", 8, 1, (("c", 1.0),))
 
+    def test_a_life_that_no_broker_comes_to_is_not_heeded(self) -> None:
+        states = LinkStates("a", 7)
+        assert not states.accept(LinkState("a", 2**60, 1, ()))
+        assert states.own == LinkState("a", 7, 0, ())
+
     def test_own_links_are_told_with_growing_versions(self) -> None:
         states = LinkStates("a", 3)
         assert states.set_link("c", 1.0) == LinkState("a", 3, 1, (("c", 1.0),))

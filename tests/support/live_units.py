@@ -21,9 +21,9 @@ class Site:
         self.running: dict[str, RunningBroker] = {}
 
     async def start(self, name: str, gateway: str = "", calls: str = "", **link: Any) -> None:
-        """Start a broker that calls another one."""
+        """Start a broker that calls others, whose names have blanks in between."""
         unit, _, own = name.rpartition("/")
-        links = [LinkConfig(self.running[calls].address, **link)] if calls else []
+        links = [LinkConfig(self.running[each].address, **link) for each in calls.split()]
         config = BrokerConfig(
             name=own,
             unit=unit,

@@ -21,6 +21,8 @@ Known: TypeAlias = Callable[[int, bytes], Numbering | None]
 """The numbering of a unit, by the depth of the unit and the digest of the book."""
 _FEWEST: Final = 4
 """Below that, names cost less time and few more bytes."""
+_MOST_BYTES: Final = 5
+"""Of any members of one unit."""
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +62,8 @@ def _read_members(said: messages.RoutedDocument, known: Known | None) -> Iterato
     members = said.members
     if len(members.book) != DIGEST:
         raise LinkProtocolError(f"the digest of a book has {DIGEST} bytes")
+    if len(members.members) > _MOST_BYTES:
+        raise LinkProtocolError(f"homes of one unit take up to {_MOST_BYTES} bytes")
     try:
         addresses = [*Members.from_bytes(members.members)]
     except ValueError as error:

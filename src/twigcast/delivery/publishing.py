@@ -488,7 +488,9 @@ def is_published_as_another(parcel: Parcel) -> bool:
 
 def _fingerprint(event: Published) -> int:
     """What tells one publication from another in this process."""
-    return hash((event.content, event.to)) if event.to else hash(event.content)
+    if event.to or event.scope:
+        return hash((event.content, event.to, event.scope))
+    return hash(event.content)
 
 
 def _passing(parcel: Parcel) -> str:
@@ -498,5 +500,6 @@ def _passing(parcel: Parcel) -> str:
 
 EXPIRED: Final = "the document has expired already: publish it with a later time, or without one"
 OTHER_CONTENT: Final = (
-    "another document was published under this id: give each document an id of its own"
+    "another document was published under this id, or the same one for others: give each an id of "
+    "its own"
 )

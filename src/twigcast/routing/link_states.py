@@ -16,6 +16,8 @@ from twigcast.routing.messages import LinkState
 from twigcast.routing.trees import View, view_of
 
 _LEAP: Final = 2**16
+_HIGHEST_LIFE: Final = 2**60 - 2 * _LEAP
+"""Whoever claims that a broker has had a later life than this is wrong: they count no further."""
 
 
 class LinkStates:
@@ -32,12 +34,15 @@ class LinkStates:
         """Take a state in; whether it is news.
 
         If it is of a later life of this broker itself, that began with too low an incarnation; it
-        goes on with a higher one, so that others listen to it again.
+        goes on with a higher one, so that others listen to it again.  What no life can be is not
+        heeded.
         """
         known = self._states.get(state.broker)
         if known is not None and known[1:3] >= state[1:3]:
             return False
         if known is not None and state.broker == self._broker:
+            if state.incarnation > _HIGHEST_LIFE:
+                return False
             # Two lives that began too low must not come to the same one.
             higher = state.incarnation + 1 + self._life % _LEAP
             self._states[self._broker] = known._replace(incarnation=higher)
@@ -101,13 +106,16 @@ class LinkStates:
         if not any(state.leaves for state in states.values()):
             return states.values()
         links = {broker: dict(state.links) for broker, state in states.items()}
-        reached = [self._broker]
-        for broker in reached:
-            reached += [
+        reached = {self._broker}
+        waiting = [self._broker]
+        for broker in waiting:
+            news = [
                 neighbour
                 for neighbour in links[broker]
                 if broker in links.get(neighbour, ()) and neighbour not in reached
             ]
+            reached.update(news)
+            waiting += news
         return [
             state if broker in reached else state._replace(leaves=())
             for broker, state in states.items()
