@@ -126,13 +126,21 @@ class _Account:
 
 
 class Custody:
-    """What one broker owes to homes; ``new_id`` gives ids for what was published elsewhere."""
+    """What one broker owes to homes; ``new_id`` gives ids for what it calls otherwise.
+
+    A broker calls what was published there by its id.  It calls all that it takes over by another
+    number each time: a higher one than all that homes have heard of, for a home that has heard of
+    it takes a lower one for settled.  So documents must be owed in the order of these calls.  What
+    ``may_return`` to where it was published gets another number, too, when the broker begins again.
+    """
 
     def __init__(
         self,
         broker: str,
         new_id: Callable[[], DocumentId],
         owed: Mapping[str, Iterable[DocumentId]] | None = None,
+        *,
+        may_return: bool = False,
     ) -> None:
         self._broker = broker
         self._new_id = new_id
@@ -142,16 +150,12 @@ class Custody:
         """By group, what it has already that may yet be owed to it, as others brought it there."""
         for home, documents in (owed or {}).items():
             for each in documents:
-                self.owe(home, each, self.call(each))
+                keeps_id = each.origin == broker and not may_return
+                self.owe(home, each, each if keeps_id else self.call())
 
-    def call(self, document: DocumentId) -> DocumentId:
-        """What this broker is to call a document that it will owe.
-
-        Of what was published elsewhere, that is another number each time: a higher one than all
-        that homes have heard of, for a home that has heard of it takes a lower one for settled.
-        So documents must be owed in the order of these calls.
-        """
-        return document if document.origin == self._broker else self._new_id()
+    def call(self) -> DocumentId:
+        """What this broker is to call a document that it takes over."""
+        return self._new_id()
 
     def owe(self, home: str, document: DocumentId, custody: DocumentId | None = None) -> None:
         """Owe a document that is safe here to a home, unless it is owed to it already."""
@@ -164,7 +168,7 @@ class Custody:
         """
         account = self._account(home)
         if document not in account.ids and document not in account.offered:
-            account.offer(document, self._new_id())
+            account.offer(document, self.call())
 
     def withdraw(self, home: str, document: DocumentId) -> bool:
         """Ask a home for a document no more; whether it was asked."""

@@ -126,7 +126,12 @@ class Delivery:
         """By durable subscription, what the store has of that."""
         self._tickets = count(1)
         self._writing: dict[int, _Waiting] = {}
-        self.custody = Custody(self._name, router.documents.new_id, self._state.owed)
+        self.custody = Custody(
+            self._name,
+            router.documents.new_id,
+            self._state.owed,
+            may_return=self._levels.are_several,
+        )
         self._room = Room(limits, self._state.bytes, self._state.publishers)
         offered = RecentPublications()
         self._publishing = Publishing(

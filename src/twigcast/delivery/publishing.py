@@ -269,7 +269,7 @@ class Publishing:
         parcel = keep.parcel
         self._room.reserve(parcel, keep.entries, self._queues)
         held = Held([], _passing(parcel), parcel, copies, NOBODY, keep, taken=taken, own=taken.own)
-        held.custody = self._custody.call(parcel.id)
+        held.custody = self._custody.call()
         held.goes_along = goes_along
         return self._enter(held, moment)
 
