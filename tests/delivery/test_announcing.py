@@ -97,31 +97,34 @@ def test_what_was_known_of_an_earlier_epoch_is_not_known() -> None:
     assert knows(other) == said
 
 
-def remembering(net: Net) -> Broker:
+def remembering(net: Net, epochs: int) -> Broker:
     """Let y know a version of h that only a lost store of h had, and nothing of what h wanted."""
     far = net.brokers["y"]
+    version = Version(net.brokers["h"].machine.announcing.versions["h"].epoch + epochs, 2**40)
     net.lost.add(("y", "x"))
-    far.tell(Came("x", HomeState("h", Version(9 * 10**9, 7), 0, ())))
+    far.tell(Came("x", HomeState("h", version, 0, ())))
     net.settle()
     net.lost.clear()
     net.restart("y", 10**6)
-    assert far.machine.announcing.versions["h"] == Version(9 * 10**9, 7)
+    assert far.machine.announcing.versions["h"] == version
     return far
 
 
-def test_a_home_that_says_too_low_a_version_hears_of_it_from_far_away() -> None:
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_a_home_that_says_too_low_a_version_hears_of_it_from_far_away(epochs: int) -> None:
     net = Net("hxy", "hxy")
-    far = remembering(net)
+    far = remembering(net, epochs)
     net.brokers["h"].keep("d", "/a")
     assert far.machine.announcing.patterns["h"] == 1
     assert far.machine.announcing.versions == net.brokers["h"].machine.announcing.versions
 
 
-def test_a_home_that_asks_about_too_low_a_version_hears_of_it_from_far_away() -> None:
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_a_home_that_asks_about_too_low_a_version_hears_of_it_from_far_away(epochs: int) -> None:
     net = Net("hxy", "hxy")
     home = net.brokers["h"]
     home.keep("d", "/a")
-    far = remembering(net)
+    far = remembering(net, epochs)
     home.tell(AskKnown(5, 10.0))
     net.settle()
     net.tick()
