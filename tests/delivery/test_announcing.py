@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from delivery_brokers import Broker, Net
 
 from twigcast.delivery.events import (
@@ -94,6 +95,50 @@ def test_what_was_known_of_an_earlier_epoch_is_not_known() -> None:
     said = knows(other)
     other.tell(Came("h", Addressed("x", "h", HomeAsk("h", Version(5, 1), 1))))
     assert knows(other) == said
+
+
+def remembering(net: Net, epochs: int) -> Broker:
+    """Let y know a version of h that only a lost store of h had, and nothing of what h wanted."""
+    far = net.brokers["y"]
+    version = Version(net.brokers["h"].machine.announcing.versions["h"].epoch + epochs, 2**40)
+    net.lost.add(("y", "x"))
+    far.tell(Came("x", HomeState("h", version, 0, ())))
+    net.settle()
+    net.lost.clear()
+    net.restart("y", 10**6)
+    assert far.machine.announcing.versions["h"] == version
+    return far
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_a_home_that_says_too_low_a_version_hears_of_it_from_far_away(epochs: int) -> None:
+    net = Net("hxy", "hxy")
+    far = remembering(net, epochs)
+    net.brokers["h"].keep("d", "/a")
+    assert far.machine.announcing.patterns["h"] == 1
+    assert far.machine.announcing.versions == net.brokers["h"].machine.announcing.versions
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_a_home_that_asks_about_too_low_a_version_hears_of_it_from_far_away(epochs: int) -> None:
+    net = Net("hxy", "hxy")
+    home = net.brokers["h"]
+    home.keep("d", "/a")
+    far = remembering(net, epochs)
+    home.tell(AskKnown(5, 10.0))
+    net.settle()
+    net.tick()
+    assert unreached(home, 5) == [()]
+    assert far.machine.announcing.patterns["h"] == 1
+
+
+@pytest.mark.parametrize("epoch", [2**60 - 1, 2**60])
+def test_a_home_that_is_asked_back_about_a_forged_epoch_stays_in_its_own(epoch: int) -> None:
+    net = Net("hx", "hx")
+    home = net.brokers["h"]
+    before = home.machine.announcing.versions["h"]
+    home.tell(Came("x", Addressed("h", "x", HomeAsk("h", Version(epoch, 1), 0))))
+    assert home.machine.announcing.versions["h"] == before
 
 
 def test_an_answer_from_before_a_leap_does_not_count() -> None:

@@ -252,7 +252,7 @@ class Announcing:
         if news.ask:
             return [self._versions(level, link)]
         if news.changes is None:
-            return []
+            return self._ask_back(state.home, state.version, level)
         for scope, change in news.changes.items():
             level.documents.begin_home(state.home, change, scope)
         instructions: list[Instruction] = []
@@ -354,15 +354,19 @@ class Announcing:
     ) -> list[Instruction]:
         """Answer a home, if what it wants is known; a write under the ticket may be needed."""
         homes = self._homes[level.depth]
-        if self._levels.of(ask.home) is not level or ask.home in level.own:
+        if self._levels.of(ask.home) is not level:
             return []
+        if broker_of(ask.home) == level.router.name:
+            return self._leap(level, {ask.home: ask.version})
         if ask.home in self._unsafe:
             self._unsafe.discard(ask.home)
             whole = homes.state(ask.home)
             return [Store(ticket, PutHome(ask.home, whole.version, whole.forward, (), 0))]
-        # What could be forgotten is not known, nor is what was said before a home lost its store.
+        # What was said before a home lost its store is not known, nor is what could be forgotten.
+        if homes.exceeding(ask.home, ask.version):
+            return self._ask_back(ask.home, ask.version, level)
         known = (self._safe if self._has_store else homes.versions()).get(ask.home)
-        if known is None or known < ask.version or known.epoch > ask.version.epoch:
+        if known is None or known < ask.version:
             return []
         if homes.is_forgotten(ask.home) or any(each.documents.is_behind for each in self._levels):
             return []
@@ -370,6 +374,15 @@ class Announcing:
         if together is not None and asked == ask:
             return together.answer(now)
         return self._ask_beyond(broker, ask, level, now)
+
+    def _ask_back(self, home: str, version: Version, level: Level) -> list[Instruction]:
+        """Ask a home about the version known here, if it says one from after it lost its store."""
+        higher = self._homes[level.depth].exceeding(home, version)
+        hop = level.documents.next_hop(broker_of(home))
+        if higher is None or hop is None:
+            return []
+        ask = HomeAsk(home, higher, 0)
+        return [Send((hop,), Addressed(broker_of(home), level.router.name, ask, depth=level.depth))]
 
     def _ask_beyond(self, broker: str, ask: HomeAsk, level: Level, now: float) -> list[Instruction]:
         """Answer a home when all know beyond this broker, too."""

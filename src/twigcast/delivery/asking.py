@@ -6,7 +6,8 @@
 
 A durable subscription is confirmed when every broker has said that it knows what is wanted: from
 then on whatever is published anywhere is owed to it.  Brokers are asked in rounds: whoever asks
-while a round goes on is served by the next, so that many together cost no more than one.
+while a round goes on is served by the next, so that many together cost no more than one.  Whoever
+knows what the home said before it lost its store asks the home back, which says all anew.
 
 A gateway says that it knows when all brokers beyond it do, and names those that may not: it holds
 rounds about its standing homes that want what this home wants.

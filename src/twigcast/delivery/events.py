@@ -57,7 +57,11 @@ class Receipt(NamedTuple):
 
 
 class HomeAsk(NamedTuple):
-    """From a home: whether the receiver knows what it wants, as of a version."""
+    """Whether the receiver knows what a home wants, as of a version.
+
+    Homes ask so in rounds.  Whoever knows a higher version than the home asks back about that one:
+    the home has lost its store.
+    """
 
     home: str
     version: Version

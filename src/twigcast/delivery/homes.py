@@ -8,7 +8,8 @@ they have, and send what the other one lacks.
 Changes travel as differences from the version before; whoever lacks that one asks for the whole.
 No version is given twice: a bound above those of one life is kept before the first is sent, and the
 next life begins there.  A home that finds others to know a higher version of it than itself has
-lost its store: it goes on in a higher epoch.
+lost its store: it goes on in a higher epoch.  It hears of that from neighbours whose links come up,
+and from any broker that it says too low a version to.
 
 Brokers in units may want something within a unit only.  What is wanted so is written with its scope
 before it, as in ``^1 //stock``, and every scope is reduced by covering for itself.
@@ -203,7 +204,7 @@ class Homes:
         return states
 
     def leap(self, theirs: Mapping[str, Version]) -> list[str]:
-        """Go on in a higher epoch with what a neighbour knows a higher version of than we do.
+        """Go on in a higher epoch with what another broker knows a higher version of than we do.
 
         Only a store that was lost, or put back, brings this about.  Which homes of ours these are.
         """
@@ -242,6 +243,17 @@ class Homes:
         known = self._known.get(state.home)
         base = Version(state.version.epoch, state.base)
         return bool(state.base) and (known is None or known.is_forgotten or known.version != base)
+
+    def exceeding(self, home: str, version: Version) -> Version | None:
+        """The version known here of another home, if it lost its store before it said this one.
+
+        What is forgotten nobody hears of from us, so it may have lost that within an epoch, too.
+        """
+        known = self._known.get(home)
+        if known is None or known.version <= version:
+            return None
+        is_lost = known.is_forgotten or known.version.epoch > version.epoch
+        return known.version if is_lost else None
 
     def accept(self, state: HomeState, read: Mapping[str, Pattern] = _NO_PATTERNS) -> HomeNews:
         """Take in what a neighbour sends about a home; ``read`` are expressions read already.
