@@ -500,6 +500,6 @@ def _passing(parcel: Parcel) -> str:
 
 EXPIRED: Final = "the document has expired already: publish it with a later time, or without one"
 OTHER_CONTENT: Final = (
-    "another document was published under this id, or the same one for others: give each an id of "
-    "its own"
+    "another document was published under this id, or the same one for others: give each document "
+    "an id of its own"
 )
