@@ -21,6 +21,7 @@ from twigcast.routing import (
     LinkUp,
     Overlay,
     Router,
+    Send,
     Serve,
     Towards,
     Update,
@@ -230,13 +231,13 @@ def objections(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What a link would object to, of all that brokers of a simulation say to each other."""
     heard: list[str] = []
     overlays: dict[str, Overlay] = {}
-    link_up, take = Network._link_up, Router._take
+    link_up, begin = Network._link_up, Router.begin
 
     def note_overlay(self: Network, link: Link) -> LinkUp:
         overlays[""] = self.overlay
         return link_up(self, link)
 
-    def listen(self: Router, message: Any, from_link: str) -> None:
+    def listen(self: Router, message: Any, from_link: str) -> list[Send]:
         neighbour = self.neighbours.get(from_link)
         if neighbour is not None and neighbour.is_broker:
             unit = unit_at(self.name, self.depth)
@@ -246,10 +247,10 @@ def objections(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
                 heard.append(said.objection(message))
             elif isinstance(message, Document):
                 heard.append(said.objection_to_document(message.id, message.tree, message.depth))
-        take(self, message, from_link)
+        return begin(self, message, from_link)
 
     monkeypatch.setattr(Network, "_link_up", note_overlay)
-    monkeypatch.setattr(Router, "_take", listen)
+    monkeypatch.setattr(Router, "begin", listen)
     yield heard
     assert len(heard) > HISTORIES, "something was said"
 

@@ -8,13 +8,18 @@ import pytest
 
 import twigcast
 from twigcast.covering import Change
+from twigcast.hierarchy import Gateway, make_router
 from twigcast.routing import (
+    OUTER,
     Advertise,
+    AdvertisementKey,
     LinkDown,
     LinkKind,
+    LinkState,
     LinkUp,
     Router,
     Send,
+    Serve,
     Subscribe,
     Unsubscribe,
     Update,
@@ -121,3 +126,42 @@ def test_what_comes_and_goes_while_merging_is_right(steps: int) -> None:
     router.handle(LinkDown(), "client")
     hear(changes(router.flush()))
     assert not known
+
+
+def gateway_with_another() -> Gateway:
+    """A gateway of ``n`` behind another one, between a producer and a broker outside."""
+    gateway = make_router("n/b", "n", "perfect-merging")
+    assert isinstance(gateway, Gateway)
+    for name, depth in (("n/a", 1), ("feed", 0), ("desk", 0)):
+        gateway.handle(LinkUp(LinkKind.BROKER, 1.0, (depth,)), name)
+        leaves = (OUTER + name,) if depth else ()
+        state = LinkState(name, 1, 1, (("n/b", 1.0),), leaves)
+        gateway.handle(Update(states=(state,), depth=depth), name)
+    promised = (AdvertisementKey("feed", "client", "all"), SCHEMA)
+    gateway.handle(Update(advertise=(promised,)), "feed")
+    gateway.flush()
+    return gateway
+
+
+WANTED_BY_DESK = Update(
+    serve=(Serve(1, frozenset(("feed",))),), changes=((1, Change(tuple(WANTED.values()))),)
+)
+
+
+@pytest.mark.parametrize("is_merging", [False, True], ids=["lagging", "merging"])
+def test_a_gateway_that_becomes_the_first_of_its_unit_goes_on_in_slices(is_merging: bool) -> None:
+    whole, sliced = gateway_with_another(), gateway_with_another()
+    whole.handle(WANTED_BY_DESK, "desk")
+    whole.handle(LinkDown(), "n/a")
+    assert not whole.is_behind
+    sliced.begin(WANTED_BY_DESK, "desk")
+    if is_merging:
+        go_on(sliced)
+        sliced.begin_flush(MANY)
+    assert sliced.above.link_state.leaves == ("n/@a",)
+    sliced.begin(LinkDown(), "n/a")
+    assert sliced.above.link_state.leaves == ("n/@b",)
+    assert go_on(sliced) > 20
+    merged = changes(sliced.flush())
+    assert merged == changes(whole.flush())
+    assert list(map(str, merged.forward)) == ["//b/*"]

@@ -79,7 +79,7 @@ class Gateway(Router):
         most = self.strategy.most_patterns
         self._up = Passage(self._inside, above.depth, most, is_up=True)
         self._down = Passage(self._outside, self.depth, most, is_up=False)
-        super().handle(LinkUp(LinkKind.LEAF), self._outside)
+        super().begin(LinkUp(LinkKind.LEAF), self._outside)
         above.handle(LinkUp(LinkKind.LEAF), self._inside)
         self.documents.beyond[self._outside] = self._climb
         above.documents.beyond[self._inside] = self._descend
@@ -88,44 +88,36 @@ class Gateway(Router):
     def levels(self) -> tuple[Router, ...]:
         return (self, *self.above.levels)
 
-    def handle(self, message: Message, from_link: str) -> list[Send]:
-        here, there = self._whose(message, from_link)
-        return self._exchange(
-            super().handle(message, from_link) if here else [],
-            self.above.handle(message, from_link) if there else [],
-        )
-
     def begin(self, message: Message, from_link: str) -> list[Send]:
         here, there = self._whose(message, from_link)
         return self._exchange(
             super().begin(message, from_link) if here else [],
             self.above.begin(message, from_link) if there else [],
-            at_once=False,
         )
 
     @property
     def is_behind(self) -> bool:
         return super().is_behind or self.above.is_behind
 
-    def go_on(self, most: int) -> bool:
-        super().go_on(most)
-        self.above.go_on(most)
-        return self.is_behind
+    def _catch_up(self, most: int) -> None:
+        super()._catch_up(most)
+        self.above._catch_up(most)
 
-    def prepare(self) -> None:
-        super().prepare()
-        self.above.prepare()
+    def prepare(self, most: int | None = None) -> None:
+        super().prepare(most)
+        self.above.prepare(most)
 
     @property
     def has_news(self) -> bool:
         return super().has_news or self.above.has_news
 
     def flush(self) -> list[Send]:
-        return self._exchange(super().flush(), self.above.flush())
+        sends = self._exchange(super().flush(), self.above.flush())
+        self._catch_up(sys.maxsize)
+        return sends
 
     def begin_flush(self, most: int = sys.maxsize) -> list[Send]:
-        ours, theirs = super().begin_flush(most), self.above.begin_flush(most)
-        return self._exchange(ours, theirs, at_once=False)
+        return self._exchange(super().begin_flush(most), self.above.begin_flush(most))
 
     def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
         if depth == self.depth:
@@ -154,16 +146,11 @@ class Gateway(Router):
         there = self.above.has_link(link)
         return super().has_link(link) or not there, there
 
-    def _exchange(
-        self, ours: list[Send], theirs: list[Send], *, at_once: bool = True
-    ) -> list[Send]:
+    def _exchange(self, ours: list[Send], theirs: list[Send]) -> list[Send]:
         """Let both levels hear from each other until neither has more; what is for others.
 
-        What takes long is done ``at_once``, or left for :meth:`go_on`.
+        What takes long is left for :meth:`go_on`.
         """
-        take, take_above = super().handle, self.above.handle
-        if not at_once:
-            take, take_above = super().begin, self.above.begin
         sends: list[Send] = []
         while ours or theirs or self.documents.view is not self._view:
             climbing = [each.message for each in ours if each.link == self._outside]
@@ -172,10 +159,10 @@ class Gateway(Router):
             sends += [each for each in theirs if each.link != self._inside]
             theirs = self._name_unit()
             for message in climbing:
-                theirs += take_above(_pass_on(message, self._up), self._inside)
+                theirs += self.above.begin(_pass_on(message, self._up), self._inside)
             ours = []
             for message in descending:
-                ours += take(_pass_on(message, self._down), self._outside)
+                ours += super().begin(_pass_on(message, self._down), self._outside)
         return sends
 
     def _climb(self, document: Document) -> Routed | None:

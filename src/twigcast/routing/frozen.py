@@ -357,8 +357,8 @@ def freeze(routers: Iterable[Router], limits: DocumentLimits | None = None) -> F
         )
     for routers_of_one in brokers:
         for inner, outer in pairwise(routers_of_one):
-            outside = next(each for each in inner.leaves if is_outer(each))
-            inside = next(each for each in outer.leaves if not is_outer(each))
+            outside = next(each for each in inner.link_state.leaves if is_outer(each))
+            inside = next(each for each in outer.link_state.leaves if not is_outer(each))
             levels = tables.brokers[inner.name]
             levels[inner.depth].leaves[outside] = outer.depth, inside
             levels[outer.depth].leaves[inside] = inner.depth, outside

@@ -172,9 +172,9 @@ class Router:
         where there is no such link.  That the parts of a message are of the types that it declares
         is the business of whoever reads it from a wire.
         """
-        self._take(message, from_link)
-        self._catch_up(_EVERYTHING)
-        return self._answer(message, from_link)
+        sends = self.begin(message, from_link)
+        self._catch_up(sys.maxsize)
+        return sends
 
     def begin(self, message: Message, from_link: str) -> list[Send]:
         """What :meth:`handle` does, but what takes long is left for :meth:`go_on`.
@@ -182,7 +182,12 @@ class Router:
         So a broker with very many patterns can see to its clients while a link comes up or goes
         down.
         """
-        self._take(message, from_link)
+        if isinstance(message, LinkUp):
+            self._on_link_up(message, from_link)
+        elif self._may_say(message, from_link):
+            self._handlers[type(message)](message, from_link)
+        self._spreading.plan()
+        self._spreading.forget_outdated()
         return self._answer(message, from_link)
 
     @property
@@ -192,14 +197,14 @@ class Router:
         return self._spreading.is_behind or documents.is_behind or documents.is_unprepared
 
     def go_on(self, most: int) -> bool:
-        """Do up to so many of the steps that :meth:`begin` has left; whether more are left."""
+        """Do up to so many of the steps that are left of earlier calls; whether more are left."""
         self._catch_up(most)
-        self.documents.prepare(_PREPARED)
+        self.prepare(_PREPARED)
         return self.is_behind
 
-    def prepare(self) -> None:
-        """Take in new interests now, not when the next document comes."""
-        self.documents.prepare()
+    def prepare(self, most: int | None = None) -> None:
+        """Take in new interests now, or so many; not when the next document comes."""
+        self.documents.prepare(most)
 
     @property
     def has_news(self) -> bool:
@@ -222,14 +227,6 @@ class Router:
     def _take_gathered(self, most: int) -> list[Send]:
         return self._updates(self._gathered, lambda neighbour: neighbour.take_gathered(most))
 
-    def _take(self, message: Message, from_link: str) -> None:
-        if isinstance(message, LinkUp):
-            self._on_link_up(message, from_link)
-        elif self._may_say(message, from_link):
-            self._handlers[type(message)](message, from_link)
-        self._spreading.plan()
-        self._spreading.forget_outdated()
-
     def _catch_up(self, most: int) -> None:
         most = self._spreading.catch_up(most)
         most = self.documents.catch_up(most)
@@ -250,14 +247,13 @@ class Router:
     def learn(self, states: Iterable[LinkState], depth: int = 0) -> list[Send]:
         """Take in what is known of an overlay from a plan that all brokers have.
 
-        Unlike news of a neighbour's, it is not passed on.
+        Unlike news of a neighbour's, it is not passed on.  :meth:`go_on` does what takes long.
         """
         assert depth == self.depth, "it is about the overlay of this router"
         for state in states:
             self._link_states.accept(state)
         self._spreading.plan_all_anew()
         self._spreading.plan()
-        self._catch_up(_EVERYTHING)
         return self._answer(None, "")
 
     def set_book(
@@ -336,7 +332,7 @@ class Router:
         elif not 0 < message.cost < float("inf"):
             self._refuse(f"the cost of a link is above 0, not {message.cost}")
         else:
-            self._set_link(link, message.cost)
+            self._send_state(self._link_states.set_link(link, message.cost))
             memory, new_channel = self._spreading.recall(link), self._spreading.new_channel
             neighbour = Neighbour(link, self._to_answer, self._gathered, new_channel, memory)
             self._neighbours[link] = neighbour
@@ -347,11 +343,8 @@ class Router:
             self._requests.detach(link)
             return
         neighbour = self._neighbours.pop(link)
-        self._set_link(link, None)
+        self._send_state(self._link_states.set_link(link, None))
         self._spreading.remember(neighbour)
-
-    def _set_link(self, link: str, cost: float | None) -> None:
-        self._send_state(self._link_states.set_link(link, cost))
 
     def _send_state(self, state: LinkState, *, but: str = "") -> None:
         self._say_state(state, but)
@@ -363,7 +356,7 @@ class Router:
                 neighbour.send_states((state,))
 
     def rename_leaf(self, before: str, now: str) -> list[Send]:
-        """Let a leaf go on under another name, with all that it wants and has been sent."""
+        """Give a leaf another name; nothing is lost.  :meth:`go_on` does what takes long."""
         leaf = self._neighbours.pop(before)
         assert isinstance(leaf, Leaf), f"{before!r} is a leaf"
         leaf.rename(now)
@@ -372,7 +365,6 @@ class Router:
         self._link_states.set_leaf(before, is_there=False)
         self._send_state(self._link_states.set_leaf(now, is_there=True))
         self._spreading.plan()
-        self._catch_up(_EVERYTHING)
         return self._answer(None, "")
 
     def _on_document(self, message: Publish | Document, link: str) -> None:
@@ -487,11 +479,6 @@ class Router:
         """How much stays for long: the patterns, and what merging has counted."""
         return self.table_size + self._counters.size
 
-    @property
-    def leaves(self) -> tuple[str, ...]:
-        """The leaves that hang on this broker."""
-        return self.link_state.leaves
-
     def __repr__(self) -> str:
         return (
             f"<Router {self.name}: {len(self._neighbours)} neighbours, {len(self._clients)} "
@@ -507,6 +494,5 @@ def _in_short(reasons: list[str]) -> str:
 _MOST_REASONS = 5
 _PREPARED = 100
 """How many new interests are taken in for the next document at once."""
-_EVERYTHING = sys.maxsize
 _FROM_CLIENTS = (LinkDown, Subscribe, Unsubscribe, Advertise, Unadvertise, Publish, Refused)
 _FROM_BROKERS = (LinkDown, Update, Document, Refused)
