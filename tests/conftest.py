@@ -7,6 +7,7 @@ that a failure can be run again.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -46,6 +47,15 @@ settings.load_profile("dev")
 _TRIED_AGAIN = pytest.mark.flaky(reruns=2, only_rerun="Python worker failed to connect back")
 
 os.environ["PYSPARK_SUBMIT_ARGS"] = submit_arguments()
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """A command that runs in the process of the tests may silence its log."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")
