@@ -226,8 +226,8 @@ def test_a_gateway_that_confirms_what_it_has_not_kept_is_found(
 ) -> None:
     store = Arriving._store
 
-    def confirm(self: Arriving, parcel: Any, level: Any, owed: Any, *rest: Any) -> Any:
-        instructions = store(self, parcel, level, owed, *rest)
+    def confirm(self: Arriving, parcel: Any, level: Any, owed: Any, *rest: Any, **more: Any) -> Any:
+        instructions = store(self, parcel, level, owed, *rest, **more)
         return instructions + [each for taken in owed for each in self._confirm(taken)]
 
     monkeypatch.setattr(Arriving, "_store", confirm)
