@@ -68,7 +68,8 @@ class ClientStream:
         Raises SessionError where the client does not keep to the protocol.
         """
         try:
-            hello = await asyncio.wait_for(anext(aiter(frames), None), _HELLO_PATIENCE)
+            async with asyncio.timeout(_HELLO_PATIENCE):
+                hello = await anext(aiter(frames), None)
         except TimeoutError:
             raise SessionError("a session begins with a hello, which has not come") from None
         if hello is None:

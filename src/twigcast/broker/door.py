@@ -215,4 +215,5 @@ def _address(leader: Leader) -> str:
 async def _wait(stop: asyncio.Event, seconds: float) -> None:
     """Wait for a while, or until told to stop."""
     with suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await stop.wait()

@@ -157,7 +157,8 @@ class Durables:
         A neighbour that has not been found since this broker was started is told by its address.
         """
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._links.called(), CONFIRM_PATIENCE)
+            async with asyncio.timeout(CONFIRM_PATIENCE):
+                await self._links.called()
         answer = await self._flow.ask(lambda ticket: AskKnown(ticket, CONFIRM_PATIENCE))
         return (*(answer.unreached or ()), *self._links.unknown)
 

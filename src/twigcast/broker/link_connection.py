@@ -144,7 +144,9 @@ class LinkConnection:
 
     async def receive(self) -> list[messages.LinkItem] | None:
         """The items of the next frame; None when the other side has ended the link."""
-        return await asyncio.wait_for(self._read(), self._suspect_after)
+        # Not wait_for(), which may lose the cancellation of whoever waits.
+        async with asyncio.timeout(self._suspect_after):
+            return await self._read()
 
     async def _read(self) -> list[messages.LinkItem] | None:
         data = await self._stream.read()

@@ -202,7 +202,8 @@ class Links:
         """End a call that was answered, so that the called knows why; raises the reason."""
         await link.send_now(messages.LinkItem(refused=reason).SerializeToString())
         with suppress(LinkProtocolError, TimeoutError):
-            await asyncio.wait_for(link.receive(), _HEARD)
+            async with asyncio.timeout(_HEARD):
+                await link.receive()
         raise LinkProtocolError(reason)
 
     # --- being called -----------------------------------------------------------------------------

@@ -124,7 +124,8 @@ class Service:
         except (RefusedError, AccessError) as error:
             # A client whose first frame meets a call that has ended does not get the reason.
             with suppress(TimeoutError):
-                await asyncio.wait_for(anext(aiter(frames), None), _HEARD)
+                async with asyncio.timeout(_HEARD):
+                    await anext(aiter(frames), None)
             await self._abort(context, error)
         who = one_line(str(session.principal))
         _log.info("%s connected from %s as %s", session.link, context.peer(), who)
@@ -145,7 +146,8 @@ class Service:
         except AccessError as error:
             broker.links.note_refused(context.peer() or "", str(error))
             with suppress(TimeoutError):  # as for clients
-                await asyncio.wait_for(context.read(), _HEARD)
+                async with asyncio.timeout(_HEARD):
+                    await context.read()
             await self._abort(context, error)
         try:
             await broker.links.accept(
