@@ -43,3 +43,25 @@ def test_a_link_ends_also_while_something_is_sent(turns: int, is_closed: bool) -
         link.documents.close()
 
     asyncio.run(scenario())
+
+
+def test_who_waits_for_a_frame_can_be_stopped_as_it_comes() -> None:
+    async def scenario() -> None:
+        link = LinkConnection(_Silent(), SpillQueue(), heartbeat=60, suspect_after=60)
+        frame = asyncio.get_running_loop().create_future()
+        link._stream.read = lambda: frame  # type: ignore[method-assign, assignment, return-value]
+
+        async def receive_and_go_on() -> None:
+            await link.receive()
+            await asyncio.Event().wait()
+
+        waiting = asyncio.create_task(receive_and_go_on())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        frame.set_result(None)
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting], timeout=5)
+        assert waiting.cancelled()
+
+    asyncio.run(scenario())
