@@ -255,7 +255,7 @@ def test_neighbours_that_call_each_other_have_no_problem(tmp_path: Path) -> None
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("count", [1, 300])
+@pytest.mark.parametrize("count", [1, pytest.param(300, marks=pytest.mark.slow)])
 def test_what_a_home_cannot_take_becomes_a_letter_and_the_rest_goes_on(
     tmp_path: Path, count: int
 ) -> None:

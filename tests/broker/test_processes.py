@@ -228,6 +228,7 @@ def test_a_ring_goes_on_while_a_broker_is_dead(tmp_path: Path) -> None:
         asyncio.run(scenario(network))
 
 
+@pytest.mark.slow
 def test_processes_behind_hostile_proxies(tmp_path: Path) -> None:
     """A chain of three whose links go through proxies that cut, delay and inject."""
 
