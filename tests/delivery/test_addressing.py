@@ -16,7 +16,7 @@ from twigcast.delivery import (
     Instruction,
     Parcel,
     PutDurable,
-    arriving,
+    lacking,
     stands_for,
 )
 from twigcast.delivery.levels import Levels, reduced
@@ -250,7 +250,7 @@ def test_a_home_with_some_of_the_subscriptions_keeps_a_letter() -> None:
 
 
 def test_a_gateway_waits_for_what_it_may_not_know_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arriving, "_UNCERTAIN", 60.0)
+    monkeypatch.setattr(lacking, "_UNCERTAIN", 60.0)
     drops: list[str] = []
     carry_out = World._carry_out
 

@@ -20,12 +20,11 @@ are owed it, too, its custodian notices that by itself.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from twigcast.delivery.custody import LONGEST_PATIENCE, Receipts, line_of
+from twigcast.delivery.custody import Receipts, line_of
 from twigcast.delivery.events import (
     Addressed,
     Drop,
@@ -41,6 +40,8 @@ from twigcast.delivery.events import (
     Store,
     Wake,
 )
+from twigcast.delivery.held import Taken
+from twigcast.delivery.lacking import Lacking
 from twigcast.delivery.levels import Level, Levels, broker_of, group_of, reduced
 from twigcast.delivery.publications import RecentPublications
 from twigcast.delivery.publishing import (
@@ -48,7 +49,6 @@ from twigcast.delivery.publishing import (
     NO_HOME,
     OTHER_CONTENT,
     Publishing,
-    Taken,
     published,
 )
 from twigcast.delivery.queues import Queues
@@ -60,9 +60,6 @@ from twigcast.routing import Routed as DocumentRouted
 
 RECEIPT_DELAY = 0.01
 """How long, in seconds, receipts gather before they are sent."""
-_MOST_WAITING: Final = 100
-_UNCERTAIN: Final = 3600.0
-"""How long, in seconds, a unit or broker may still become known: links may have been down."""
 
 
 class Arrival(NamedTuple):
@@ -107,10 +104,7 @@ class Arriving:
         self._room = room
         self._has_store = has_store
         self._wait = wait
-        self._lacks_since = math.inf
-        """Since when destinations come up that are not known here."""
-        self.waiting: dict[str, float] = {}
-        """Why documents wait where they are owed to us, and when that was seen last."""
+        self.lacking = Lacking()
         self._due: dict[tuple[str, str], _Due] = {}
         """By custodian and home of ours."""
 
@@ -305,11 +299,10 @@ class Arriving:
         entries, missing = self._queues.named(self._broker, parcel.to)
         if onward.lacking and not (entries or onward.homes) and self._is_cut_off(level, taken):
             return self._refuse_all([taken], CUT_OFF)
-        if onward.lacking:
-            self._lacks_since = min(self._lacks_since, moment.now)
-            if moment.now < self._lacks_since + _UNCERTAIN:
-                self.has_not_taken(taken)
-                return self._wait_for(onward.lacking[0], parcel, moment)
+        if onward.lacking and self.lacking.is_uncertain(moment.now):
+            self.has_not_taken(taken)
+            said = self.lacking.wait_for(onward.lacking[0], moment.now)
+            return [Drop(parcel.id, said)] if said else []
         lacking = "; ".join((*onward.wrong, *onward.lacking, *missing))
         if lacking and not (entries or onward.homes):
             return self._refuse_all([taken], lacking)
@@ -325,21 +318,6 @@ class Arriving:
             instructions = self._keep(keep, taken)
         self._levels.cross((taken.home, *onward.own), is_wanted=True)
         return instructions
-
-    def _wait_for(self, reason: str, parcel: Parcel, moment: Moment) -> list[Instruction]:
-        """Leave a document where it is owed, and say why, but not again with each attempt."""
-        is_new = self.waiting.pop(reason, None) is None
-        self.waiting[reason] = moment.now
-        if len(self.waiting) > _MOST_WAITING:
-            del self.waiting[next(iter(self.waiting))]
-        said = f"it waits up to an hour where it is owed: {reason}"
-        return [Drop(parcel.id, said)] if is_new else []
-
-    def forget_waiting(self, now: float) -> None:
-        """Take a reason for over that has stood in the way of nothing for a while."""
-        for reason, last in list(self.waiting.items()):
-            if now > last + 2 * LONGEST_PATIENCE:
-                del self.waiting[reason]
 
     def _take_over(
         self,

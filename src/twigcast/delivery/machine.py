@@ -49,11 +49,12 @@ from twigcast.delivery.events import (
     Tick,
     TooLarge,
 )
+from twigcast.delivery.held import Held
 from twigcast.delivery.homes import HomeState
 from twigcast.delivery.levels import Levels
 from twigcast.delivery.owing import Moving, Owing
 from twigcast.delivery.publications import RecentPublications
-from twigcast.delivery.publishing import Held, Publishing
+from twigcast.delivery.publishing import Publishing
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Limits, Room
 from twigcast.delivery.writes import (
@@ -436,7 +437,7 @@ class Delivery:
     def _on_tick(self, event: Tick, moment: Moment) -> list[Instruction]:
         instructions = self._arriving.send_receipts() + self._owing.look(moment)
         instructions += self._consuming.look(moment)
-        self._arriving.forget_waiting(moment.now)
+        self._arriving.lacking.look(moment.now)
         return instructions + self.announcing.go_on_asking(moment.now)
 
     # --- homes ------------------------------------------------------------------------------------
@@ -444,7 +445,7 @@ class Delivery:
     @property
     def waiting(self) -> tuple[str, ...]:
         """Why addressed documents wait where they are owed, and do not go on from here."""
-        return tuple(self._arriving.waiting)
+        return self._arriving.lacking.reasons
 
     def can_reach(self, home: str) -> bool:
         """Whether links lead to a home, as far as is known."""

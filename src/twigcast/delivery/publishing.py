@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from twigcast.delivery.custody import Custody, Debt
@@ -37,11 +36,12 @@ from twigcast.delivery.events import (
     Send,
     Store,
 )
+from twigcast.delivery.held import Held, Taken
 from twigcast.delivery.levels import Levels, broker_of, group_of, reduced
 from twigcast.delivery.publications import Publication, RecentPublications
 from twigcast.delivery.queues import Queues
 from twigcast.delivery.room import Room
-from twigcast.delivery.writes import NOTHING, Confirm, Entry, KeepDocument, Kept, Parcel, is_of
+from twigcast.delivery.writes import NOTHING, Confirm, Entry, KeepDocument, Kept, Parcel
 from twigcast.errors import RefusedError
 from twigcast.routing import NOBODY, Copy, DocumentId, Recipients, shared_depth
 
@@ -53,63 +53,6 @@ CUT_OFF: Final = "this gateway reaches nobody there now"
 UNROUTED: Final = "nobody wants it"
 _UNNAMED: Final = "\t"
 """Begins a publication that no publisher has named; the document's id follows."""
-
-
-class Taken(NamedTuple):
-    """What a home of ours was owed by another broker and takes over."""
-
-    home: str
-    custody: DocumentId
-    """What the other broker calls it."""
-    line: DocumentId | None
-    """None if the other broker, a gateway of the same group, has taken it over itself."""
-    settled: int | None
-    is_part: bool = False
-    """Whether it comes again, for queues here that have no room for it now."""
-    own: tuple[str, ...] = ()
-    """Other homes of this broker that take it over at once."""
-
-
-@dataclass(slots=True, eq=False)
-class Held:
-    """A document that is not released yet, or not answered."""
-
-    tickets: list[int]
-    link: str
-    parcel: Parcel
-    copies: list[Copy]
-    recipients: Recipients
-    """The ephemeral subscriptions that want it."""
-    keep: KeepDocument | None = None
-    kept: Kept | None = None
-    failure: str = ""
-    homes: set[str] = field(default_factory=set)
-    """Without a store: those that have not confirmed it."""
-    until: float = 0.0
-    """Without a store: when it is given up."""
-    taken: Taken | None = None
-    """For a document that this broker takes over: from whom."""
-    custody: DocumentId | None = None
-    """What this broker calls it then."""
-    own: tuple[str, ...] = ()
-    """The homes of this broker that have taken it over at once."""
-    goes_along: bool = True
-    """Whether it goes on along trees, and may do so by other gateways, too."""
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is safe, need not be, or cannot be."""
-        return self.keep is None or self.kept is not None or bool(self.failure)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether this broker answers for it: it was not refused, and did not come before."""
-        if self.failure:
-            return False
-        kept = self.kept
-        if kept is None or not kept.known:
-            return True
-        return not kept.is_other and not is_of(kept.known, self.parcel.id.origin)
 
 
 class Publishing:
